@@ -167,11 +167,12 @@ Plan *plan_programs(Pool *pool, const Options *options, const Choices *choices,
     }
     const Program *train = &plan->program[PROGRAM_TRAIN];
     plan->cost = steps_cost(train, train->step, train->nstep, 1);
-    buffers(plan); /* one for each value; what shares bytes */
-    rings(plan);   /* of which only some rows are there at a time */
-    live(plan);    /* from which step to which */
-    join(plan);    /* conv and max_pool and the like become one step */
-    offsets(plan); /* where each lies; the size of the arena */
+    buffers(plan);  /* one for each value; what shares bytes */
+    rings(plan);    /* of which only some rows are there at a time */
+    live(plan);     /* from which step to which */
+    join(plan);     /* conv and max_pool and the like become one step */
+    sections(plan); /* steps that one launch does come side by side */
+    offsets(plan);  /* where each lies; the size of the arena */
     collect_refusals(plan);
     count_work(plan);
     return plan;

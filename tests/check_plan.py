@@ -26,6 +26,8 @@ The laws:
   bands       a step in a loop over bands reads no row that is not written by then, or is overwritten, be it in a ring
               by a later row; when the loop ends, all rows of what it writes were written, each once
   ring        what is there a few rows at a time is touched by the steps of one loop over bands, which say its rows
+  section     steps of different branches of a section, which may run at once, touch no byte that another of them writes;
+              a section is in one piece
   bytes       a buffer holds at least the elements of its shape
   arena       the arena is as large as the largest extent and as the end of the last buffer
   lower_bound the lower bound stated is the maximum over time of the bytes alive
@@ -37,6 +39,8 @@ outside, or read in a loop's body before that body writes it, it lives for the w
 the end of the program, where it is returned; but not what a loss leaves for its gradient beside a metric that is.  A whole lives as long as any of its slices.  A buffer of a whole
 program lives in each program that touches it.  A persistent one lives in all, since they take turns on one arena.
 What a loader fills lives from the first step on.
+Steps side by side that say "section": [NUMBER, BRANCH] with one number may run at once where their branches differ: what one
+of them touches lives through all of them.
 What a loop over bands touches lives through all of it, but for the workspace of a single step, unless that is a loss or a metric,
 and for a ring of which no row is read in a later iteration than the one that writes it.
 
@@ -112,6 +116,13 @@ def all_loops(steps):
         if "loop" in step:
             yield step
             yield from all_loops(step["body"])
+
+
+def all_entries(steps):
+    """Steps and loops."""
+    for step in steps:
+        yield step
+        yield from all_entries(step.get("body", []))
 
 
 def all_steps(steps):
@@ -214,10 +225,16 @@ class Judge:
                 if number not in self.buffers:
                     self.complain("schema", "step %s names a buffer %s that does not exist", step["name"], number)
             self.check_rows_form(step, banded)
+            self.check_section_form(step)
 
     def packs(self, step):
         reads, writes = ({self.buffers[number]["class"] for number in numbers} for numbers in (step["reads"], step["writes"]))
         return reads == {"parameter"} and writes == {"workspace"}
+
+    def check_section_form(self, step):
+        section = step.get("section", [1, 1])
+        if not isinstance(section, list) or len(section) != 2 or not all(isinstance(x, int) and x > 0 for x in section):
+            self.complain("schema", "step %s: a section is [NUMBER, BRANCH]", step["name"])
 
     def check_rows_form(self, step, banded):
         """In a loop over bands, and only there, a step says the rows of the images that it touches, of one at least: of all
@@ -320,11 +337,58 @@ class Judge:
                     lives[number] = (0, length)
                 elif touched:
                     lives[number] = self.life_in_step(program, number, touched, length)
+            self.stretch_sections(steps, accesses, lives)
             for number in list(lives):
                 for whole in self.wholes(number):
                     first, last = lives.get(whole, lives[number])
                     lives[whole] = (min(first, lives[number][0]), max(last, lives[number][1]))
             self.lives[program] = lives
+
+    def sections(self, steps, position=0):
+        """The steps of each section, with the positions of its first and its last."""
+        runs = []
+        for step in steps:
+            if "loop" in step:
+                inner = self.sections(step["body"], position + 1)
+                runs += inner
+                position += 1 + sum(1 for _ in all_entries(step["body"]))
+                continue
+            number = step.get("section", [None])[0]
+            if runs and number is not None and runs[-1][0] == number and runs[-1][3] == position - 1:
+                runs[-1][1].append(step)
+                runs[-1][3] = position
+            elif number is not None:
+                runs.append([number, [step], position, position])
+            position += 1
+        return runs
+
+    def stretch_sections(self, steps, accesses, lives):
+        """What a step of a section touches lives through all of it."""
+        for _, _, first, last in self.sections(steps):
+            for number, touched in accesses.items():
+                if number in lives and any(first <= access.position <= last for access in touched):
+                    lives[number] = (min(first, lives[number][0]), max(last, lives[number][1]))
+
+    def check_sections(self):
+        for program, steps in self.plan["programs"].items():
+            seen = set()
+            for number, run, _, _ in self.sections(steps):
+                if number in seen:
+                    self.complain("section", "%s: section %d is in several pieces", program, number)
+                seen.add(number)
+                for i, one in enumerate(run):
+                    for other in run[:i]:
+                        if one["section"][1] != other["section"][1]:
+                            self.check_branches(program, other, one)
+
+    def check_branches(self, program, one, other):
+        for writer, toucher in ((one, other), (other, one)):
+            for a in writer["writes"]:
+                for b in toucher["reads"] + toucher["writes"]:
+                    (begin, end), (start, stop) = self.span(a), self.span(b)
+                    if begin < stop and start < end:
+                        self.complain("section", "%s: `%s` writes buffer %s, which `%s` touches at the same time", program,
+                                      writer["name"], self.name(b), toucher["name"])
 
     def life_in_step(self, program, number, touched, length):
         buffer = self.buffers[number]
@@ -681,6 +745,7 @@ class Judge:
             self.check_aliases()
             self.check_takeovers()
             self.check_overlaps()
+            self.check_sections()
             self.check_rings()
             self.check_bands()
             self.check_lower_bound()

@@ -113,6 +113,16 @@ def packing():
     return plan(buffers, {"predict": predict}, 256, 256, {"predict": 256})
 
 
+def side_by_side():
+    """Two steps that may run at once, each from a result of its own to one of its own; then one that reads both, in the place of
+    what only they read."""
+    buffers = [buffer(0, "a", "activation", 0), buffer(1, "b", "activation", 64), buffer(2, "c", "activation", 128),
+               buffer(3, "d", "activation", 192), buffer(4, "e", "activation", 0)]
+    train = [step("a", [], [0]), step("b", [], [1]), dict(step("c", [0], [2]), section=[1, 1]),
+             dict(step("d", [1], [3]), section=[1, 2]), step("e", [2, 3], [4])]
+    return plan(buffers, {"train": train}, 256, 256, {"train": 256})
+
+
 BODY = ("programs", "train", 0, "body")
 BANDS = BODY + (3, "body")
 ROLLING = ("programs", "train", 0, "body")
@@ -230,6 +240,15 @@ FAULTS = [
     ("overlap", leaving, [(("buffers", 2, "offset"), 64)]),
     # nobody returns the loss: all that it writes may be it
     ("overlap", leaving, [(("programs", "train", 3, "reads"), [])]),
+    # of two steps that run at once: the second takes the place of what the first reads; reads what the first writes, in
+    # front of their join; writes the same; what reads both is one of them; a section in two pieces
+    ("overlap", side_by_side, [(("buffers", 3, "offset"), 0)]),
+    ("section", side_by_side, [(("buffers", 3, "offset"), 0)]),
+    ("section", side_by_side, [(("programs", "train", 3, "reads"), [2])]),
+    ("section", side_by_side, [(("programs", "train", 3, "writes"), [2, 3])]),
+    ("section", side_by_side, [(("programs", "train", 4, "section"), [1, 3])]),
+    ("section", side_by_side, [(("programs", "train", 0, "section"), [1, 1])]),
+    ("schema", side_by_side, [(("programs", "train", 2, "section"), [1])]),
     ("schema", banded, [(BANDS + (0,), step("a", [0], [1]))]),
     ("schema", banded, [(BANDS + (0, "rows"), {"0": [0, 2, 2]})]),
     ("schema", banded, [(BODY + (0,), step("x", [], [0], rows={0: [0, 2, 2]}))]),
@@ -239,7 +258,7 @@ FAULTS = [
 
 def main():
     failures = 0
-    for make in (straight, looped, banded, rolling, uneven, leaving, packing):
+    for make in (straight, looped, banded, rolling, uneven, leaving, packing, side_by_side):
         complaints = check_plan.judge(make())
         if complaints:
             failures += 1

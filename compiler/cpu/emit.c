@@ -181,7 +181,7 @@ static void emit_step(Emitter *e, const Program *program, int position, const St
     const Instance *instance = instance_for(e, template, &c);
     emit_begin(e, program, node, position);
     if (e->plan->options->poison) {
-        emit_operands(e, program, node, position, extent_name(e, program), "");
+        emit_operands(e, extent_name(e, program), operand_spans(e, program, node, position));
         emit_rows(e, program, step);
     }
     emit_halos(e, program, node);

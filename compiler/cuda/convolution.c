@@ -11,7 +11,9 @@
  *     upconv_wgrad     dw       backward filter (dy, x)
  *
  * A concat is never assembled: each of its segments meets its own share of the filters, and the results are
- * added.  So no operand has strides, and the two halves of a skip connection live and die separately.
+ * added.  So no operand has strides, and the two halves of a skip connection live and die separately.  The
+ * graph of the last segment adds the bias and applies ReLU, too, where cuDNN has a compiled engine for
+ * that.
  *
  * In a loop over bands of rows cuDNN computes windows of a fixed height, at whose upper and lower ends it
  * adds no padding: the rows that a part of a band reads are gathered, zeros included, and those that it
@@ -199,15 +201,16 @@ static UnetConvolution convolution_of(const Program *program, const Node *node, 
     const Graph *g = program->graph;
     const Sides s = sides_of(g, node);
     const Shape x = g->value[s.x].shape, y = g->value[s.y].shape;
-    const bool whole = node->op == OP_CONV && f->nsegment == 1; /* cuDNN adds the bias and applies ReLU */
+    const bool last =
+        node->op == OP_CONV && i == f->nsegment - 1; /* cuDNN adds the bias and applies ReLU */
     UnetConvolution c = {.kind = kind_of(&s),
                          .type = (UnetType)options->stored,
                          .result_type = (UnetType)options->stored,
                          .tf32 = options->tf32,
                          .nondeterministic = options->nondeterministic,
                          .accumulate = s.result == RESULT_Y && i > 0,
-                         .bias = whole && node->in[2] >= 0,
-                         .relu = whole && node->in[2] >= 0 && node->a.conv.relu,
+                         .bias = last && node->in[2] >= 0,
+                         .relu = last && node->in[2] >= 0 && node->a.conv.relu,
                          .batch = program->micro_batch,
                          .in_channels = f->segment[i].cp,
                          .out_channels = f->segment[i].kp};
@@ -215,10 +218,25 @@ static UnetConvolution convolution_of(const Program *program, const Node *node, 
     return c;
 }
 
+/* Chooses the engine of C.  Where only engines that are compiled when a program starts add to the result,
+ * add the bias and apply ReLU in one, a kernel of ours does the last two. */
+static bool choose_engine(Program *program, UnetConvolution *c, const char **why) {
+    CudnnQuery *query = (CudnnQuery *)program->options->device;
+    const bool little = program->choices->little_workspace;
+    if (c->accumulate && c->bias) {
+        UnetConvolution all = *c;
+        const char *unused;
+        if (cudnn_choose(query, &all, little, &unused) && (query == NULL || all.engine.version > 0)) {
+            *c = all;
+            return true;
+        }
+        c->bias = c->relu = false;
+    }
+    return cudnn_choose(query, c, little, why);
+}
+
 void cuda_convolutions(Program *program, const Node *node, CudaChosen *chosen) {
-    const Options *options = program->options;
     Pool *pool = program->graph->pool;
-    CudnnQuery *query = (CudnnQuery *)options->device;
     chosen->parts = parts_of(program, node);
     chosen->count = chosen->filters.nsegment;
     chosen->convolution = NEW_ARRAY(pool, UnetConvolution, chosen->count);
@@ -228,7 +246,7 @@ void cuda_convolutions(Program *program, const Node *node, CudaChosen *chosen) {
         *c = convolution_of(program, node, &chosen->filters, &chosen->parts, i);
         if (program->choices->sketch)
             continue;
-        if (!cudnn_choose(query, c, program->choices->little_workspace, &why))
+        if (!choose_engine(program, c, &why))
             program->refusal = pool_text(pool, "cuDNN has no way to compute `%s`: %s", node->name, why);
         c->engine.workspace = with_slack(c->engine.workspace);
     }
@@ -256,14 +274,21 @@ int64_t cuda_bias_bands(const Program *program, const Node *node, const CudaChos
     return bands < MAX_BANDS ? bands : MAX_BANDS;
 }
 
-CudaScratch cuda_wgrad_scratch(const Program *program, const Node *node, CudaChosen *chosen, bool summed) {
+CudaScratch cuda_wgrad_packed(const Program *program, const Node *node, const CudaChosen *chosen,
+                              bool sums) {
     const Type stored = program->options->stored;
     const Shape y = program->graph->value[sides_of(program->graph, node).y].shape;
-    const int64_t sums =
-        summed ? 0 : size_product(node->a.conv.bands, cuda_channels(shape_channels(y), stored));
+    const int64_t count =
+        sums ? size_product(node->a.conv.bands, cuda_channels(shape_channels(y), stored)) : 0;
     CudaScratch scratch = {
         .bands_at = size_rounded(size_product(chosen->filters.elements, type_bytes(stored)), PIECE)};
-    scratch.workspace_at = size_rounded(size_sum(scratch.bands_at, size_product(sums, 4)), PIECE);
+    scratch.bytes = size_sum(scratch.bands_at, size_product(count, 4));
+    return scratch;
+}
+
+CudaScratch cuda_wgrad_scratch(const Program *program, const Node *node, CudaChosen *chosen) {
+    CudaScratch scratch = cuda_wgrad_packed(program, node, chosen, true);
+    scratch.workspace_at = size_rounded(scratch.bytes, PIECE);
     scratch.bytes =
         cuda_place_parts(program, node, chosen, size_sum(scratch.workspace_at, cuda_workspace(chosen)));
     return scratch;

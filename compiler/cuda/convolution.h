@@ -24,8 +24,9 @@ int64_t cuda_channels(int64_t channels, Type type);
 
 CudaFilters cuda_filters(const Graph *g, const Node *node, Type stored);
 
-/* How the scratch of a filter gradient is divided, in bytes: packed gradients, partial sums of the bias's
- * gradient, cuDNN's workspace. */
+/* How what a filter gradient leaves packed is divided, in bytes: the gradients of filters, partial sums of
+ * that of the bias; its scratch in a loop over bands of rows is these and, behind them, cuDNN's workspace.
+ */
 typedef struct {
     int64_t bands_at, workspace_at, bytes;
 } CudaScratch;
@@ -59,7 +60,11 @@ int64_t cuda_place_parts(const Program *program, const Node *node, CudaChosen *c
 /* In how many bands of points, of the image or of a part of it, the gradient of a bias is summed. */
 int64_t cuda_bias_bands(const Program *program, const Node *node, const CudaChosen *chosen);
 
-/* The windows of parts included; SUMMED: another node sums for the bias. */
-CudaScratch cuda_wgrad_scratch(const Program *program, const Node *node, CudaChosen *chosen, bool summed);
+/* What it leaves packed; SUMS: for the bias, too. */
+CudaScratch cuda_wgrad_packed(const Program *program, const Node *node, const CudaChosen *chosen,
+                              bool sums);
+
+/* In a loop over bands of rows; the windows of parts included. */
+CudaScratch cuda_wgrad_scratch(const Program *program, const Node *node, CudaChosen *chosen);
 
 #endif

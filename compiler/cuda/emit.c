@@ -98,6 +98,7 @@ static void filter_constants(Constants *c, const Node *node) {
     constant(c, "TAPS", f.taps);
     constant(c, "BIAS_AT", f.elements);
     constant(c, "PBIAS", cuda_channels(f.k, stored));
+    constant(c, "BANDS_AT", chosen->scratch.bands_at / 4);
 }
 
 static void convolution_constants(Cuda *cuda, Constants *c, const Node *node) {
@@ -108,10 +109,8 @@ static void convolution_constants(Cuda *cuda, Constants *c, const Node *node) {
         list = pool_text(pool, "%s%s%d", list, i > 0 ? ", " : "",
                          convolution_index(cuda, &chosen->convolution[i]));
     constant_definition(c, "GRAPH", "int", chosen->count, pool_text(pool, "{%s}", list));
+    constant(c, "FINISHED", chosen->convolution[chosen->count - 1].bias);
     constant(c, "SUM_BANDS", node->a.conv.bands);
-    constant(c, "SUMMED",
-             chosen->convolution[0].kind == UNET_BACKWARD_FILTER && node->nin > 2 && node->in[2] >= 0);
-    constant(c, "BANDS_AT", chosen->scratch.bands_at / 4);
     constant(c, "WORKSPACE_AT", chosen->scratch.workspace_at);
 }
 
@@ -168,11 +167,31 @@ static void emit_step(Cuda *cuda, const Program *program, int position, const St
     op_table[node->op].constants(&c, node);
     target_constants(cuda, &c, node);
     emit_step_comment(e, program, node, position);
-    if (cuda->e.plan->options->poison)
-        emit_operands(e, program, node, position, "at", spans_beside(cuda, program));
+    if (cuda->e.plan->options->poison && step->section == 0)
+        emit_operands(e, "at",
+                      pool_text(e->pool, "%s%s", operand_spans(e, program, node, position),
+                                spans_beside(cuda, program)));
     text_line(e->out, "at.step = %s;", c_quoted(e->pool, step_name(e, node)));
     emit_zero_tails(e, program, node, "at, ");
     emit_call(e, &c, instance_for(e, template, &c), "at", "");
+}
+
+/* A section of steps that one launch does, that of the last: they may touch their operands together. */
+static void emit_section(Cuda *cuda, const Program *program, int position, const Step *step, int nstep) {
+    Emitter *e = &cuda->e;
+    const char *spans = "";
+    for (int i = 0; i < nstep; i++)
+        spans = pool_text(e->pool, "%s%s", spans,
+                          operand_spans(e, program, &program->graph->node[step[i].node], position));
+    text_line(e->out, "/* %d to %d: one launch */", position, position + nstep - 1);
+    if (e->plan->options->poison)
+        emit_operands(e, "at", pool_text(e->pool, "%s%s", spans, spans_beside(cuda, program)));
+    text_line(e->out, "at.more = 1;");
+    for (int i = 0; i < nstep; i++) {
+        if (i == nstep - 1)
+            text_line(e->out, "at.more = 0;");
+        emit_step(cuda, program, position + i, &step[i]);
+    }
 }
 
 /* ---- pieces: what is launched as one graph ---- */
@@ -188,6 +207,13 @@ static bool launches(const Program *program, const Step *step, int nstep) {
 /* Returns the position behind the steps. */
 static int emit_steps(Cuda *cuda, const Program *program, const Step *step, int nstep, int position) {
     for (int i = 0; i < nstep; i++) {
+        const int together = section_steps(step + i, nstep - i);
+        if (together > 0) {
+            emit_section(cuda, program, position, step + i, together);
+            position += together;
+            i += together - 1;
+            continue;
+        }
         if (step[i].node >= 0) {
             emit_step(cuda, program, position++, &step[i]);
             continue;

@@ -12,6 +12,7 @@
 #include "ir/ops.h"
 #include "ir/pools.h"
 
+enum { PACKED = 4 }; /* output of a gradient by weights: as cuDNN leaves it */
 enum { PIECE = 16, CONTROL_BYTES = 32 + 8 * MOST_LABEL_COUNTS, VALID_BYTES = 12 /* see unet/cuda.h */ };
 
 /* ---- convolutions ---- */
@@ -29,6 +30,10 @@ static CudaChosen *choose(Program *program, Node *node, const char *template) {
     if (!node->whole_rows && chosen->convolution[0].kind == UNET_BACKWARD_DATA)
         node->tile_rows = node->a.conv.window.stride[1];
     return chosen;
+}
+
+static void add_space(Graph *g, Node *node, const char *what, int64_t bytes) {
+    node_add_output(g, node, workspace_new(g, node, what, TYPE_F32, size_rounded(bytes, PIECE) / 4));
 }
 
 static void add_workspace(Program *program, Node *node, const char *template) {
@@ -103,41 +108,79 @@ static void prepare_dgrad(Program *program, Node *node) {
         node_add_output(program->graph, node, -1); /* room for sums, should a bias ask for them */
 }
 
-/* Passes all over the gradient V that it computes, to mask it. */
-static Node *masker_of(const Graph *g, ValueId v) {
-    const NodeId producer = g->value[v].producer;
-    Node *node = producer >= 0 ? &g->node[producer] : NULL;
-    const bool is_dgrad = node != NULL && (node->op == OP_CONV_DGRAD || node->op == OP_UPCONV_DGRAD);
-    return is_dgrad && node->whole_rows && node->a.conv.mask ? node : NULL;
+/* Where NODE, which computes a gradient, can leave sums of it over bands of its points: the number of that
+ * output, and where it is told in how many bands; NULL: it cannot. */
+static int64_t *bands_of_sums(const Program *program, Node *node, int *output) {
+    const bool masks = (node->op == OP_CONV_DGRAD || node->op == OP_UPCONV_DGRAD) && node->a.conv.mask;
+    const bool pools = node->op == OP_MAX_POOL_GRAD && !has_bands(program) &&
+                       has_cells(program->graph, node, node->out[0], node->in[1]);
+    *output = pools ? 1 : 2;
+    return pools ? &node->a.pool.sum_bands : masks && node->whole_rows ? &node->a.conv.bands : NULL;
 }
 
-/* Sums of dy over bands of its points, for the bias of NODE: whoever masks dy adds them up on the way; -1:
- * it is nobody. */
+/* Sums of dy over bands of its points, for the bias of NODE: whoever passes all over dy adds them up on the
+ * way; -1: it is nobody. */
 static ValueId sums_for_bias(const Program *program, const Node *node) {
     Graph *g = program->graph;
     const ValueId dy = node->in[1];
-    Node *masker = node->out[1] >= 0 && node->whole_rows ? masker_of(g, dy) : NULL;
-    if (masker == NULL || masker->out[2] >= 0)
-        return masker == NULL ? -1 : masker->out[2];
+    const NodeId producer = node->out[1] >= 0 && node->whole_rows ? g->value[dy].producer : -1;
+    int output;
+    int64_t *bands = producer < 0 ? NULL : bands_of_sums(program, &g->node[producer], &output);
+    if (bands == NULL)
+        return -1;
+    ValueId *sums = &g->node[producer].out[output];
+    if (*sums >= 0)
+        return *sums;
     const int64_t channels = cuda_channels(shape_channels(g->value[dy].shape), program->options->stored);
-    masker->out[2] =
-        workspace_new(g, node, "sums for bias", TYPE_F32, size_product(node->a.conv.bands, channels));
-    g->value[masker->out[2]].producer = g->value[dy].producer;
-    masker->a.conv.bands = node->a.conv.bands;
-    return masker->out[2];
+    *bands = node->a.conv.bands;
+    *sums = workspace_new(g, node, "sums for bias", TYPE_F32, size_product(*bands, channels));
+    g->value[*sums].producer = producer;
+    return *sums;
 }
 
 static void prepare_wgrad(Program *program, Node *node) {
     Graph *g = program->graph;
     CudaChosen *chosen = choose(program, node, "conv_wgrad_rows");
     node->a.conv.bands = cuda_bias_bands(program, node, chosen);
-    const ValueId summed = sums_for_bias(program, node);
-    if (node->whole_rows)
-        node_add_input(g, node, summed);
-    chosen->scratch = cuda_wgrad_scratch(program, node, chosen, summed >= 0);
-    node_add_output(
-        g, node,
-        workspace_new(g, node, "scratch", TYPE_F32, size_rounded(chosen->scratch.bytes, PIECE) / 4));
+    if (!node->whole_rows) {
+        chosen->scratch = cuda_wgrad_scratch(program, node, chosen);
+        add_space(g, node, "scratch", chosen->scratch.bytes);
+        return;
+    }
+    add_space(g, node, "scratch", cuda_workspace(chosen));
+    node_add_output(g, node, -1);
+    const bool sums = node->out[1] >= 0 && sums_for_bias(program, node) < 0;
+    chosen->scratch = cuda_wgrad_packed(program, node, chosen, sums);
+    add_space(g, node, "packed gradient", chosen->scratch.bytes);
+}
+
+/* The gradients are those of filter_unpack, which reads what cuDNN left packed, and the sums for the bias.
+ */
+static void finish_wgrad(Program *program, NodeId wgrad) {
+    Graph *g = program->graph;
+    Node *node = &g->node[wgrad];
+    if (!node->whole_rows)
+        return;
+    const ValueId summed = sums_for_bias(program, node), in[2] = {node->out[PACKED], summed};
+    Node unpack = {.op = OP_FILTER_UNPACK,
+                   .nin = 2,
+                   .a = node->a,
+                   .name = node->name,
+                   .span = node->span,
+                   .via = node->via};
+    CudaChosen *chosen = NEW(g->pool, CudaChosen);
+    *chosen = *(const CudaChosen *)node->chosen;
+    chosen->count = 0;
+    unpack.chosen = chosen;
+    unpack.a.conv.pack_x = node->in[0];
+    unpack.a.conv.pack_y = node->in[1];
+    unpack.a.conv.pack_for = node->op;
+    node_add_output(g, &unpack, node->out[0]);
+    node_add_output(g, &unpack, node->out[1]);
+    if (node->out[1] < 0 || summed >= 0)
+        node->a.conv.bands = 0; /* it sums nothing */
+    node->out[0] = node->out[1] = -1;
+    node_new(g, unpack, in, unpack.out);
 }
 
 /* ---- pools ---- */
@@ -191,6 +234,7 @@ static void prepare_pool_grad(Program *program, Node *node) {
     }
     node_add_input(g, node, y);
     node_add_input(g, node, argmax);
+    node_add_output(g, node, -1); /* room for sums, should a bias ask for them */
 }
 
 /* The same argmax, in place of what was pooled; -1: it was not, or its windows are too large. */
@@ -209,6 +253,7 @@ static void prepare_unpool(Program *program, Node *node) {
     const ValueId argmax = argmax_instead(program->graph, node);
     node_add_input(program->graph, node, -1);
     node_add_input(program->graph, node, argmax);
+    node_add_output(program->graph, node, -1);
 }
 
 static void prepare_unpool_grad(Program *program, Node *node) {
@@ -336,8 +381,8 @@ const KernelRow cuda_kernels[OPS] = {
     [OP_UPCONV] = {.prepare = prepare_upconv, .template = "conv"},
     [OP_CONV_DGRAD] = {.prepare = prepare_dgrad},
     [OP_UPCONV_DGRAD] = {.prepare = prepare_dgrad, .template = "conv_dgrad"},
-    [OP_CONV_WGRAD] = {.prepare = prepare_wgrad},
-    [OP_UPCONV_WGRAD] = {.prepare = prepare_wgrad, .template = "conv_wgrad"},
+    [OP_CONV_WGRAD] = {.prepare = prepare_wgrad, .finish = finish_wgrad},
+    [OP_UPCONV_WGRAD] = {.prepare = prepare_wgrad, .finish = finish_wgrad, .template = "conv_wgrad"},
     [OP_DROPOUT_CHANNELS] = {.template = "dropout"},
     [OP_MATCH] = {.template = "resize"},
     [OP_MAX_POOL] = {.prepare = prepare_pool},

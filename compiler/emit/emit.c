@@ -189,10 +189,8 @@ void emit_step_comment(Emitter *e, const Program *program, const Node *node, int
 
 /* ---- beside the kernels ---- */
 
-void emit_operands(Emitter *e, const Program *program, const Node *node, int position, const char *first,
-                   const char *extra) {
+const char *operand_spans(const Emitter *e, const Program *program, const Node *node, int position) {
     Text spans = text_new(e->pool);
-    text_add(&spans, "OPERANDS(%s, ", first);
     for (Touch t = node_touches(program->graph, node); touch_next(&t);) {
         const int id = program->buffer_of[t.value];
         const Buffer *b = id < 0 ? NULL : &e->plan->buffer[id];
@@ -200,8 +198,11 @@ void emit_operands(Emitter *e, const Program *program, const Node *node, int pos
             text_add(&spans, "{%s, %lld, %d}, ", offset_name(e, id), (long long)b->bytes,
                      b->program >= 0 && b->first == position && b->same < 0);
     }
-    text_add(&spans, "%s{0, 0, 0});", extra);
-    text_wrapped(e->out, spans.bytes);
+    return spans.bytes == NULL ? "" : spans.bytes;
+}
+
+void emit_operands(Emitter *e, const char *first, const char *spans) {
+    text_wrapped(e->out, pool_text(e->pool, "OPERANDS(%s, %s{0, 0, 0});", first, spans));
 }
 
 void emit_zero_tails(Emitter *e, const Program *program, const Node *node, const char *first) {

@@ -135,10 +135,11 @@ const char *step_name(const Emitter *e, const Node *node);
 const char *shapes_text(Pool *pool, const Program *program, const Node *node);
 /* What the step computes, from where in the file. */
 void emit_step_comment(Emitter *e, const Program *program, const Node *node, int position);
-/* In a checking build a step may touch its operands, as long as the plan lets them live, and nothing else
- * but what EXTRA lists.  FIRST begins the arguments of OPERANDS. */
-void emit_operands(Emitter *e, const Program *program, const Node *node, int position, const char *first,
-                   const char *extra);
+/* The operands of NODE that live at POSITION, each with a comma behind it. */
+const char *operand_spans(const Emitter *e, const Program *program, const Node *node, int position);
+/* In a checking build a step may touch these SPANS and nothing else.  FIRST begins the arguments of
+ * OPERANDS. */
+void emit_operands(Emitter *e, const char *first, const char *spans);
 /* Gradients of parameters are swept as one region: what lies between two of them is zero. */
 void emit_zero_tails(Emitter *e, const Program *program, const Node *node, const char *first);
 

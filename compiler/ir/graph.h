@@ -119,6 +119,7 @@ typedef struct {
     Window window;
     bool mask, adds;     /* gradient: masked by x; added to input `a` */
     int64_t argmax_bits; /* for the tap at which a maximum was found, 0: it is not kept */
+    int64_t sum_bands;   /* gradient: with `sums`, in so many parts; 0: without */
     bool inside;         /* of avg_pool: padding does not count */
 } PoolAttributes;
 

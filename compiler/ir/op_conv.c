@@ -319,6 +319,17 @@ void constants_filter_pack(Constants *c, const Node *node) {
     constant(c, "BIAS", node->in[1] >= 0);
 }
 
+void constants_filter_unpack(Constants *c, const Node *node) {
+    const ValueId dy = node->a.conv.pack_y;
+    constant(c, "CO", channels(constants_graph(c), dy));
+    constant(c, "BIAS", node->out[1] >= 0);
+    constant(c, "BANDS", node->a.conv.bands);
+    constant(c, "SUMMED", node->in[1] >= 0);
+    constant(c, "ACCUMULATE", node->accumulates);
+    call_arguments(c, "", "");
+    constant_layout(c, "DY", dy);
+}
+
 static void groups_constants(Constants *c, const Node *node, ValueId x, ValueId y) {
     grid_constants(c, node, channels(constants_graph(c), x), x, y);
     constant(c, "GROUPS", node->a.conv.groups);

@@ -165,6 +165,7 @@ void constants_pool(Constants *c, const Node *node) {
 void constants_pool_grad(Constants *c, const Node *node) {
     pool_constants(c, node, node->out[0], node->in[1]);
     constant(c, "ACCUMULATE", node->a.pool.adds);
+    constant(c, "SUM_BANDS", node->a.pool.sum_bands);
     constant(c, "MASK", node->a.pool.mask);
     const ValueId dx = node->out[0], dy = node->in[1];
     constant_layout(c, "DX", dx);

@@ -180,6 +180,13 @@ int64_t bands_at(const Program *program, const Step *loop, int64_t units) {
     return times;
 }
 
+int section_steps(const Step *step, int nstep) {
+    int count = 0;
+    while (count < nstep && step[count].section > 0 && step[count].section == step[0].section)
+        count++;
+    return count;
+}
+
 const Step *step_at(const Step *step, int nstep, int position) {
     for (int i = 0; i < nstep; i++) {
         int inside = step[i].node < 0 ? step_count(step[i].body, step[i].nbody) : 0;

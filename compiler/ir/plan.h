@@ -35,13 +35,18 @@ enum { MAX_STATES = 4 }; /* numbers that an optimiser keeps for each parameter *
  * + 1) * rows - lag) of its first output, or sums over those of an input, as far as there are such: it
  * stays so many rows behind those that it reads as its window demands, and an empty range does nothing. One
  * that packs weights has no rows: each iteration packs them, for steps behind it.  A loop over bands holds
- * no other. */
+ * no other.
+ *
+ * Steps side by side may form a section: those of different branches run in any order, or at once, those of
+ * a branch one behind the other.  What a step behind the section reads is there when all of them are
+ * through. */
 typedef struct Step {
     NodeId node; /* -1: a loop */
     bool recompute;
-    int64_t rows, lag; /* in a loop over bands: what an iteration computes; rows 0: not in one */
-    LoopAxis axis;     /* of a loop */
-    int64_t samples;   /* of a loop over samples: how many an iteration works on */
+    int section, branch; /* see below; section 0: in none */
+    int64_t rows, lag;   /* in a loop over bands: what an iteration computes; rows 0: not in one */
+    LoopAxis axis;       /* of a loop */
+    int64_t samples;     /* of a loop over samples: how many an iteration works on */
     int64_t times;
     struct Step *body;
     int nbody;
@@ -176,6 +181,9 @@ int64_t iterations_of(const Program *program);
 int schedule_nodes(const Program *program, NodeId **node, const Step ***loop);
 /* The size of the tree: steps are numbered by their position in pre-order, loops included. */
 int step_count(const Step *step, int nstep);
+/* How many of the steps STEP[0..NSTEP) are those of the section that begins with the first; 0: none does.
+ */
+int section_steps(const Step *step, int nstep);
 /* The step at a position in pre-order. */
 const Step *step_at(const Step *step, int nstep, int position);
 /* Of an image without an end, an iteration of a loop over bands that is far from the beginning. */

@@ -18,28 +18,8 @@
 
 typedef struct {
     Program *program;
-    int64_t *born;        /* per position: bytes of buffers that live from there on, */
-    int64_t *alive, most; /* bytes alive there; the most of these */
+    Alive alive;
 } Join;
-
-static Join join_new(const Plan *plan, Program *program) {
-    const int steps = step_count(program->step, program->nstep);
-    Join j = {program, NEW_ARRAY(plan->pool, int64_t, steps), NEW_ARRAY(plan->pool, int64_t, steps), 0};
-    int64_t *gone = NEW_ARRAY(plan->pool, int64_t, steps + 1), alive = 0; /* in front of a position */
-    for (int i = 0; i < plan->nbuffer; i++) {
-        const Buffer *b = &plan->buffer[i];
-        if (b->program != (int)program->kind || b->same >= 0 || b->slice >= 0)
-            continue;
-        j.born[b->first] = size_sum(j.born[b->first], b->bytes);
-        gone[b->last + 1] = size_sum(gone[b->last + 1], b->bytes);
-    }
-    for (int t = 0; t < steps; t++) {
-        alive = size_sum(alive - gone[t], j.born[t]);
-        j.alive[t] = alive;
-        j.most = alive > j.most ? alive : j.most;
-    }
-    return j;
-}
 
 /* Makes STEP[0] do what STEP[1] does, too, if it can; it stands at POSITION. */
 static bool join_pair(Join *j, Step *step, int position) {
@@ -49,7 +29,7 @@ static bool join_pair(Join *j, Step *step, int position) {
         return false;
     const Node *first = &g->node[step[0].node], *second = &g->node[step[1].node];
     JoinRule *rule = program->target->kernel[second->op].join;
-    if (rule == NULL || size_sum(j->alive[position], j->born[position + 1]) > j->most)
+    if (rule == NULL || size_sum(j->alive.bytes[position], j->alive.born[position + 1]) > j->alive.most)
         return false;
     Node joined = *first;
     if (!rule(g, first, second, &joined))
@@ -80,7 +60,7 @@ static int join_steps(Join *j, Step *step, int nstep, int position) {
 
 void join(Plan *plan) {
     for (Program *p = next_program(plan, 0); p != NULL; p = next_program(plan, (int)p->kind + 1)) {
-        Join j = join_new(plan, p);
+        Join j = {p, alive_in(plan, p)};
         const int once = p->nonce;
         p->nstep = once + join_steps(&j, p->step + once, p->nstep - once, once);
         NodeId *order;

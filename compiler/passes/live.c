@@ -10,10 +10,12 @@
  * slices.  What a loop touches and what also lives outside of it lives through all of it; what a loop over
  * bands touches does so in any case, for its rows are made in one iteration and read in another; but not
  * scratch in which nothing stays, nor weights that each iteration packs, nor a ring in which no row stays.
+ * What a section touches lives through all of it: its steps may run at once.
  * What outlives a step lives through all of its program.
  *
  * Requires: buffers, rings.  Provides: first and last of the buffers of each program.
  */
+#include "base/size_math.h"
 #include "ir/ops.h"
 #include "passes/passes.h"
 
@@ -53,6 +55,31 @@ static int walk(const Live *l, const Step *step, int nstep, int position) {
         for (Touch t = node_touches(g, &g->node[step[i].node]); touch_next(&t);)
             if (l->program->buffer_of[t.value] >= 0)
                 needed_at(l, l->program->buffer_of[t.value], here);
+    }
+    return position;
+}
+
+/* All that the steps STEP[0..COUNT), which form a section, touch lives from POSITION on through the last.
+ */
+static void stretch_section(const Live *l, const Step *step, int count, int position) {
+    const Graph *g = l->program->graph;
+    for (int i = 0; i < count; i++)
+        for (Touch t = node_touches(g, &g->node[step[i].node]); touch_next(&t);)
+            if (l->program->buffer_of[t.value] >= 0) {
+                needed_at(l, l->program->buffer_of[t.value], position);
+                needed_at(l, l->program->buffer_of[t.value], position + count - 1);
+            }
+}
+
+static int stretch_sections(const Live *l, const Step *step, int nstep, int position) {
+    for (int i = 0, count; i<nstep; i += count> 0 ? count : 1) {
+        count = section_steps(step + i, nstep - i);
+        if (step[i].node < 0) {
+            position = stretch_sections(l, step[i].body, step[i].nbody, position + 1);
+            continue;
+        }
+        stretch_section(l, step + i, count, position);
+        position += count > 0 ? count : 1;
     }
     return position;
 }
@@ -109,9 +136,29 @@ void live(Plan *plan) {
     for (const Program *p = program_of(plan, 0); p != NULL; p = program_of(plan, (int)p->kind + 1)) {
         const Live l = {plan, p};
         walk(&l, p->step, p->nstep, 0);
+        stretch_sections(&l, p->step, p->nstep, 0);
         const int end = stretch(&l, p->step, p->nstep, 0);
         for (int b = 0; b < plan->nbuffer; b++)
             if (plan->buffer[b].program == (int)p->kind && plan->buffer[b].lifetime == LIFETIME_PROGRAM)
                 plan->buffer[b].first = 0, plan->buffer[b].last = end - 1;
     }
+}
+
+Alive alive_in(const Plan *plan, const Program *program) {
+    const int steps = step_count(program->step, program->nstep);
+    Alive a = {NEW_ARRAY(plan->pool, int64_t, steps), NEW_ARRAY(plan->pool, int64_t, steps), 0};
+    int64_t *gone = NEW_ARRAY(plan->pool, int64_t, steps + 1), bytes = 0; /* in front of a position */
+    for (int i = 0; i < plan->nbuffer; i++) {
+        const Buffer *b = &plan->buffer[i];
+        if (b->program != (int)program->kind || b->same >= 0 || b->slice >= 0)
+            continue;
+        a.born[b->first] = size_sum(a.born[b->first], b->bytes);
+        gone[b->last + 1] = size_sum(gone[b->last + 1], b->bytes);
+    }
+    for (int t = 0; t < steps; t++) {
+        bytes = size_sum(bytes - gone[t], a.born[t]);
+        a.bytes[t] = bytes;
+        a.most = bytes > a.most ? bytes : a.most;
+    }
+    return a;
 }

@@ -50,6 +50,14 @@ void buffers(Plan *plan);
 void rings(Plan *plan);
 /* live.c: first and last of every buffer. */
 void live(Plan *plan);
+/* Of what lives in PROGRAM alone, per position: the bytes of buffers that are born there, all bytes alive,
+ * and the most of these. */
+typedef struct {
+    int64_t *born, *bytes, most;
+} Alive;
+Alive alive_in(const Plan *plan, const Program *program);
+/* sections.c: steps that one launch does stand side by side, in a section. */
+void sections(Plan *plan);
 /* join.c: two steps become one where one kernel does both and no more bytes are alive. */
 void join(Plan *plan);
 /* offsets.c: offsets, extents, the size of the arena. */

@@ -5,9 +5,10 @@
  * loop over bands, which of its rows have been computed and not overwritten since: a ring loses a row when
  * another takes its place.  A write makes every other buffer that overlaps it worthless; a read of a
  * worthless buffer, or of rows that are not there, breaks the plan.  What persists is updated and never
- * computed or summed anew; weights that do not are there for the steps that run once, and for no other. The
- * judge shares no code with the passes that made the plan, and every plan is judged before anything is
- * emitted.
+ * computed or summed anew; weights that do not are there for the steps that run once, and for no other.
+ * Steps of different branches of a section may run at once: no byte that one of them writes is touched by
+ * another. The judge shares no code with the passes that made the plan, and every plan is judged before
+ * anything is emitted.
  *
  * Requires: a complete plan.  Provides: nothing; calls BUG() naming the broken law.
  */
@@ -296,6 +297,35 @@ static void play_node(Judge *j, const Step *step, const RowRange *rows) {
     }
 }
 
+/* ---- sections ---- */
+
+/* One writes bytes that the other touches. */
+static void law_of_branches(const Judge *j, const Node *one, const Node *other) {
+    const Graph *g = j->program->graph;
+    for (Touch s = node_touches(g, one); touch_next(&s);)
+        for (Touch t = node_touches(g, other); touch_next(&t);) {
+            const int a = j->program->buffer_of[s.value], b = j->program->buffer_of[t.value];
+            if ((s.writes || t.writes) && a >= 0 && b >= 0 &&
+                overlap(&j->plan->buffer[a], &j->plan->buffer[b]))
+                BUG("plan: %s: `%s` and `%s` may run at once, and one writes what the other touches: `%s`",
+                    j->program->name, one->name, other->name, j->plan->buffer[b].name);
+        }
+}
+
+static void law_of_sections(const Judge *j, const Step *step, int nstep) {
+    for (int i = 0; i < nstep; i++) {
+        if (step[i].node < 0) {
+            law_of_sections(j, step[i].body, step[i].nbody);
+            continue;
+        }
+        const int count = section_steps(step + i, nstep - i);
+        for (int k = 1; k < count; k++)
+            if (step[i + k].branch != step[i].branch)
+                law_of_branches(j, &j->program->graph->node[step[i].node],
+                                &j->program->graph->node[step[i + k].node]);
+    }
+}
+
 /* ---- loops ---- */
 
 /* The rows that the steps of a loop over bands write: none yet, or, in the end, all. */
@@ -402,6 +432,7 @@ static void judge_program(const Plan *plan, const Program *p, int64_t units) {
                .rows = NEW_ARRAY(plan->pool, int64_t, plan->nbuffer),
                .gone = NEW_ARRAY(plan->pool, int64_t, plan->nbuffer),
                .units = units};
+    law_of_sections(&j, p->step, p->nstep);
     find_sharers(&j);
     hold_given(&j);
     play(&j, p->step, p->nonce);

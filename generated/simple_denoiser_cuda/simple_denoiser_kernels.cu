@@ -138,6 +138,17 @@ DEVICE void store_vector(stored *p, unsigned i, Vector v) {
     reinterpret_cast<uint4 *>(p)[i] = bits;
 }
 
+/* What store_vector leaves of v. */
+DEVICE Vector as_stored(Vector v) {
+#pragma unroll
+    for (int l = 0; l < LANES; l++) {
+        stored part;
+        round_to(&part, v.lane[l]);
+        v.lane[l] = to_real(part);
+    }
+    return v;
+}
+
 DEVICE Vector filled(real x) {
     Vector v;
 #pragma unroll
@@ -669,16 +680,15 @@ static __global__ void unet_mask_points(stored *dx, real *__restrict__ sums, con
 
 /* Sums over the bands, for the channels of block `block` that are there; several are read before the first
  * is added. */
-template <int BANDS, int ACCUMULATE>
-DEVICE void sum_bands(real *db, const real *__restrict__ sums, int stored_channels, int channels,
-                      int block) {
+DEVICE void sum_bands(real *db, const real *__restrict__ sums, int bands, int stored_channels, int channels,
+                      int block, int adds) {
     constexpr int HEIGHT = THREADS / WARP;
     SHARED(real, part, [HEIGHT][WARP]);
     const int row = threadIdx.x / WARP, lane = threadIdx.x % WARP, channel = block * WARP + lane;
     real total = 0;
     if (channel < channels)
 #pragma unroll 8
-        for (int band = row; band < BANDS; band += HEIGHT)
+        for (int band = row; band < bands; band += HEIGHT)
             total += sums[(long)band * stored_channels + channel];
     part[row][lane] = total;
     __syncthreads();
@@ -686,7 +696,7 @@ DEVICE void sum_bands(real *db, const real *__restrict__ sums, int stored_channe
         return;
     for (int r = 1; r < HEIGHT; r++)
         total += part[r][lane];
-    db[channel] = ACCUMULATE ? db[channel] + total : total;
+    db[channel] = adds ? db[channel] + total : total;
 }
 
 /* Sum of v over the threads of a block that share a column of unet_sum_points, for each of them; PART is
@@ -849,6 +859,87 @@ static __global__ void unet_sum_samples(double *result, double *scratch, const U
     *result = total;
 }
 
+/* ---- filters of many layers in one launch ----------------------------------------------------------- */
+
+/* The job of this block. */
+DEVICE const UnetFilterJob &job_of_block(const UnetFilterJobs &jobs) {
+    unsigned low = 0, high = jobs.count;
+    while (high - low > 1) {
+        const unsigned middle = (low + high) / 2;
+        if (jobs.job[middle].first <= blockIdx.x)
+            low = middle;
+        else
+            high = middle;
+    }
+    return jobs.job[low];
+}
+
+/* The thread among those of its job. */
+DEVICE unsigned thread_of_job(const UnetFilterJob &job) {
+    return (blockIdx.x - job.first) * THREADS + threadIdx.x;
+}
+
+[[maybe_unused]] static UnetFilterJob filter_job(void *to, const void *from, Filter f, int channels,
+                                                 int taps, int adds) {
+    return {to, from, 0, f.k0, f.kn, f.kp, f.c0, f.cn, f.cp, channels, taps, adds};
+}
+
+/* One job more, of so many blocks; LAUNCH_ALL makes room where there is none. */
+template <class LaunchAll>
+static void add_job(UnetFilterJobs *jobs, UnetFilterJob job, unsigned blocks, LaunchAll launch_all) {
+    if (jobs->count == UNET_FILTER_JOBS)
+        launch_all();
+    job.first = jobs->blocks;
+    jobs->blocks += blocks;
+    jobs->job[jobs->count++] = job;
+}
+
+/* All taps of a vector of channels of a filter, which come from neighbouring weights: padding is zero. */
+static __global__ void unet_pack_filters(UnetFilterJobs jobs) {
+    const UnetFilterJob &job = job_of_block(jobs);
+    const unsigned i = thread_of_job(job), columns = (unsigned)job.cp / LANES;
+    if (i >= job.kp * columns)
+        return;
+    const int k = (int)(i / columns), c = (int)(i % columns) * LANES;
+    const real *from =
+        static_cast<const real *>(job.from) + ((long)(job.k0 + k) * job.channels + job.c0 + c) * job.taps;
+    for (int tap = 0; tap < job.taps; tap++) {
+        Vector v;
+        for (int l = 0; l < LANES; l++)
+            v.lane[l] = k < job.kn && c + l < job.cn ? from[l * job.taps + tap] : 0;
+        store_vector(static_cast<stored *>(job.to), ((unsigned)k * job.taps + tap) * columns + c / LANES,
+                     v);
+    }
+}
+
+/* Blocks that pack a filter, a thread for each vector of its channels. */
+[[maybe_unused]] static unsigned pack_blocks(Filter f) {
+    return blocks_for(f.kp * (f.cp / LANES));
+}
+
+/* Weight i of a filter of cuDNN to its place in dense weights. */
+DEVICE void unpack_job(const UnetFilterJob &job, unsigned i) {
+    const unsigned row = (unsigned)job.cn * job.taps;
+    if (i >= job.kn * row)
+        return;
+    const int k = (int)(i / row), c = (int)(i % row / job.taps), tap = (int)(i % job.taps);
+    real *to =
+        static_cast<real *>(job.to) + ((long)(job.k0 + k) * job.channels + job.c0 + c) * job.taps + tap;
+    const real x = load(static_cast<const stored *>(job.from), ((long)k * job.taps + tap) * job.cp + c);
+    *to = job.adds ? *to + x : x;
+}
+
+/* Gradients of filters unpacked, and those of biases (taps 0) summed over kn bands of cp stored channels.
+ */
+static __global__ void unet_unpack_filters(UnetFilterJobs jobs) {
+    const UnetFilterJob &job = job_of_block(jobs);
+    if (job.taps > 0)
+        unpack_job(job, thread_of_job(job));
+    else
+        sum_bands(static_cast<real *>(job.to), static_cast<const real *>(job.from), job.kn, job.cp, job.cn,
+                  (int)(blockIdx.x - job.first), job.adds);
+}
+
 /* cast: noisy cast of train: noisy[n,3,64,64] -> noisy cast[n,3,64,64] */
 static __global__ void simple_denoiser_cast_0_vectors(Range range, stored *__restrict__ y, const void *__restrict__ x) {
     enum { C = 3, D = 1, H = 64, W = 64, X_STAGED = 1 };
@@ -869,184 +960,111 @@ LAUNCHER void simple_denoiser_cast_0(UnetLaunch at, Rows rows, stored *y, const 
 
 /* filter_pack: net.0 of train, net.0 of eval, net.0 of predict: net.0.weight[64,3,3,3] net.0.bias[64]
     -> net.0 filters[4672] */
-/* All taps of vector i of filter f, which come from neighbouring weights. */
-DEVICE void simple_denoiser_filter_pack_0_taps(stored *__restrict__ packed, const real *__restrict__ w, Filter f, unsigned i) {
-    enum { C = 3, TAPS = 9 };
-    const int columns = f.cp / LANES, k = i / columns, c = i % columns * LANES;
-    const real *from = w + ((long)(f.k0 + k) * C + f.c0 + c) * TAPS;
-    for (int tap = 0; tap < TAPS; tap++) {
-        Vector v;
-        for (int l = 0; l < LANES; l++)
-            v.lane[l] = k < f.kn && c + l < f.cn ? from[l * TAPS + tap] : 0;
-        store_vector(packed + f.offset, (k * TAPS + tap) * columns + c / LANES, v);
-    }
-}
-
-static __global__ void simple_denoiser_filter_pack_0_vectors(stored *__restrict__ packed, const real *__restrict__ w,
-                                      const real *__restrict__ b) {
-    enum { BIAS = 1, SEGMENTS = 1, K = 64, BIAS_AT = 4608, PBIAS = 64 };
-    static constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
-    unsigned i = thread_index();
-#pragma unroll
-    for (int s = 0; s < SEGMENTS; s++) {
-        const unsigned count = FILTER[s].kp * (FILTER[s].cp / LANES);
-        if (i < count) {
-            simple_denoiser_filter_pack_0_taps(packed, w, FILTER[s], i);
-            return;
-        }
-        i -= count;
-    }
-    if (BIAS && (int)i < PBIAS)
-        store(packed, BIAS_AT + i, (int)i < K ? b[i] : 0);
-}
-
 LAUNCHER void simple_denoiser_filter_pack_0(UnetLaunch at, stored *packed, const real *w, const real *b) {
-    enum { BIAS = 1, SEGMENTS = 1, PBIAS = 64 };
+    enum { BIAS = 1, SEGMENTS = 1, K = 64, C = 3, TAPS = 9, BIAS_AT = 4608, PBIAS = 64 };
     static constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
-    unsigned count = BIAS ? PBIAS : 0;
+    constexpr Filter bias = {0, 1, 1, 0, K, PBIAS, BIAS_AT};
+    const auto launch_all = [&] {
+        LAUNCH(at, unet_pack_filters, at.jobs->blocks, *at.jobs);
+        at.jobs->count = at.jobs->blocks = 0;
+    };
     for (int s = 0; s < SEGMENTS; s++)
-        count += FILTER[s].kp * (FILTER[s].cp / LANES);
-    LAUNCH(at, simple_denoiser_filter_pack_0_vectors, blocks_for(count), packed, w, b);
+        add_job(at.jobs, filter_job(packed + FILTER[s].offset, w, FILTER[s], C, TAPS, 0),
+                pack_blocks(FILTER[s]), launch_all);
+    if (BIAS)
+        add_job(at.jobs, filter_job(packed + BIAS_AT, b, bias, K, 1, 0), pack_blocks(bias), launch_all);
+    if (!at.more)
+        launch_all();
+}
+
+/* filter_pack: net.2 of train, net.4 of train, net.2 of eval, 3 more: net.2.weight[64,64,3,3] net.2.bias[64]
+    -> net.2 filters[36928] */
+LAUNCHER void simple_denoiser_filter_pack_1(UnetLaunch at, stored *packed, const real *w, const real *b) {
+    enum { BIAS = 1, SEGMENTS = 1, K = 64, C = 64, TAPS = 9, BIAS_AT = 36864, PBIAS = 64 };
+    static constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
+    constexpr Filter bias = {0, 1, 1, 0, K, PBIAS, BIAS_AT};
+    const auto launch_all = [&] {
+        LAUNCH(at, unet_pack_filters, at.jobs->blocks, *at.jobs);
+        at.jobs->count = at.jobs->blocks = 0;
+    };
+    for (int s = 0; s < SEGMENTS; s++)
+        add_job(at.jobs, filter_job(packed + FILTER[s].offset, w, FILTER[s], C, TAPS, 0),
+                pack_blocks(FILTER[s]), launch_all);
+    if (BIAS)
+        add_job(at.jobs, filter_job(packed + BIAS_AT, b, bias, K, 1, 0), pack_blocks(bias), launch_all);
+    if (!at.more)
+        launch_all();
+}
+
+/* filter_pack: net.6 of train, net.6 of eval, net.6 of predict: net.6.weight[3,64,3,3] net.6.bias[3]
+    -> net.6 filters[4616] */
+LAUNCHER void simple_denoiser_filter_pack_2(UnetLaunch at, stored *packed, const real *w, const real *b) {
+    enum { BIAS = 1, SEGMENTS = 1, K = 3, C = 64, TAPS = 9, BIAS_AT = 4608, PBIAS = 8 };
+    static constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
+    constexpr Filter bias = {0, 1, 1, 0, K, PBIAS, BIAS_AT};
+    const auto launch_all = [&] {
+        LAUNCH(at, unet_pack_filters, at.jobs->blocks, *at.jobs);
+        at.jobs->count = at.jobs->blocks = 0;
+    };
+    for (int s = 0; s < SEGMENTS; s++)
+        add_job(at.jobs, filter_job(packed + FILTER[s].offset, w, FILTER[s], C, TAPS, 0),
+                pack_blocks(FILTER[s]), launch_all);
+    if (BIAS)
+        add_job(at.jobs, filter_job(packed + BIAS_AT, b, bias, K, 1, 0), pack_blocks(bias), launch_all);
+    if (!at.more)
+        launch_all();
 }
 
 /* conv: net.0 of train: noisy cast[n,3,64,64] net.0 filters[4672] net.0.bias[64] -> net.1[n,64,64,64]
     net.0 workspace[33554432] */
 LAUNCHER void simple_denoiser_conv_0(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
                      const stored *packed, const real *b) {
-    enum { CO = 64, D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, RELU = 1, SEGMENTS = 1, N = 6,
-           BIAS_AT = 4608 };
+    enum { CO = 64, D = 1, H = 64, W = 64, BIAS = 1, RELU = 1, SEGMENTS = 1, N = 6, BIAS_AT = 4608,
+           FINISHED = 1 };
     constexpr Layout Y = {0, 64, 0, 0, 0, 0, 0, 0, 0};
     static constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
     static constexpr int GRAPH[1] = {0};
     constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
     constexpr auto kernel = unet_add_bias<Y.block / LANES, RELU>;
-    constexpr bool all = SEGMENTS == 1 && !TRANSPOSED; /* what cuDNN can do in one graph */
     for (int s = 0; s < SEGMENTS; s++)
         unet_cuda_convolution(at, GRAPH[s], y, x[s], packed + FILTER[s].offset,
-                              BIAS && all ? packed + BIAS_AT : NULL, workspace);
-    if (all ? RELU && !BIAS : BIAS || RELU)
+                              FINISHED && s == SEGMENTS - 1 ? packed + BIAS_AT : NULL, workspace);
+    if (!FINISHED && (BIAS || RELU))
         LAUNCH(at, kernel, blocks_for(bias_stride<Y.block / LANES>(count)), y, BIAS ? b : NULL, CO, count);
-}
-
-/* filter_pack: net.2 of train, net.4 of train, net.2 of eval, 3 more: net.2.weight[64,64,3,3] net.2.bias[64]
-    -> net.2 filters[36928] */
-/* All taps of vector i of filter f, which come from neighbouring weights. */
-DEVICE void simple_denoiser_filter_pack_1_taps(stored *__restrict__ packed, const real *__restrict__ w, Filter f, unsigned i) {
-    enum { C = 64, TAPS = 9 };
-    const int columns = f.cp / LANES, k = i / columns, c = i % columns * LANES;
-    const real *from = w + ((long)(f.k0 + k) * C + f.c0 + c) * TAPS;
-    for (int tap = 0; tap < TAPS; tap++) {
-        Vector v;
-        for (int l = 0; l < LANES; l++)
-            v.lane[l] = k < f.kn && c + l < f.cn ? from[l * TAPS + tap] : 0;
-        store_vector(packed + f.offset, (k * TAPS + tap) * columns + c / LANES, v);
-    }
-}
-
-static __global__ void simple_denoiser_filter_pack_1_vectors(stored *__restrict__ packed, const real *__restrict__ w,
-                                      const real *__restrict__ b) {
-    enum { BIAS = 1, SEGMENTS = 1, K = 64, BIAS_AT = 36864, PBIAS = 64 };
-    static constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
-    unsigned i = thread_index();
-#pragma unroll
-    for (int s = 0; s < SEGMENTS; s++) {
-        const unsigned count = FILTER[s].kp * (FILTER[s].cp / LANES);
-        if (i < count) {
-            simple_denoiser_filter_pack_1_taps(packed, w, FILTER[s], i);
-            return;
-        }
-        i -= count;
-    }
-    if (BIAS && (int)i < PBIAS)
-        store(packed, BIAS_AT + i, (int)i < K ? b[i] : 0);
-}
-
-LAUNCHER void simple_denoiser_filter_pack_1(UnetLaunch at, stored *packed, const real *w, const real *b) {
-    enum { BIAS = 1, SEGMENTS = 1, PBIAS = 64 };
-    static constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
-    unsigned count = BIAS ? PBIAS : 0;
-    for (int s = 0; s < SEGMENTS; s++)
-        count += FILTER[s].kp * (FILTER[s].cp / LANES);
-    LAUNCH(at, simple_denoiser_filter_pack_1_vectors, blocks_for(count), packed, w, b);
 }
 
 /* conv: net.2 of train, net.4 of train: net.1[n,64,64,64] net.2 filters[36928] net.2.bias[64]
     -> net.3[n,64,64,64] net.2 workspace[33554432] */
 LAUNCHER void simple_denoiser_conv_1(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
                      const stored *packed, const real *b) {
-    enum { CO = 64, D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, RELU = 1, SEGMENTS = 1, N = 6,
-           BIAS_AT = 36864 };
+    enum { CO = 64, D = 1, H = 64, W = 64, BIAS = 1, RELU = 1, SEGMENTS = 1, N = 6, BIAS_AT = 36864,
+           FINISHED = 1 };
     constexpr Layout Y = {0, 64, 0, 0, 0, 0, 0, 0, 0};
     static constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
     static constexpr int GRAPH[1] = {1};
     constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
     constexpr auto kernel = unet_add_bias<Y.block / LANES, RELU>;
-    constexpr bool all = SEGMENTS == 1 && !TRANSPOSED; /* what cuDNN can do in one graph */
     for (int s = 0; s < SEGMENTS; s++)
         unet_cuda_convolution(at, GRAPH[s], y, x[s], packed + FILTER[s].offset,
-                              BIAS && all ? packed + BIAS_AT : NULL, workspace);
-    if (all ? RELU && !BIAS : BIAS || RELU)
+                              FINISHED && s == SEGMENTS - 1 ? packed + BIAS_AT : NULL, workspace);
+    if (!FINISHED && (BIAS || RELU))
         LAUNCH(at, kernel, blocks_for(bias_stride<Y.block / LANES>(count)), y, BIAS ? b : NULL, CO, count);
-}
-
-/* filter_pack: net.6 of train, net.6 of eval, net.6 of predict: net.6.weight[3,64,3,3] net.6.bias[3]
-    -> net.6 filters[4616] */
-/* All taps of vector i of filter f, which come from neighbouring weights. */
-DEVICE void simple_denoiser_filter_pack_2_taps(stored *__restrict__ packed, const real *__restrict__ w, Filter f, unsigned i) {
-    enum { C = 64, TAPS = 9 };
-    const int columns = f.cp / LANES, k = i / columns, c = i % columns * LANES;
-    const real *from = w + ((long)(f.k0 + k) * C + f.c0 + c) * TAPS;
-    for (int tap = 0; tap < TAPS; tap++) {
-        Vector v;
-        for (int l = 0; l < LANES; l++)
-            v.lane[l] = k < f.kn && c + l < f.cn ? from[l * TAPS + tap] : 0;
-        store_vector(packed + f.offset, (k * TAPS + tap) * columns + c / LANES, v);
-    }
-}
-
-static __global__ void simple_denoiser_filter_pack_2_vectors(stored *__restrict__ packed, const real *__restrict__ w,
-                                      const real *__restrict__ b) {
-    enum { BIAS = 1, SEGMENTS = 1, K = 3, BIAS_AT = 4608, PBIAS = 8 };
-    static constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
-    unsigned i = thread_index();
-#pragma unroll
-    for (int s = 0; s < SEGMENTS; s++) {
-        const unsigned count = FILTER[s].kp * (FILTER[s].cp / LANES);
-        if (i < count) {
-            simple_denoiser_filter_pack_2_taps(packed, w, FILTER[s], i);
-            return;
-        }
-        i -= count;
-    }
-    if (BIAS && (int)i < PBIAS)
-        store(packed, BIAS_AT + i, (int)i < K ? b[i] : 0);
-}
-
-LAUNCHER void simple_denoiser_filter_pack_2(UnetLaunch at, stored *packed, const real *w, const real *b) {
-    enum { BIAS = 1, SEGMENTS = 1, PBIAS = 8 };
-    static constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
-    unsigned count = BIAS ? PBIAS : 0;
-    for (int s = 0; s < SEGMENTS; s++)
-        count += FILTER[s].kp * (FILTER[s].cp / LANES);
-    LAUNCH(at, simple_denoiser_filter_pack_2_vectors, blocks_for(count), packed, w, b);
 }
 
 /* conv: net.6 of train: net.5[n,64,64,64] net.6 filters[4616] net.6.bias[3] -> net.6[n,3,64,64]
     net.6 workspace[33554432] */
 LAUNCHER void simple_denoiser_conv_2(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
                      const stored *packed, const real *b) {
-    enum { CO = 3, D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, RELU = 0, SEGMENTS = 1, N = 6,
-           BIAS_AT = 4608 };
+    enum { CO = 3, D = 1, H = 64, W = 64, BIAS = 1, RELU = 0, SEGMENTS = 1, N = 6, BIAS_AT = 4608, FINISHED = 1 };
     constexpr Layout Y = {0, 8, 0, 0, 0, 0, 0, 0, 0};
     static constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
     static constexpr int GRAPH[1] = {2};
     constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
     constexpr auto kernel = unet_add_bias<Y.block / LANES, RELU>;
-    constexpr bool all = SEGMENTS == 1 && !TRANSPOSED; /* what cuDNN can do in one graph */
     for (int s = 0; s < SEGMENTS; s++)
         unet_cuda_convolution(at, GRAPH[s], y, x[s], packed + FILTER[s].offset,
-                              BIAS && all ? packed + BIAS_AT : NULL, workspace);
-    if (all ? RELU && !BIAS : BIAS || RELU)
+                              FINISHED && s == SEGMENTS - 1 ? packed + BIAS_AT : NULL, workspace);
+    if (!FINISHED && (BIAS || RELU))
         LAUNCH(at, kernel, blocks_for(bias_stride<Y.block / LANES>(count)), y, BIAS ? b : NULL, CO, count);
 }
 
@@ -1141,55 +1159,22 @@ LAUNCHER void simple_denoiser_mse_grad_0(UnetLaunch at, Rows rows, stored *dp, c
                  at.control);
 }
 
-/* conv_wgrad: net.6 of train: net.5[n,64,64,64] d net.6[n,3,64,64] -> d net.6.weight[3,64,3,3]
-    d net.6.bias[3] net.6 scratch[8394048] */
-/* What cuDNN left, unpacked into dw: blocks for the filter of each segment. Blocks behind them sum the
- * bias's gradient over the bands. */
-static __global__ void simple_denoiser_conv_wgrad_0_finish(real *dw, real *db, const real *scratch, const real *sums) {
-    enum { CI = 64, CO = 3, KD = 1, KH = 3, KW = 3, TRANSPOSED = 0, BIAS = 1, BANDS = 385, ACCUMULATE = 0,
-           SEGMENTS = 1 };
-    constexpr Layout DY = {0, 8, 0, 0, 0, 0, 0, 0, 0};
-    static constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
-    constexpr int taps = KD * KH * KW, channels = TRANSPOSED ? CO : CI;
-    int block = (int)blockIdx.x; /* counted from the first of a segment */
-#pragma unroll
-    for (int s = 0; s < SEGMENTS; s++) {
-        const int blocks = (int)filter_blocks(FILTER[s], taps);
-        if (block >= 0 && block < blocks)
-            unpack_weight<taps, ACCUMULATE>(dw, (const stored *)scratch, FILTER[s], channels,
-                                            (unsigned)block * THREADS + threadIdx.x);
-        block -= blocks;
-    }
-    if (BIAS && block >= 0)
-        sum_bands<BANDS, ACCUMULATE>(db, sums, DY.block, CO, block);
-}
-
-static unsigned simple_denoiser_conv_wgrad_0_finish_blocks() {
-    enum { CO = 3, KD = 1, KH = 3, KW = 3, BIAS = 1, SEGMENTS = 1 };
-    static constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
-    unsigned blocks = BIAS ? channel_blocks(CO) : 0;
-    for (int s = 0; s < SEGMENTS; s++)
-        blocks += filter_blocks(FILTER[s], KD * KH * KW);
-    return blocks;
-}
-
-LAUNCHER void simple_denoiser_conv_wgrad_0(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x,
-                     const stored *dy, const real *summed) {
-    enum { D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, BANDS = 385, SEGMENTS = 1, N = 6, SUMMED = 0,
-           BANDS_AT = 2304, WORKSPACE_AT = 21760 };
+/* conv_wgrad: net.6 of train: net.5[n,64,64,64] d net.6[n,3,64,64] -> net.6 scratch[8388608]
+    net.6 packed gradient[5384] */
+LAUNCHER void simple_denoiser_conv_wgrad_0(UnetLaunch at, real *, real *, void *scratch, real *, real *packed,
+                     const stored *const *x, const stored *dy) {
+    enum { D = 1, H = 64, W = 64, TRANSPOSED = 0, BANDS = 385, SEGMENTS = 1, N = 6, BANDS_AT = 2304 };
     constexpr Layout DY = {0, 8, 0, 0, 0, 0, 0, 0, 0};
     static constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
     static constexpr int GRAPH[1] = {3};
     constexpr int columns = DY.block / LANES;
     constexpr Grid points = {D, H, W, 1, 0};
     for (int s = 0; s < SEGMENTS; s++)
-        unet_cuda_convolution(at, GRAPH[s], (stored *)scratch + FILTER[s].offset, TRANSPOSED ? dy : x[s],
-                              TRANSPOSED ? x[s] : dy, NULL, (char *)scratch + WORKSPACE_AT);
-    if (BIAS && !SUMMED)
-        LAUNCH_BLOCKS(at, unet_sum_points<columns>, (sum_grid<columns, BANDS>()), scratch + BANDS_AT, dy,
+        unet_cuda_convolution(at, GRAPH[s], (stored *)packed + FILTER[s].offset, TRANSPOSED ? dy : x[s],
+                              TRANSPOSED ? x[s] : dy, NULL, scratch);
+    if (BANDS > 0)
+        LAUNCH_BLOCKS(at, unet_sum_points<columns>, (sum_grid<columns, BANDS>()), packed + BANDS_AT, dy,
                       range_of(N, points, {0, D * H}), points);
-    LAUNCH_BLOCKS(at, simple_denoiser_conv_wgrad_0_finish, simple_denoiser_conv_wgrad_0_finish_blocks(), dw, db, scratch,
-                  SUMMED ? summed : scratch + BANDS_AT);
 }
 
 /* conv_dgrad: net.6 of train: d net.6[n,3,64,64] net.6 filters[4616] net.5[n,64,64,64] -> d net.4[n,64,64,64]
@@ -1210,55 +1195,22 @@ LAUNCHER void simple_denoiser_conv_dgrad_0(UnetLaunch at, stored *dx, void *work
                      dx);
 }
 
-/* conv_wgrad: net.4 of train, net.2 of train: net.3[n,64,64,64] d net.4[n,64,64,64]
-    net.4 sums for bias[24640] -> d net.4.weight[64,64,3,3] d net.4.bias[64] net.4 scratch[8407040] */
-/* What cuDNN left, unpacked into dw: blocks for the filter of each segment. Blocks behind them sum the
- * bias's gradient over the bands. */
-static __global__ void simple_denoiser_conv_wgrad_1_finish(real *dw, real *db, const real *scratch, const real *sums) {
-    enum { CI = 64, CO = 64, KD = 1, KH = 3, KW = 3, TRANSPOSED = 0, BIAS = 1, BANDS = 385, ACCUMULATE = 0,
-           SEGMENTS = 1 };
-    constexpr Layout DY = {0, 64, 0, 0, 0, 0, 0, 0, 0};
-    static constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
-    constexpr int taps = KD * KH * KW, channels = TRANSPOSED ? CO : CI;
-    int block = (int)blockIdx.x; /* counted from the first of a segment */
-#pragma unroll
-    for (int s = 0; s < SEGMENTS; s++) {
-        const int blocks = (int)filter_blocks(FILTER[s], taps);
-        if (block >= 0 && block < blocks)
-            unpack_weight<taps, ACCUMULATE>(dw, (const stored *)scratch, FILTER[s], channels,
-                                            (unsigned)block * THREADS + threadIdx.x);
-        block -= blocks;
-    }
-    if (BIAS && block >= 0)
-        sum_bands<BANDS, ACCUMULATE>(db, sums, DY.block, CO, block);
-}
-
-static unsigned simple_denoiser_conv_wgrad_1_finish_blocks() {
-    enum { CO = 64, KD = 1, KH = 3, KW = 3, BIAS = 1, SEGMENTS = 1 };
-    static constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
-    unsigned blocks = BIAS ? channel_blocks(CO) : 0;
-    for (int s = 0; s < SEGMENTS; s++)
-        blocks += filter_blocks(FILTER[s], KD * KH * KW);
-    return blocks;
-}
-
-LAUNCHER void simple_denoiser_conv_wgrad_1(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x,
-                     const stored *dy, const real *summed) {
-    enum { D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, BANDS = 385, SEGMENTS = 1, N = 6, SUMMED = 1,
-           BANDS_AT = 18432, WORKSPACE_AT = 73728 };
+/* conv_wgrad: net.4 of train, net.2 of train: net.3[n,64,64,64] d net.4[n,64,64,64] -> net.4 scratch[8388608]
+    net.4 packed gradient[18432] */
+LAUNCHER void simple_denoiser_conv_wgrad_1(UnetLaunch at, real *, real *, void *scratch, real *, real *packed,
+                     const stored *const *x, const stored *dy) {
+    enum { D = 1, H = 64, W = 64, TRANSPOSED = 0, BANDS = 0, SEGMENTS = 1, N = 6, BANDS_AT = 18432 };
     constexpr Layout DY = {0, 64, 0, 0, 0, 0, 0, 0, 0};
     static constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
     static constexpr int GRAPH[1] = {5};
     constexpr int columns = DY.block / LANES;
     constexpr Grid points = {D, H, W, 1, 0};
     for (int s = 0; s < SEGMENTS; s++)
-        unet_cuda_convolution(at, GRAPH[s], (stored *)scratch + FILTER[s].offset, TRANSPOSED ? dy : x[s],
-                              TRANSPOSED ? x[s] : dy, NULL, (char *)scratch + WORKSPACE_AT);
-    if (BIAS && !SUMMED)
-        LAUNCH_BLOCKS(at, unet_sum_points<columns>, (sum_grid<columns, BANDS>()), scratch + BANDS_AT, dy,
+        unet_cuda_convolution(at, GRAPH[s], (stored *)packed + FILTER[s].offset, TRANSPOSED ? dy : x[s],
+                              TRANSPOSED ? x[s] : dy, NULL, scratch);
+    if (BANDS > 0)
+        LAUNCH_BLOCKS(at, unet_sum_points<columns>, (sum_grid<columns, BANDS>()), packed + BANDS_AT, dy,
                       range_of(N, points, {0, D * H}), points);
-    LAUNCH_BLOCKS(at, simple_denoiser_conv_wgrad_1_finish, simple_denoiser_conv_wgrad_1_finish_blocks(), dw, db, scratch,
-                  SUMMED ? summed : scratch + BANDS_AT);
 }
 
 /* conv_dgrad: net.4 of train, net.2 of train: d net.4[n,64,64,64] net.4 filters[36928] net.3[n,64,64,64]
@@ -1279,55 +1231,90 @@ LAUNCHER void simple_denoiser_conv_dgrad_1(UnetLaunch at, stored *dx, void *work
                      dx);
 }
 
-/* conv_wgrad: net.0 of train: noisy cast[n,3,64,64] d net.0[n,64,64,64] net.0 sums for bias[24640]
-    -> d net.0.weight[64,3,3,3] d net.0.bias[64] net.0 scratch[8390912] */
-/* What cuDNN left, unpacked into dw: blocks for the filter of each segment. Blocks behind them sum the
- * bias's gradient over the bands. */
-static __global__ void simple_denoiser_conv_wgrad_2_finish(real *dw, real *db, const real *scratch, const real *sums) {
-    enum { CI = 3, CO = 64, KD = 1, KH = 3, KW = 3, TRANSPOSED = 0, BIAS = 1, BANDS = 385, ACCUMULATE = 0,
-           SEGMENTS = 1 };
-    constexpr Layout DY = {0, 64, 0, 0, 0, 0, 0, 0, 0};
-    static constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
-    constexpr int taps = KD * KH * KW, channels = TRANSPOSED ? CO : CI;
-    int block = (int)blockIdx.x; /* counted from the first of a segment */
-#pragma unroll
-    for (int s = 0; s < SEGMENTS; s++) {
-        const int blocks = (int)filter_blocks(FILTER[s], taps);
-        if (block >= 0 && block < blocks)
-            unpack_weight<taps, ACCUMULATE>(dw, (const stored *)scratch, FILTER[s], channels,
-                                            (unsigned)block * THREADS + threadIdx.x);
-        block -= blocks;
-    }
-    if (BIAS && block >= 0)
-        sum_bands<BANDS, ACCUMULATE>(db, sums, DY.block, CO, block);
-}
-
-static unsigned simple_denoiser_conv_wgrad_2_finish_blocks() {
-    enum { CO = 64, KD = 1, KH = 3, KW = 3, BIAS = 1, SEGMENTS = 1 };
-    static constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
-    unsigned blocks = BIAS ? channel_blocks(CO) : 0;
-    for (int s = 0; s < SEGMENTS; s++)
-        blocks += filter_blocks(FILTER[s], KD * KH * KW);
-    return blocks;
-}
-
-LAUNCHER void simple_denoiser_conv_wgrad_2(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x,
-                     const stored *dy, const real *summed) {
-    enum { D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, BANDS = 385, SEGMENTS = 1, N = 6, SUMMED = 1,
-           BANDS_AT = 2304, WORKSPACE_AT = 9216 };
+/* conv_wgrad: net.0 of train: noisy cast[n,3,64,64] d net.0[n,64,64,64] -> net.0 scratch[8388608]
+    net.0 packed gradient[2304] */
+LAUNCHER void simple_denoiser_conv_wgrad_2(UnetLaunch at, real *, real *, void *scratch, real *, real *packed,
+                     const stored *const *x, const stored *dy) {
+    enum { D = 1, H = 64, W = 64, TRANSPOSED = 0, BANDS = 0, SEGMENTS = 1, N = 6, BANDS_AT = 2304 };
     constexpr Layout DY = {0, 64, 0, 0, 0, 0, 0, 0, 0};
     static constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
     static constexpr int GRAPH[1] = {7};
     constexpr int columns = DY.block / LANES;
     constexpr Grid points = {D, H, W, 1, 0};
     for (int s = 0; s < SEGMENTS; s++)
-        unet_cuda_convolution(at, GRAPH[s], (stored *)scratch + FILTER[s].offset, TRANSPOSED ? dy : x[s],
-                              TRANSPOSED ? x[s] : dy, NULL, (char *)scratch + WORKSPACE_AT);
-    if (BIAS && !SUMMED)
-        LAUNCH_BLOCKS(at, unet_sum_points<columns>, (sum_grid<columns, BANDS>()), scratch + BANDS_AT, dy,
+        unet_cuda_convolution(at, GRAPH[s], (stored *)packed + FILTER[s].offset, TRANSPOSED ? dy : x[s],
+                              TRANSPOSED ? x[s] : dy, NULL, scratch);
+    if (BANDS > 0)
+        LAUNCH_BLOCKS(at, unet_sum_points<columns>, (sum_grid<columns, BANDS>()), packed + BANDS_AT, dy,
                       range_of(N, points, {0, D * H}), points);
-    LAUNCH_BLOCKS(at, simple_denoiser_conv_wgrad_2_finish, simple_denoiser_conv_wgrad_2_finish_blocks(), dw, db, scratch,
-                  SUMMED ? summed : scratch + BANDS_AT);
+}
+
+/* filter_unpack: net.6 of train: net.6 packed gradient[5384] -> d net.6.weight[3,64,3,3] d net.6.bias[3] */
+LAUNCHER void simple_denoiser_filter_unpack_0(UnetLaunch at, real *dw, real *db, const real *packed, const real *summed) {
+    enum { CO = 3, BIAS = 1, BANDS = 385, SUMMED = 0, ACCUMULATE = 0, SEGMENTS = 1, C = 64, TAPS = 9,
+           BANDS_AT = 2304 };
+    constexpr Layout DY = {0, 8, 0, 0, 0, 0, 0, 0, 0};
+    static constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
+    constexpr Filter bands = {0, BANDS, 1, 0, CO, DY.block, 0};
+    const auto launch_all = [&] {
+        LAUNCH_BLOCKS(at, unet_unpack_filters, at.jobs->blocks, *at.jobs);
+        at.jobs->count = at.jobs->blocks = 0;
+    };
+    for (int s = 0; s < SEGMENTS; s++)
+        add_job(at.jobs,
+                filter_job(dw, (const stored *)packed + FILTER[s].offset, FILTER[s], C, TAPS, ACCUMULATE),
+                filter_blocks(FILTER[s], TAPS), launch_all);
+    if (BIAS)
+        add_job(at.jobs, filter_job(db, SUMMED ? summed : packed + BANDS_AT, bands, 0, 0, ACCUMULATE),
+                channel_blocks(CO), launch_all);
+    if (!at.more)
+        launch_all();
+}
+
+/* filter_unpack: net.4 of train, net.2 of train: net.4 packed gradient[18432] net.4 sums for bias[24640]
+    -> d net.4.weight[64,64,3,3] d net.4.bias[64] */
+LAUNCHER void simple_denoiser_filter_unpack_1(UnetLaunch at, real *dw, real *db, const real *packed, const real *summed) {
+    enum { CO = 64, BIAS = 1, BANDS = 385, SUMMED = 1, ACCUMULATE = 0, SEGMENTS = 1, C = 64, TAPS = 9,
+           BANDS_AT = 18432 };
+    constexpr Layout DY = {0, 64, 0, 0, 0, 0, 0, 0, 0};
+    static constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
+    constexpr Filter bands = {0, BANDS, 1, 0, CO, DY.block, 0};
+    const auto launch_all = [&] {
+        LAUNCH_BLOCKS(at, unet_unpack_filters, at.jobs->blocks, *at.jobs);
+        at.jobs->count = at.jobs->blocks = 0;
+    };
+    for (int s = 0; s < SEGMENTS; s++)
+        add_job(at.jobs,
+                filter_job(dw, (const stored *)packed + FILTER[s].offset, FILTER[s], C, TAPS, ACCUMULATE),
+                filter_blocks(FILTER[s], TAPS), launch_all);
+    if (BIAS)
+        add_job(at.jobs, filter_job(db, SUMMED ? summed : packed + BANDS_AT, bands, 0, 0, ACCUMULATE),
+                channel_blocks(CO), launch_all);
+    if (!at.more)
+        launch_all();
+}
+
+/* filter_unpack: net.0 of train: net.0 packed gradient[2304] net.0 sums for bias[24640]
+    -> d net.0.weight[64,3,3,3] d net.0.bias[64] */
+LAUNCHER void simple_denoiser_filter_unpack_2(UnetLaunch at, real *dw, real *db, const real *packed, const real *summed) {
+    enum { CO = 64, BIAS = 1, BANDS = 385, SUMMED = 1, ACCUMULATE = 0, SEGMENTS = 1, C = 3, TAPS = 9,
+           BANDS_AT = 2304 };
+    constexpr Layout DY = {0, 64, 0, 0, 0, 0, 0, 0, 0};
+    static constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
+    constexpr Filter bands = {0, BANDS, 1, 0, CO, DY.block, 0};
+    const auto launch_all = [&] {
+        LAUNCH_BLOCKS(at, unet_unpack_filters, at.jobs->blocks, *at.jobs);
+        at.jobs->count = at.jobs->blocks = 0;
+    };
+    for (int s = 0; s < SEGMENTS; s++)
+        add_job(at.jobs,
+                filter_job(dw, (const stored *)packed + FILTER[s].offset, FILTER[s], C, TAPS, ACCUMULATE),
+                filter_blocks(FILTER[s], TAPS), launch_all);
+    if (BIAS)
+        add_job(at.jobs, filter_job(db, SUMMED ? summed : packed + BANDS_AT, bands, 0, 0, ACCUMULATE),
+                channel_blocks(CO), launch_all);
+    if (!at.more)
+        launch_all();
 }
 
 /* adam: adam of train: all parameters */
@@ -1440,18 +1427,17 @@ LAUNCHER void simple_denoiser_cast_1(UnetLaunch at, Rows rows, stored *y, const 
     -> net.1[n,64,64,64] net.0 workspace[33554432] */
 LAUNCHER void simple_denoiser_conv_3(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
                      const stored *packed, const real *b) {
-    enum { CO = 64, D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, RELU = 1, SEGMENTS = 1, N = 1,
-           BIAS_AT = 4608 };
+    enum { CO = 64, D = 1, H = 64, W = 64, BIAS = 1, RELU = 1, SEGMENTS = 1, N = 1, BIAS_AT = 4608,
+           FINISHED = 1 };
     constexpr Layout Y = {0, 64, 0, 0, 0, 0, 0, 0, 0};
     static constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
     static constexpr int GRAPH[1] = {8};
     constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
     constexpr auto kernel = unet_add_bias<Y.block / LANES, RELU>;
-    constexpr bool all = SEGMENTS == 1 && !TRANSPOSED; /* what cuDNN can do in one graph */
     for (int s = 0; s < SEGMENTS; s++)
         unet_cuda_convolution(at, GRAPH[s], y, x[s], packed + FILTER[s].offset,
-                              BIAS && all ? packed + BIAS_AT : NULL, workspace);
-    if (all ? RELU && !BIAS : BIAS || RELU)
+                              FINISHED && s == SEGMENTS - 1 ? packed + BIAS_AT : NULL, workspace);
+    if (!FINISHED && (BIAS || RELU))
         LAUNCH(at, kernel, blocks_for(bias_stride<Y.block / LANES>(count)), y, BIAS ? b : NULL, CO, count);
 }
 
@@ -1459,18 +1445,17 @@ LAUNCHER void simple_denoiser_conv_3(UnetLaunch at, stored *y, void *workspace, 
     net.2.bias[64] -> net.3[n,64,64,64] net.2 workspace[33554432] */
 LAUNCHER void simple_denoiser_conv_4(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
                      const stored *packed, const real *b) {
-    enum { CO = 64, D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, RELU = 1, SEGMENTS = 1, N = 1,
-           BIAS_AT = 36864 };
+    enum { CO = 64, D = 1, H = 64, W = 64, BIAS = 1, RELU = 1, SEGMENTS = 1, N = 1, BIAS_AT = 36864,
+           FINISHED = 1 };
     constexpr Layout Y = {0, 64, 0, 0, 0, 0, 0, 0, 0};
     static constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
     static constexpr int GRAPH[1] = {9};
     constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
     constexpr auto kernel = unet_add_bias<Y.block / LANES, RELU>;
-    constexpr bool all = SEGMENTS == 1 && !TRANSPOSED; /* what cuDNN can do in one graph */
     for (int s = 0; s < SEGMENTS; s++)
         unet_cuda_convolution(at, GRAPH[s], y, x[s], packed + FILTER[s].offset,
-                              BIAS && all ? packed + BIAS_AT : NULL, workspace);
-    if (all ? RELU && !BIAS : BIAS || RELU)
+                              FINISHED && s == SEGMENTS - 1 ? packed + BIAS_AT : NULL, workspace);
+    if (!FINISHED && (BIAS || RELU))
         LAUNCH(at, kernel, blocks_for(bias_stride<Y.block / LANES>(count)), y, BIAS ? b : NULL, CO, count);
 }
 
@@ -1478,18 +1463,16 @@ LAUNCHER void simple_denoiser_conv_4(UnetLaunch at, stored *y, void *workspace, 
     -> net.6[n,3,64,64] net.6 workspace[33554432] */
 LAUNCHER void simple_denoiser_conv_5(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
                      const stored *packed, const real *b) {
-    enum { CO = 3, D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, RELU = 0, SEGMENTS = 1, N = 1,
-           BIAS_AT = 4608 };
+    enum { CO = 3, D = 1, H = 64, W = 64, BIAS = 1, RELU = 0, SEGMENTS = 1, N = 1, BIAS_AT = 4608, FINISHED = 1 };
     constexpr Layout Y = {0, 8, 0, 0, 0, 0, 0, 0, 0};
     static constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
     static constexpr int GRAPH[1] = {10};
     constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
     constexpr auto kernel = unet_add_bias<Y.block / LANES, RELU>;
-    constexpr bool all = SEGMENTS == 1 && !TRANSPOSED; /* what cuDNN can do in one graph */
     for (int s = 0; s < SEGMENTS; s++)
         unet_cuda_convolution(at, GRAPH[s], y, x[s], packed + FILTER[s].offset,
-                              BIAS && all ? packed + BIAS_AT : NULL, workspace);
-    if (all ? RELU && !BIAS : BIAS || RELU)
+                              FINISHED && s == SEGMENTS - 1 ? packed + BIAS_AT : NULL, workspace);
+    if (!FINISHED && (BIAS || RELU))
         LAUNCH(at, kernel, blocks_for(bias_stride<Y.block / LANES>(count)), y, BIAS ? b : NULL, CO, count);
 }
 

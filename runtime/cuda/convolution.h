@@ -63,7 +63,7 @@ UNET_MUST_USE UnetStatus unet_cudnn_candidates(const UnetCudnnTarget *target, co
                                                UnetCudnnCandidate list[UNET_CUDNN_CANDIDATES],
                                                int32_t *count, UnetError *error);
 
-enum { UNET_CUDNN_DESCRIPTORS = 40 };
+enum { UNET_CUDNN_DESCRIPTORS = 48 };
 
 /* A convolution that is ready to run. */
 typedef struct {

@@ -1,12 +1,14 @@
 /* convolution_graph.c - a convolution as a graph of cuDNN's operations:
  *
  *     forward            y  = conv(x, w)  [+ y]
- *                        y  = max(conv(x, w) + bias, 0), either part alone too; what is between stays in
- * f32 backward data      dx = dgrad(dy, w)  [+ dx] backward filter    dw = wgrad(x, dy)  [+ dw] dw =
- * f32(wgrad(x, dy))  [+ dw], x and dy of 16 bits
+ *                        y  = max(conv(x, w) [+ y] + bias, 0), either part alone too; what is between
+ *                             stays in f32
+ *     backward data      dx = dgrad(dy, w)  [+ dx]
+ *     backward filter    dw = wgrad(x, dy)  [+ dw]
+ *                        dw = f32(wgrad(x, dy))  [+ dw], x and dy of 16 bits
  *
- * Without an operation behind it, a convolution adds to its result by its own factor beta; the last form
- * does so by an addition that reads dw and writes it back.
+ * Without an operation behind it, a convolution adds to its result by its own factor beta; the others do so
+ * by an addition that reads the result and writes it back.
  *
  * cuDNN counts axes as (n, c, d, h, w), wherever strides put them in memory: here channels lie innermost.
  */
@@ -105,7 +107,7 @@ bool convolution_widens(const UnetConvolution *c) {
 }
 
 bool convolution_has_sum(const UnetConvolution *c) {
-    return convolution_widens(c) && c->accumulate;
+    return (convolution_widens(c) || c->bias || c->relu) && c->accumulate;
 }
 
 static bool is_stored_type(UnetType type) {
@@ -116,7 +118,7 @@ static bool forms_allowed(const UnetConvolution *c) {
     bool after = c->bias || c->relu;
     bool widened = c->kind == UNET_BACKWARD_FILTER && c->result_type == UNET_F32;
     return (unsigned)c->kind <= UNET_BACKWARD_FILTER && is_stored_type(c->type) &&
-           (c->result_type == c->type || widened) && !(after && (c->kind != UNET_FORWARD || c->accumulate));
+           (c->result_type == c->type || widened) && !(after && c->kind != UNET_FORWARD);
 }
 
 /* Whether the sizes of an axis agree: out = (in + before + after - reach of the kernel) / stride + 1. */
@@ -286,7 +288,7 @@ static cudnnBackendDescriptor_t pointwise(Build *b, cudnnPointwiseMode_t mode, c
     return d;
 }
 
-enum { MAX_OPERATIONS = 3 };
+enum { MAX_OPERATIONS = 4 };
 
 typedef struct {
     int32_t count;
@@ -296,8 +298,14 @@ typedef struct {
 /* What is done to BETWEEN, the bare convolution, on its way to RESULT. */
 static void finish_forward(Build *b, const UnetConvolution *c, const Extent *e, Operations *list,
                            cudnnBackendDescriptor_t between, cudnnBackendDescriptor_t result) {
-    enum { UID_BIASED = 11 };
+    enum { UID_BIASED = 11, UID_ADDED };
     static const int64_t point[3] = {1, 1, 1};
+    if (convolution_has_sum(c)) {
+        cudnnBackendDescriptor_t before = tensor(b, UID_SUM, data_type(c->type), e, false);
+        cudnnBackendDescriptor_t added = tensor(b, UID_ADDED, CUDNN_DATA_FLOAT, e, true);
+        list->item[list->count++] = pointwise(b, CUDNN_POINTWISE_ADD, between, before, added);
+        between = added;
+    }
     if (c->bias) {
         Extent row = packed(c, 1, point, c->out_channels);
         cudnnBackendDescriptor_t bias = tensor(b, UID_BIAS, data_type(c->type), &row, false);

@@ -53,6 +53,7 @@ struct UnetCuda {
     UnetCudaMarks marks;
     UnetStatus status; /* of the launches of a piece: the first failure */
     UnetError error;
+    UnetFilterJobs jobs;  /* of steps that one launch does */
     struct Check *checks; /* of a checking build, the last one first */
 };
 

@@ -103,7 +103,8 @@ static UnetStatus launch_piece(UnetCuda *cuda, const UnetCudaProgram *tables, co
                                UnetError *error) {
     const UnetLaunch at = {.cuda = cuda,
                            .stream = cuda->stream,
-                           .control = (const UnetControl *)(const void *)(cuda->arena + tables->control)};
+                           .control = (const UnetControl *)(const void *)(cuda->arena + tables->control),
+                           .jobs = &cuda->jobs};
     cuda->status = UNET_OK;
     piece->launch(at, cuda->arena);
     end_of_checks(at);

@@ -11,11 +11,10 @@ LAUNCHER void KERNEL(UnetLaunch at, stored *y, void *workspace, const stored *co
     SIZES;
     constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
     constexpr auto kernel = unet_add_bias<Y.block / LANES, RELU>;
-    constexpr bool all = SEGMENTS == 1 && !TRANSPOSED; /* what cuDNN can do in one graph */
     for (int s = 0; s < SEGMENTS; s++)
         unet_cuda_convolution(at, GRAPH[s], y, x[s], packed + FILTER[s].offset,
-                              BIAS && all ? packed + BIAS_AT : NULL, workspace);
-    if (all ? RELU && !BIAS : BIAS || RELU)
+                              FINISHED && s == SEGMENTS - 1 ? packed + BIAS_AT : NULL, workspace);
+    if (!FINISHED && (BIAS || RELU))
         LAUNCH(at, kernel, blocks_for(bias_stride<Y.block / LANES>(count)), y, BIAS ? b : NULL, CO, count);
 }
 /* END */

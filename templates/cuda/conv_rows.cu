@@ -10,7 +10,6 @@
 static __global__ void KERNEL_put(Range range, stored *y, const stored *computed, int first,
                                   const real *__restrict__ b) {
     SIZES;
-    constexpr bool all = SEGMENTS == 1 && !TRANSPOSED; /* what cuDNN can do in one graph */
     constexpr Grid to = {D, H, W, Y.block / LANES, Y.ring},
                    from = {1, TRANSPOSED ? DENSE : SAMPLED, W, Y.block / LANES, 0};
     const unsigned i = vector_index(range);
@@ -20,9 +19,9 @@ static __global__ void KERNEL_put(Range range, stored *y, const stored *computed
     Vector v = load_computed(computed, first, from, p);
     for (int l = 0; l < LANES; l++) {
         const int c = p.column * LANES + l;
-        if (BIAS && !all && c < CO)
+        if (BIAS && !FINISHED && c < CO)
             v.lane[l] += b[c];
-        if (RELU && !(BIAS && all))
+        if (RELU && !FINISHED)
             v.lane[l] = positive(v.lane[l]);
     }
     store_vector(y, index(to, p), v);
@@ -35,7 +34,7 @@ LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *y, void *workspace, const
     constexpr Strip to = {H, Y.ring, W * (Y.block / LANES)};
     constexpr Reading reading = {!TRANSPOSED, SH, PH, (KH - 1) * LH};
     constexpr int read = TRANSPOSED ? SAMPLED : DENSE, computed = TRANSPOSED ? DENSE : SAMPLED;
-    constexpr bool all = SEGMENTS == 1 && !TRANSPOSED, finishes = all ? RELU && !BIAS : BIAS || RELU;
+    constexpr bool finishes = !FINISHED && (BIAS || RELU);
     stored *window = (stored *)((char *)workspace + (TRANSPOSED ? SAMPLED_AT : DENSE_AT)),
            *other = (stored *)((char *)workspace + (TRANSPOSED ? DENSE_AT : SAMPLED_AT));
     for (int begin = rows.begin; begin < rows.end; begin += ROWS) {
@@ -49,8 +48,8 @@ LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *y, void *workspace, const
             unet_cuda_convolution(at, GRAPH[s], result,
                                   window_of(at, window, x[s], N, from, first_read(reading, begin), read,
                                             rows_read(reading, part, IH)),
-                                  packed + FILTER[s].offset, BIAS && all ? packed + BIAS_AT : NULL,
-                                  workspace);
+                                  packed + FILTER[s].offset,
+                                  FINISHED && s == SEGMENTS - 1 ? packed + BIAS_AT : NULL, workspace);
         }
         if (finishes || !in_place)
             LAUNCH_RANGE(at, KERNEL_put, range_of(N, grid, part), y, result, first, b);

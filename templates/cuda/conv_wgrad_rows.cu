@@ -32,7 +32,7 @@ static __global__ void KERNEL_finish(real *dw, real *db, const real *__restrict_
         block -= blocks;
     }
     if (BIAS && block >= 0)
-        sum_bands<BANDS, ADDS>(db, scratch + BANDS_AT, DY.block, CO, block);
+        sum_bands(db, scratch + BANDS_AT, BANDS, DY.block, CO, block, ADDS);
 }
 
 static unsigned KERNEL_finish_blocks() {

@@ -1,4 +1,5 @@
-/* max_pool_grad.cu - gradient of a maximum over windows: it goes to the first maximum of each.
+/* max_pool_grad.cu - gradient of a maximum over windows: it goes to the first maximum of each;
+ * with SUM_BANDS, also sums over bands of windows, which lie side by side then.
  *
  * max_pool has written down where that is (ARGMAX_BITS), and which taps are above zero, or x is read. Where
  * windows do not overlap, a thread takes one window and all points up to the next; else it takes one point
@@ -45,9 +46,9 @@ DEVICE void KERNEL_add(Vector *sum, KERNEL_Share share, int tap) {
 }
 
 /* Writes the gradient of point p, the tap of a window with this argmax, of which `total` came through the
- * windows. */
-DEVICE void KERNEL_finish(stored *dx, const stored *__restrict__ x, const stored *a, Point p, Vector total,
-                          Argmax argmax, int tap) {
+ * windows; returns it. */
+DEVICE Vector KERNEL_finish(stored *dx, const stored *__restrict__ x, const stored *a, Point p,
+                            Vector total, Argmax argmax, int tap) {
     SIZES;
     constexpr int columns = DX.block / LANES;
     constexpr Grid to = {ID, IH, IW, columns, DX.ring}, in = {ID, IH, IW, columns, X.ring},
@@ -60,19 +61,18 @@ DEVICE void KERNEL_finish(stored *dx, const stored *__restrict__ x, const stored
         if ((argmax.lane[l] & 16 << tap) == 0)
             total.lane[l] = 0;
     store_vector(dx, index(to, p), total);
+    return as_stored(total);
 }
 
-static __global__ void KERNEL_cells(Range range, Rows rows, stored *dx, const stored *__restrict__ x,
-                                    const stored *__restrict__ dy, const stored *a,
-                                    const stored *__restrict__ y, const uint8_t *__restrict__ argmax) {
+/* All points of cell o that lie in a range of rows; returns the sum of their gradients. */
+DEVICE Vector KERNEL_cell(Point o, Rows rows, stored *dx, const stored *__restrict__ x,
+                          const stored *__restrict__ dy, const stored *a, const stored *__restrict__ y,
+                          const uint8_t *__restrict__ argmax) {
     SIZES;
     constexpr Grid in = {ID, IH, IW, DX.block / LANES}, out = {D, H, W, DY.block / LANES};
     constexpr Window window = {KD, KH, KW, SD, SH, SW, PD, PH, PW, LD, LH, LW};
-    const unsigned i = vector_index(range);
-    if (i == NO_VECTOR)
-        return;
-    const Point o = point_at(cells_of(window, in), i);
     const bool is_window = inside(out, o);
+    Vector all = filled(0);
     KERNEL_Share share = {};
     if (is_window)
         share = KERNEL_share(x, dy, y, argmax, o);
@@ -85,8 +85,36 @@ static __global__ void KERNEL_cells(Range range, Rows rows, stored *dx, const st
                 Vector total = filled(0);
                 if (is_window && kd < KD && kh < KH && kw < KW)
                     KERNEL_add(&total, share, tap_number(window, kd, kh, kw));
-                KERNEL_finish(dx, x, a, p, total, share.argmax, tap_number(window, kd, kh, kw));
+                all = sum(all,
+                          KERNEL_finish(dx, x, a, p, total, share.argmax, tap_number(window, kd, kh, kw)));
             }
+    return all;
+}
+
+static __global__ void KERNEL_cells(Range range, Rows rows, stored *dx, const stored *__restrict__ x,
+                                    const stored *__restrict__ dy, const stored *a,
+                                    const stored *__restrict__ y, const uint8_t *__restrict__ argmax) {
+    SIZES;
+    constexpr Grid in = {ID, IH, IW, DX.block / LANES};
+    constexpr Window window = {KD, KH, KW, SD, SH, SW, PD, PH, PW, LD, LH, LW};
+    const unsigned i = vector_index(range);
+    if (i != NO_VECTOR)
+        KERNEL_cell(point_at(cells_of(window, in), i), rows, dx, x, dy, a, y, argmax);
+}
+
+/* All cells, and sums over bands of them. */
+static __global__ void KERNEL_sums(stored *dx, real *__restrict__ sums, const stored *__restrict__ x,
+                                   const stored *__restrict__ dy, const stored *a,
+                                   const stored *__restrict__ y, const uint8_t *__restrict__ argmax) {
+    SIZES;
+    constexpr int columns = DX.block / LANES;
+    constexpr Grid in = {ID, IH, IW, columns};
+    constexpr Window window = {KD, KH, KW, SD, SH, SW, PD, PH, PW, LD, LH, LW};
+    sum_over_points<columns>(sums, vectors(N, cells_of(window, in)) / columns,
+                             [=](unsigned cell, int column) {
+                                 const Point o = point_at(cells_of(window, in), cell * columns + column);
+                                 return KERNEL_cell(o, {0, ID * IH}, dx, x, dy, a, y, argmax);
+                             });
 }
 
 static __global__ void KERNEL_points(Range range, stored *dx, const stored *__restrict__ x,
@@ -105,12 +133,15 @@ static __global__ void KERNEL_points(Range range, stored *dx, const stored *__re
     KERNEL_finish(dx, x, a, p, total, Argmax{}, 0);
 }
 
-LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *dx, const stored *x, const stored *dy,
+LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *dx, real *sums, const stored *x, const stored *dy,
                      const stored *a, const stored *y, const uint8_t *argmax) {
     SIZES;
-    constexpr Grid in = {ID, IH, IW, DX.block / LANES};
+    constexpr int columns = DX.block / LANES;
+    constexpr Grid in = {ID, IH, IW, columns};
     constexpr Window window = {KD, KH, KW, SD, SH, SW, PD, PH, PW, LD, LH, LW};
-    if (LD * LH * LW == 1 && KD <= SD && KH <= SH && KW <= SW)
+    if (SUM_BANDS > 0)
+        LAUNCH_BLOCKS(at, KERNEL_sums, (sum_grid<columns, SUM_BANDS>()), dx, sums, x, dy, a, y, argmax);
+    else if (LD * LH * LW == 1 && KD <= SD && KH <= SH && KW <= SW)
         LAUNCH_RANGE(at, KERNEL_cells, range_of(N, cells_of(window, in), cell_rows(window, in, rows)), rows,
                      dx, x, dy, a, y, argmax);
     else

@@ -146,6 +146,17 @@ DEVICE void store_vector(stored *p, unsigned i, Vector v) {
     reinterpret_cast<uint4 *>(p)[i] = bits;
 }
 
+/* What store_vector leaves of v. */
+DEVICE Vector as_stored(Vector v) {
+#pragma unroll
+    for (int l = 0; l < LANES; l++) {
+        stored part;
+        round_to(&part, v.lane[l]);
+        v.lane[l] = to_real(part);
+    }
+    return v;
+}
+
 DEVICE Vector filled(real x) {
     Vector v;
 #pragma unroll
@@ -677,16 +688,15 @@ static __global__ void unet_mask_points(stored *dx, real *__restrict__ sums, con
 
 /* Sums over the bands, for the channels of block `block` that are there; several are read before the first
  * is added. */
-template <int BANDS, int ACCUMULATE>
-DEVICE void sum_bands(real *db, const real *__restrict__ sums, int stored_channels, int channels,
-                      int block) {
+DEVICE void sum_bands(real *db, const real *__restrict__ sums, int bands, int stored_channels, int channels,
+                      int block, int adds) {
     constexpr int HEIGHT = THREADS / WARP;
     SHARED(real, part, [HEIGHT][WARP]);
     const int row = threadIdx.x / WARP, lane = threadIdx.x % WARP, channel = block * WARP + lane;
     real total = 0;
     if (channel < channels)
 #pragma unroll 8
-        for (int band = row; band < BANDS; band += HEIGHT)
+        for (int band = row; band < bands; band += HEIGHT)
             total += sums[(long)band * stored_channels + channel];
     part[row][lane] = total;
     __syncthreads();
@@ -694,7 +704,7 @@ DEVICE void sum_bands(real *db, const real *__restrict__ sums, int stored_channe
         return;
     for (int r = 1; r < HEIGHT; r++)
         total += part[r][lane];
-    db[channel] = ACCUMULATE ? db[channel] + total : total;
+    db[channel] = adds ? db[channel] + total : total;
 }
 
 /* Sum of v over the threads of a block that share a column of unet_sum_points, for each of them; PART is

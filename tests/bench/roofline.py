@@ -21,7 +21,9 @@ DEFAULTS = [[*"--size=512x512 --batch=4".split(), "examples/denoise/unet_denoise
 TWICE = ("mse", "l1", "psnr")  # sums within bands, then over these
 COMMON = "--target=cuda:sm_90 --precision=bf16 --staging=u8".split()
 
-Launch = collections.namedtuple("Launch", "kind bytes flops by_cudnn")
+GATHERED = ("filter_pack", "filter_unpack")  # several in one launch
+
+Launch = collections.namedtuple("Launch", "kind bytes flops by_cudnn begins", defaults=[True])
 
 
 def plan_of(unetc, words):
@@ -29,24 +31,36 @@ def plan_of(unetc, words):
     return json.loads(done.stdout)
 
 
-def launches(step, buffers):
-    """What a step of the plan launches. Convolutions come one for each segment of a concat."""
+def training_launches(plan):
+    """Those of a training step without loops."""
+    buffers, steps = {buffer["id"]: buffer for buffer in plan["buffers"]}, plan["programs"]["train"]
+    # a gradient by weights sums for the bias where what unpacks it reads no sums of who masked the gradient
+    sums = {step["reads"][0] for step in steps if step["op"] == "filter_unpack" and len(step["writes"]) > len(step["reads"])}
+    return [launch for step in steps for launch in launches(step, buffers, bool(sums & set(step["writes"])))]
+
+
+def launches(step, buffers, sums_bias):
+    """What a step of the plan launches. Convolutions come one for each segment of a concat; of steps that one launch does the
+    first has that launch, and the bytes of each are its own."""
     op = step["op"]
     if op in ("load", "return", "store"):
         return []
     read, written = ([buffers[i] for i in step[side] if buffers[i]["class"] != "workspace"] for side in ("reads", "writes"))
     size = lambda some: sum(buffer["bytes"] for buffer in some)
     moved, flops = size(read) + size(written), step["flops"]
+    if op in GATHERED:
+        moved = size(buffers[i] for i in step["reads"] + step["writes"])
+        return [Launch(op, moved, 0, False, step.get("section", [0, 1])[1] == 1)]
     if op.split("_")[0] not in ("conv", "upconv"):
         sums = [Launch("sum of the parts", 0, 0, False)] * (op in TWICE)
         return [Launch(op, moved, 0, False)] + sums
     if op.endswith("_wgrad"):
-        return weight_gradient(step, read, written, flops, buffers)
+        return weight_gradient(step, read, flops, buffers, sums_bias)
     many = segments(op, read, written)
     found = [Launch(op, moved / many, flops / many, True) for _ in range(many)]
     result = size(written)
-    if op == "upconv" or (op == "conv" and many > 1):
-        found.append(Launch("bias (and ReLU)", 2 * result, 0, False))
+    if op == "upconv":  # of a conv cuDNN adds the bias with the last segment
+        found.append(Launch("bias", 2 * result, 0, False))
     if op.endswith("dgrad") and any(b["class"] == "activation" for b in read):
         found.append(Launch("ReLU mask", 3 * result, 0, False))  # by the output of the ReLU
     return found
@@ -58,34 +72,34 @@ def segments(op, read, written):
     return max(1, len(images)) if op in ("conv", "upconv") else 1
 
 
-def weight_gradient(step, read, written, flops, buffers):
+def weight_gradient(step, read, flops, buffers, sums_bias):
     images = [b for b in read if b["class"] == "activation"]
     gradient = [b for b in read if b["class"] == "activation_gradient"]
-    many, weights = max(1, len(images)), written[0]["bytes"]
-    upstream = sum(b["bytes"] for b in gradient)
+    packed = [buffers[i] for i in step["writes"] if buffers[i]["name"].endswith(" packed gradient")]
+    many, upstream = max(1, len(images)), sum(b["bytes"] for b in gradient)
+    left = sum(b["bytes"] for b in packed)
     found = []
     for image in images or read[:1]:
-        found.append(Launch(step["op"], image["bytes"] + upstream + weights / many / 2, flops / many, True))
-    summed = any(buffers[i]["name"].endswith(" sums for bias") for i in step["reads"])  # by who masked the gradient
-    if len(written) > 1 and not summed:
+        found.append(Launch(step["op"], image["bytes"] + upstream + left / many, flops / many, True))
+    if sums_bias:
         found.append(Launch("bias gradient", upstream, 0, False))
-    return found + [Launch("filter unpack", 1.5 * weights, 0, False)]  # and the last sums of the bias's gradient
+    return found
 
 
 def seconds(launch):
     if launch.by_cudnn:
         return GAP + max(launch.flops / (PEAK * EFFICIENCY), launch.bytes / BANDWIDTH, LEAST)
+    if not launch.begins:
+        return launch.bytes / BANDWIDTH
     return GAP + max(launch.bytes / BANDWIDTH, LEAST_OWN)
 
 
 def table(plan):
-    buffers = {buffer["id"]: buffer for buffer in plan["buffers"]}
     found = {}
-    for step in plan["programs"]["train"]:
-        for launch in launches(step, buffers):
-            row = found.setdefault(launch.kind, {"launches": 0, "bytes": 0, "flops": 0, "seconds": 0})
-            for key, value in (("launches", 1), ("bytes", launch.bytes), ("flops", launch.flops), ("seconds", seconds(launch))):
-                row[key] += value
+    for launch in training_launches(plan):
+        row = found.setdefault(launch.kind, {"launches": 0, "bytes": 0, "flops": 0, "seconds": 0})
+        for key, value in (("launches", launch.begins), ("bytes", launch.bytes), ("flops", launch.flops), ("seconds", seconds(launch))):
+            row[key] += value
     found["total"] = {key: sum(row[key] for row in found.values()) for key in ("launches", "bytes", "flops", "seconds")}
     return found
 

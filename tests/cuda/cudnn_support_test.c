@@ -105,7 +105,8 @@ static void ask_gradients(CudnnQuery *query, const char *where, UnetConvolution 
     ask(query, where, c);
 }
 
-/* A convolution with its bias, as the first of several segments, as a further one; its gradients. */
+/* A convolution with its bias, as the first of several segments, as a further one, as the last; its
+ * gradients. */
 static void ask_layer(CudnnQuery *query, const char *where, UnetConvolution c) {
     ask(query, where, c);
     c.accumulate = true;
@@ -115,7 +116,9 @@ static void ask_layer(CudnnQuery *query, const char *where, UnetConvolution c) {
     ask(query, where, c);
     c.relu = true;
     ask(query, where, c);
-    c.bias = c.relu = false;
+    c.accumulate = true;
+    ask(query, where, c);
+    c.accumulate = c.bias = c.relu = false;
     ask_gradients(query, where, c);
 }
 

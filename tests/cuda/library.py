@@ -87,6 +87,12 @@ def steps_once(plan):
     return once, sum(step["op"] == "filter_pack" for step in steps) - once
 
 
+def packing_launches(plan):
+    """For each picture; one for all of a section."""
+    packs = [step for step in plan["programs"]["predict"] if step["op"] == "filter_pack" and not step.get("once", False)]
+    return sum("section" not in step for step in packs) + len({step["section"][0] for step in packs if "section" in step})
+
+
 def check_two_models(sources, shop):
     both, _ = predictions(shop.link(*(folder for folder, _ in sources.values())))
     for name, (folder, _) in sources.items():
@@ -101,13 +107,12 @@ def check_once(sources, shop):
     each = {name: shop.emit(name, "--programs=predict") for name in MODELS}
     each = {name: shop.emit(name, "--programs=predict", "--mem=%d" % (plan["arena"]["bytes"] - 1))
             for name, (_, plan) in each.items()}
-    packs = 0
     for name in MODELS:
         once, more = steps_once(sources[name][1])
         yield once > 0 and more == 0, "%s: %d steps run once, %d more pack" % (name, once, more)
         yield steps_once(each[name][1]) == (0, once), "%s, with too little memory: %s steps run once, pack" % (
             name, steps_once(each[name][1]))
-        packs += once
+    packs = sum(packing_launches(plan) for _, plan in each.values())
     once, each = (shop.link(*(folder for folder, _ in made.values())) for made in (sources, each))
     expected = predictions(each)[0]
     for way in WAYS:
@@ -115,7 +120,7 @@ def check_once(sources, shop):
         yield found == expected, "%s: packed once: %s, for each picture: %s" % (way, found, expected)
     fewer, more = (predictions(path, 3, UNET_CUDA_GRAPH="0")[1] - predictions(path, 2, UNET_CUDA_GRAPH="0")[1]
                    for path in (once, each))
-    yield more - fewer == PICTURES * packs, "%d launches for %d pictures packed once, %d packed for each" % (
+    yield more - fewer == PICTURES * packs > 0, "%d launches for %d pictures packed once, %d packed for each" % (
         fewer, PICTURES, more)
 
 

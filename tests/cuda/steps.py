@@ -309,8 +309,7 @@ def launched(program, steps):
 def check_launches(shop, tiny, plain):
     """A step launches what tests/bench/roofline.py counts: of two numbers of steps within an epoch the difference."""
     few, many = (launched(tiny, steps) for steps in (STEPS, STEPS + 1))
-    buffers = {buffer["id"]: buffer for buffer in tiny.plan["buffers"]}
-    wanted = sum(not launch.by_cudnn for step in tiny.plan["programs"]["train"] for launch in roofline.launches(step, buffers))
+    wanted = sum(not launch.by_cudnn and launch.begins for launch in roofline.training_launches(tiny.plan))
     expect(many - few == wanted, "a step has %d launches; roofline.py counts %d", many - few, wanted)
     return "a step has %d launches beside those of cuDNN" % wanted
 

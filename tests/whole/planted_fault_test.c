@@ -204,6 +204,15 @@ static void persistent_on_persistent(Plan *plan) {
         }
 }
 
+/* The first two steps in a section, each in a branch of its own: the second reads what the first writes. */
+static void before_its_join(Plan *plan) {
+    Step *step = plan->program[PROGRAM_TRAIN].step;
+    for (int i = 0; i < 2; i++) {
+        step[i].section = 1;
+        step[i].branch = i + 1;
+    }
+}
+
 typedef struct {
     const char *what;
     void (*plant)(Plan *);
@@ -219,6 +228,7 @@ static void test_offsets(void) {
         {"a buffer before the start", negative, "`top.3` lies outside the arena"},
         {"a buffer on the parameters", on_the_persistent, "`top.3` lies on what must survive"},
         {"moments on the parameters", persistent_on_persistent, "both persist and overlap"},
+        {"a branch that reads before its join", before_its_join, "may run at once"},
     };
     char said[SAID];
     for (size_t k = 0; k < sizeof faults / sizeof *faults; k++) {

@@ -34,6 +34,25 @@ typedef struct {
     int32_t begin, end;
 } Rows;
 
+/* What a layer's filters have to do with another place in memory, or a bias with its sums; what it means
+ * only kernels know (templates/cuda/filters.cuh).  Its blocks begin with block `first`; of the dense
+ * weights [K][channels][taps] it concerns kn filters from k0 on and cn channels from c0 on, which are
+ * packed as [kp][taps][cp]. */
+typedef struct {
+    void *to;
+    const void *from;
+    uint32_t first;
+    int32_t k0, kn, kp, c0, cn, cp, channels, taps, adds;
+} UnetFilterJob;
+
+/* The jobs of steps that one launch does: the last of them launches all.  One launch takes 4 KiB at most.
+ */
+enum { UNET_FILTER_JOBS = 64 };
+typedef struct {
+    uint32_t count, blocks;
+    UnetFilterJob job[UNET_FILTER_JOBS];
+} UnetFilterJobs;
+
 typedef struct UnetCuda UnetCuda; /* a device with a program on it */
 
 /* The first argument of every launcher. */
@@ -41,7 +60,9 @@ typedef struct {
     UnetCuda *cuda;
     cudaStream_t stream;
     const UnetControl *control;
-    const char *step; /* "conv of enc1.0": the name under which it is timed */
+    const char *step;     /* "conv of enc1.0": the name under which it is timed */
+    UnetFilterJobs *jobs; /* on the host: of the steps before this one that one launch does with it */
+    int32_t more;         /* steps come that it does, too */
 } UnetLaunch;
 
 /* Runs convolution INDEX of the program's table: computes RESULT from its two operands, in the order of

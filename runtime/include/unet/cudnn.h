@@ -36,13 +36,13 @@ typedef struct {
 
 typedef struct {
     UnetConvolutionKind kind;
-    UnetType type;         /* of x, w, y */
-    UnetType result_type;  /* of the result: that, or f32 for a filter gradient */
-    bool tf32;             /* products of f32 may be rounded to tf32 */
-    bool nondeterministic; /* sums may be in an order that changes from run to run */
-    bool accumulate;       /* adds to what the result holds */
-    bool bias, relu;       /* forward, not accumulating: + bias, in `type`; then max(., 0) */
-    int32_t axes;          /* 2: size[0] is 1 everywhere */
+    UnetType type;                            /* of x, w, y */
+    UnetType result_type;                     /* of the result: that, or f32 for a filter gradient */
+    bool tf32;                                /* products of f32 may be rounded to tf32 */
+    bool nondeterministic;                    /* sums may be in an order that changes from run to run */
+    bool accumulate;                          /* adds to what the result holds */
+    bool bias, relu;                          /* forward: + bias, in `type`; then max(., 0) */
+    int32_t axes;                             /* 2: size[0] is 1 everywhere */
     int64_t batch, in_channels, out_channels; /* of the forward direction */
     int64_t in[3], out[3];                    /* sizes of x and of y */
     int64_t kernel[3], stride[3], dilation[3];

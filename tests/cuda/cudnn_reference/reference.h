@@ -30,7 +30,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MAX_ATTRIBUTES = 16, MAX_OPERATIONS = 3, MAX_DIMENSIONS = 5, MAX_KNOBS = 2, MAX_CONFIGS = 8 };
+enum { MAX_ATTRIBUTES = 16, MAX_OPERATIONS = 4, MAX_DIMENSIONS = 5, MAX_KNOBS = 2, MAX_CONFIGS = 8 };
 
 typedef struct {
     int name;

@@ -111,7 +111,7 @@ class Cases:
         self.lanes = 16 // BYTES[stored]
         prologue = template("cuda/prologue.cuh")
         head = "#define UNET_STORED %s\n%s%s" % (stored, prologue.replace("/* BEGIN */", "").replace("/* END */", ""),
-                                                body(template("cuda/rows.cuh")) + body(template("cuda/labels.cuh")) +
+                                                body(template("cuda/rows.cuh")) + body(template("cuda/filters.cuh")) + body(template("cuda/labels.cuh")) +
                                                 body(template("cuda/similarity.cuh")))
         self.cuda = Instances("cuda", head)
         prologue = template("reference/prologue.c")
@@ -358,7 +358,7 @@ def pooling(cases, variant):
     out = [(room[i] + beyond * (st - 1)) // st for i, (_, st, _) in enumerate(axes)]
     out = [o + (o * st < s + p) for o, s, (_, st, p) in zip(out, size, axes)]
     x, y = cases.shape(c, n, size), cases.shape(c, n, out)
-    numbers = {"C": c, "N": n, "ACCUMULATE": 0, "MASK": 0, "ARGMAX_BITS": 0, "INSIDE": c % 2, **extents("I", size),
+    numbers = {"C": c, "N": n, "ACCUMULATE": 0, "MASK": 0, "ARGMAX_BITS": 0, "SUM_BANDS": 0, "INSIDE": c % 2, **extents("I", size),
                **extents("", out)}
     for i, axis in enumerate("DHW"):
         numbers.update(dict(zip(("K" + axis, "S" + axis, "P" + axis, "L" + axis), (*axes[i], gaps[i]))))
@@ -378,8 +378,8 @@ def pooling(cases, variant):
     average_grad = cases.both("avg_pool_grad", numbers, {"DX": x, "DY": y})
     rows = size[0] * size[1]
     gradient = lambda a, dx="dx": {"dx": dx, "x": "x", "dy": "dy", "a": a}
-    told_by = lambda a, y, dx="same_dx": {"dx": dx, "x": None, "dy": "dy", "a": a, "y": y, "argmax": "argmax"}
-    no_argmax = {"y": None, "argmax": None}
+    told_by = lambda a, y, dx="same_dx": {"dx": dx, "sums": None, "x": None, "dy": "dy", "a": a, "y": y, "argmax": "argmax"}
+    no_argmax = {"sums": None, "y": None, "argmax": None}
     with_marks = [] if not cells else [
         "const Device marks(%d);" % (n * out[0] * out[1] * out[2] * y.block),
         *cases.parts("max_pool", cases.cuda.add("max_pool", marks, {"X": x, "Y": y, "ARGMAX": y}), out[0] * out[1],
@@ -387,8 +387,13 @@ def pooling(cases, variant):
         "test.same(\"max_pool that keeps marks\", same_y, y);"]
     by_marks = [] if not cells else [
         *cases.parts("max_pool_grad", cases.cuda.add("max_pool_grad", marks, layouts), rows,
-                     {"dx": "same_dx", "x": None, "dy": "dy", "a": "a", "y": None, "argmax": "marks"}, None),
-        "test.same(\"max_pool_grad by marks, added and masked\", same_dx, dx);"]
+                     {"dx": "same_dx", "sums": None, "x": None, "dy": "dy", "a": "a", "y": None, "argmax": "marks"}, None),
+        "test.same(\"max_pool_grad by marks, added and masked\", same_dx, dx);",
+        "Tensor sums = test.real_output(%d);" % (3 * x.block),
+        cases.device_call("max_pool_grad", cases.cuda.add("max_pool_grad", {**numbers, "ACCUMULATE": 1, "MASK": 1, "SUM_BANDS": 3}, layouts),
+                          {"dx": "same_dx", "sums": "sums", "x": "x", "dy": "dy", "a": "a", "y": None, "argmax": None}, (0, rows)),
+        "test.same(\"max_pool_grad that sums\", same_dx, dx);",
+        "test.sum_cells(sums, dx, 3);", "test.compare(\"max_pool_grad, sums\", sums);"]
     pooled = lambda what, kernels, a: cases.by_rows(what, "max_pool_grad", kernels, rows, gradient(a), no_argmax, [n])
     parts = lambda kernel, given, cuts=None: cases.parts("max_pool_grad", kernel, rows, given, cuts)
     cases.function("pools of %d channels, %d x %s to %s, %s" % (c, n, size, out, axes), [
@@ -553,7 +558,7 @@ def unpooling(cases):
     axes = [(2, 2) if size[0] > 1 else (1, 1)] + [r.choice([(2, 2), (2, 3), (3, 3)]) for _ in range(2)]
     out = [(s - k) // stride + 1 for s, (k, stride) in zip(size, axes)]
     like, x = cases.shape(c, n, size), cases.shape(c, n, out)
-    numbers = {"C": c, "N": n, "ACCUMULATE": 0, "MASK": 0, "ARGMAX_BITS": 0, **extents("I", size), **extents("", out)}
+    numbers = {"C": c, "N": n, "ACCUMULATE": 0, "MASK": 0, "ARGMAX_BITS": 0, "SUM_BANDS": 0, **extents("I", size), **extents("", out)}
     for axis, (k, stride) in zip("DHW", axes):
         numbers.update({"K" + axis: k, "S" + axis: stride, "P" + axis: 0, "L" + axis: 1})
     bits = argmax_bits(axes[0][0] * axes[1][0] * axes[2][0])
@@ -569,7 +574,7 @@ def unpooling(cases):
         "Tensor dy = test.numbers(in), dx = test.output(out), same_dx = test.output(out), maxima = test.output(out);",
         "const Device argmax(%d);" % (n * out[0] * out[1] * out[2] * x.block * bits // 8),
         *cases.by_rows("max_unpool", "max_unpool", unpool, rows, {"y": "y", "like": "like", "x": "x", "a": None},
-                       {"pooled": None, "argmax": None}, [n]),
+                       {"sums": None, "pooled": None, "argmax": None}, [n]),
         *cases.by_rows("max_unpool_grad", "max_unpool_grad", grad, pooled, {"dx": "dx", "like": "like", "dy": "dy"},
                        {"argmax": None}, [n]),
         cases.device_call("max_pool", keeping, {"y": "maxima", "x": "like", "argmax": "argmax"}, (0, pooled)),
@@ -983,7 +988,8 @@ class Convolution:
         self.x = [cases.shape(c, self.n, self.x_size) for c in self.ins]
         self.y = cases.shape(self.co, self.n, self.y_size)
         self.variants = {"BIAS": int(r.random() < 0.8), "RELU": int(r.random() < 0.5), "MASK": int(r.random() < 0.5),
-                         "ACCUMULATE": int(r.random() < 0.5), "BANDS": r.randint(1, 5), "SUMMED": r.randint(0, 1)}
+                         "ACCUMULATE": int(r.random() < 0.5), "BANDS": r.randint(1, 5)}
+        self.variants["SUMMED"] = self.variants["BIAS"] * r.randint(0, 1)
         self.variants["SUM_BANDS"] = self.variants["MASK"] * r.choice([0, 1, 3])
 
     def numbers(self):
@@ -1050,11 +1056,11 @@ def convolution(cases, transposed):
     lines.append("Tensor y = test.output(%s), dy = test.numbers(%s);" % (c.y.cpp(), c.y.cpp()))
     x, has_bias = ["x%d" % i for i in segments], numbers["BIAS"]
     by_cudnn = {"workspace": None, "w": "packed"}
-    whole = not transposed and len(c.ins) == 1
-    graphs = [c.graph(forward, s, accumulate=int(s > 0), bias=int(whole and numbers["BIAS"]),
-                      relu=int(whole and numbers["RELU"])) for s in segments]
+    finished = int(not transposed and numbers["BIAS"] and (len(c.ins) == 1 or c.co % 2))  # by cuDNN, for the last segment
+    graphs = [c.graph(forward, s, accumulate=int(s > 0), bias=finished * (s == segments[-1]),
+                      relu=finished * (s == segments[-1]) * numbers["RELU"]) for s in segments]
     told = lambda size: [c.n, "{0, %d}" % (size[0] * size[1])]
-    kernels = (cases.cuda.add("conv", {**numbers, "BIAS_AT": bias_at}, {"X": c.x, "Y": c.y}, {}, c.arrays(filters, graphs)),
+    kernels = (cases.cuda.add("conv", {**numbers, "BIAS_AT": bias_at, "FINISHED": finished}, {"X": c.x, "Y": c.y}, {}, c.arrays(filters, graphs)),
                cases.reference.add(name, numbers, {"X": c.x, "Y": c.y}))
     lines += cases.run(name, name, kernels, {"y": "y", "x": x, "w": "w", "b": "b" if has_bias else None}, by_cudnn,
                        before=told(c.y_size), tolerance={"y": [len(c.ins) + 2]})
@@ -1071,22 +1077,29 @@ def convolution(cases, transposed):
                        {**by_cudnn, "sums": "sums_of_dx" if sum_bands else None}, before=told(c.x_size))
     if sum_bands:
         lines += ["test.sum_bands(sums_of_dx, dx, %d);" % sum_bands, 'test.compare("%s_dgrad, sums", sums_of_dx);' % name]
-    # backward, by the weights
+    # backward, by the weights: packed, and sums for the bias; then unpacked, with those of who masked dy in their place
     bands_at, bands = bias_at, numbers["BANDS"] * c.y.block
     graphs = [c.graph("UNET_BACKWARD_FILTER", s) for s in segments]
-    kernels = (cases.cuda.add("conv_wgrad", {**numbers, "BANDS_AT": bands_at, "WORKSPACE_AT": 4 * (bands_at + bands)},
-                              {"X": c.x, "DY": c.y}, {}, c.arrays(filters, graphs)),
-               cases.reference.add("conv_wgrad", numbers, {"X": c.x, "DY": c.y}))
-    lines.append("Tensor dw = test.reals(%d), db = test.reals(%d), scratch = test.real_output(%d);" % (
+    gradient = {**numbers, "K": rows, "C": columns, "TAPS": c.taps, "BANDS_AT": bands_at}
+    by_cudnn = cases.cuda.add("conv_wgrad", {**gradient, "BANDS": has_bias * (1 - numbers["SUMMED"]) * numbers["BANDS"]},
+                              {"DY": c.y}, {}, c.arrays(filters, graphs))
+    unpack = cases.cuda.add("filter_unpack", gradient, {"DY": c.y}, {}, c.arrays(filters, graphs))
+    wgrad = cases.reference.add("conv_wgrad", numbers, {"X": c.x, "DY": c.y})
+    lines.append("Tensor dw = test.reals(%d), db = test.reals(%d), packed_dw = test.real_output(%d), scratch = test.real_output(64);" % (
         rows * columns * c.taps, c.co, bands_at + bands))
     lines.append("Result sums = test.result(%d);" % (rows * columns * c.taps + c.co))
     if numbers["SUMMED"]:
         lines += ["Tensor summed_dy = test.real_output(%d);" % bands, "test.sum_bands(summed_dy, dy, %d);" % numbers["BANDS"],
                   "Tensor summed = test.copy(summed_dy);"]
-    lines += cases.run(name + "_wgrad", name + "_wgrad", kernels,
-                       {"dw": "dw", "db": "db" if has_bias else None, "scratch": "sums", "x": x, "dy": "dy"},
-                       {"scratch": "scratch", "summed": "summed" if numbers["SUMMED"] else None}, adds=numbers["ACCUMULATE"],
-                       before=told(c.x_size if transposed else c.y_size), tolerance={"dw": [1, "true"]})
+    on_device = {"dw": None, "db": None, "scratch": "scratch", "sums": None, "packed": "packed_dw", "x": x, "dy": "dy"}
+    lines += [*cases.before(name + "_wgrad", on_device, False), cases.device_call(name + "_wgrad", by_cudnn, on_device),
+              'test.unchanged("%s_wgrad");' % name]
+    result = {"dw": "dw", "db": "db" if has_bias else None}
+    unpacked = {**result, "packed": "packed_dw", "summed": "summed" if numbers["SUMMED"] else None}
+    lines += [*cases.before("filter_unpack", unpacked, numbers["ACCUMULATE"]), cases.device_call("filter_unpack", unpack, unpacked),
+              cases.reference_call(name + "_wgrad", wgrad, {**result, "scratch": "sums", "x": x, "dy": "dy"},
+                                   told(c.x_size if transposed else c.y_size)),
+              *cases.after(name + "_wgrad", "filter_unpack", unpacked, {"dw": [1, "true"]}), 'test.unchanged("filter_unpack");']
     cases.function("%s %s to %d, x %d x %s, y %s, kernel, stride, dilation, padding %s, %s" % (
         name, c.ins, c.co, c.n, c.x_size, c.y_size, [a[:5] for a in c.axes if a != (1, 1, 1, 0, 0, 1, 1)],
         c.variants), lines)

@@ -12,7 +12,7 @@ N = 8
 def pooling(cases, kernel, stride, padding, size):
     out = [(s + 2 * p - k) // t + 1 for s, k, t, p in zip(size, kernel, stride, padding)]
     x, y = cases.shape(64, N, size), cases.shape(64, N, out)
-    numbers = {"C": 64, "N": N, "ACCUMULATE": 1, "MASK": 1, "ARGMAX_BITS": 0, "INSIDE": 1, **extents("I", size), **extents("", out)}
+    numbers = {"C": 64, "N": N, "ACCUMULATE": 1, "MASK": 1, "ARGMAX_BITS": 0, "SUM_BANDS": 0, "INSIDE": 1, **extents("I", size), **extents("", out)}
     for name, values in (("K", kernel), ("S", stride), ("P", padding), ("L", (1, 1, 1))):
         numbers.update({name + axis: value for axis, value in zip("DHW", values)})
     keeping = {**numbers, "ARGMAX_BITS": argmax_bits(kernel[0] * kernel[1] * kernel[2])}
@@ -20,7 +20,7 @@ def pooling(cases, kernel, stride, padding, size):
         cases.cuda.add("max_pool", pool, {"X": x, "Y": y, "ARGMAX": y})
     cases.cuda.add("avg_pool", numbers, {"X": x, "Y": y})
     cases.cuda.add("avg_pool_grad", numbers, {"DX": x, "DY": y})
-    for gradient in (numbers, {**keeping, "MASK": 0}, {**keeping, "ACCUMULATE": 0}):
+    for gradient in (numbers, {**keeping, "MASK": 0}, {**keeping, "ACCUMULATE": 0}, {**numbers, "SUM_BANDS": 256}):
         cases.cuda.add("max_pool_grad", gradient, {"DX": x, "X": x, "DY": y, "A": x, "Y": y, "ARGMAX": y})
 
 
@@ -43,11 +43,11 @@ def convolving(cases, ins, out, size, taps):
     """Two halves of a concat, with what is around a convolution by cuDNN; transposed, they have the most kernels."""
     half, x, y = ins // 2, cases.shape(ins // 2, N, size), cases.shape(out, N, size)
     numbers = {"N": N, "K": out, "C": ins, "TAPS": taps, "CI": ins, "CO": out, "SEGMENTS": 2, "BIAS": 1, "RELU": 1, "MASK": 1,
-               "ACCUMULATE": 1, "TRANSPOSED": 1, "BANDS": 256, "SUM_BANDS": 256, "SUMMED": 0, "PBIAS": y.block, "BIAS_AT": 0, "BANDS_AT": 0, "WORKSPACE_AT": 0,
+               "ACCUMULATE": 1, "TRANSPOSED": 1, "BANDS": 256, "SUM_BANDS": 256, "SUMMED": 0, "FINISHED": 0, "PBIAS": y.block, "BIAS_AT": 0, "BANDS_AT": 0, "WORKSPACE_AT": 0,
                **{"K" + axis: k for axis, k in zip("DHW", (1, taps, 1))}, **extents("I", size), **extents("", size)}
     filters = ["{0, %d, %d, %d, %d, %d, 0}" % (out, y.block, s * half, half, x.block) for s in range(2)]
     arrays = {"FILTER": ("Filter", filters), "GRAPH": ("int", ["0", "1"])}
-    for name in ("filter_pack", "conv", "conv_dgrad", "conv_wgrad"):
+    for name in ("filter_pack", "conv", "conv_dgrad", "conv_wgrad", "filter_unpack"):
         cases.cuda.add(name, numbers, {"X": [x, x], "Y": y, "DX": x, "DY": y, "M": x}, {}, arrays)
     if size[0] > 1:
         return

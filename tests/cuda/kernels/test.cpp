@@ -232,7 +232,7 @@ void Test::begin(const char *what) {
 }
 
 UnetLaunch Test::at() const {
-    return {nullptr, nullptr, told ? told->as<UnetControl>() : nullptr, nullptr};
+    return {nullptr, nullptr, told ? told->as<UnetControl>() : nullptr, nullptr, jobs.get(), 0};
 }
 
 void Test::control(int n, const int32_t (*valid)[3], int samples, int start) {
@@ -326,6 +326,21 @@ void Test::sum_bands(Tensor &sums, Tensor &of, int bands) {
             double total = 0;
             for (long p = points * band / bands; p < points * (band + 1) / bands; p++)
                 total += of.host()[p * block + c];
+            sums.host()[band * block + c] = (float)total;
+        }
+}
+
+void Test::sum_cells(Tensor &sums, Tensor &of, int bands) {
+    const long block = of.shape.block, height = of.shape.size[1] / 2, width = of.shape.size[2] / 2,
+               cells = of.shape.n * height * width;
+    for (int band = 0; band < bands; band++)
+        for (long c = 0; c < block; c++) {
+            double total = 0;
+            for (long cell = cells * band / bands; cell < cells * (band + 1) / bands; cell++)
+                for (int tap = 0; tap < 4; tap++) {
+                    const long row = cell / width * 2 + tap / 2, column = cell % width * 2 + tap % 2;
+                    total += of.host()[(row * 2 * width + column) * block + c];
+                }
             sums.host()[band * block + c] = (float)total;
         }
 }

@@ -135,6 +135,8 @@ class Test {
     void pack(float *packed, const float *w, const Filter &f, int channels, int taps);
     /* On the host: of each channel of OF the sums over BANDS bands of its points. */
     void sum_bands(Tensor &sums, Tensor &of, int bands);
+    /* The same over bands of its windows of 2 x 2 points, in an image. */
+    void sum_cells(Tensor &sums, Tensor &of, int bands);
     /* Compares both sides; then the reference goes on with what the device has. PARTS: roundings;
      * VIA_STORED: of `stored` even where the result is not. */
     void compare(const char *what, Tensor &tensor, int parts = 1, bool via_stored = false);
@@ -154,6 +156,7 @@ class Test {
     uint64_t random = 1;
     const char *name = "";
     std::unique_ptr<Device> told; /* the UnetControl */
+    std::unique_ptr<UnetFilterJobs> jobs{new UnetFilterJobs()};
     std::vector<std::pair<const char *, const Device *>> watched;
     std::vector<std::string> before; /* what was in them */
 };

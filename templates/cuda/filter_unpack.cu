@@ -1,0 +1,26 @@
+/* filter_unpack.cu - gradients of dense weights from those that cuDNN left packed; that of the bias is
+ * summed over its bands. */
+#include "filters.cuh"
+
+#define KERNEL filter_unpack
+#include "../example_cuda.h"
+
+/* BEGIN */
+LAUNCHER void KERNEL(UnetLaunch at, real *dw, real *db, const real *packed, const real *summed) {
+    SIZES;
+    constexpr Filter bands = {0, BANDS, 1, 0, CO, DY.block, 0};
+    const auto launch_all = [&] {
+        LAUNCH_BLOCKS(at, unet_unpack_filters, at.jobs->blocks, *at.jobs);
+        at.jobs->count = at.jobs->blocks = 0;
+    };
+    for (int s = 0; s < SEGMENTS; s++)
+        add_job(at.jobs,
+                filter_job(dw, (const stored *)packed + FILTER[s].offset, FILTER[s], C, TAPS, ACCUMULATE),
+                filter_blocks(FILTER[s], TAPS), launch_all);
+    if (BIAS)
+        add_job(at.jobs, filter_job(db, SUMMED ? summed : packed + BANDS_AT, bands, 0, 0, ACCUMULATE),
+                channel_blocks(CO), launch_all);
+    if (!at.more)
+        launch_all();
+}
+/* END */
