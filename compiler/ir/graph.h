@@ -109,6 +109,7 @@ typedef struct {
     bool sums_bias;  /*   with `sums`: there is a bias */
     int64_t tiles;   /* computed in blocks of so many tiles by Winograd's method; 0: directly */
     bool own_blocks; /*   each thread has blocks of its own */
+    int64_t planes;  /*   those of so many planes at a time */
     int64_t phase;   /*   rows of the first tiles that lie above the first row: 0 to 3 */
     ValueId pack_x, pack_y; /* packed weights, ended sums: the tensors that the window joins, */
     Op pack_for;            /*   and the operator that uses or made them */

@@ -81,15 +81,16 @@ def tiled(r, points):
     return 3, 1, 1, front, points, points + 2 - front - behind
 
 
-def convolution(cases, operator, wide=False, tiles=None):
+def convolution(cases, operator, wide=False, tiles=None, planes=None):
     """The operator, with a ReLU behind it; its gradients, that by the input of one segment, masked.  TILES: of a 3x3 window
-    over images of that size."""
+    over images of that size; PLANES: of a 3x3x3 window over so many of them."""
     r, transposed = cases.random, operator == "upconv"
-    axes = axes_of(r, transposed, wide) if tiles is None else [(1, 1, 1, 0, 1, 1), *(tiled(r, points) for points in tiles)]
+    depth = (1, 1, 1, 0, 1, 1) if planes is None else tiled(r, planes)
+    axes = axes_of(r, transposed, wide) if tiles is None else [depth, *(tiled(r, points) for points in tiles)]
     sampled, dense = [a[4] for a in axes], [a[5] for a in axes]
     x_size, y_size = (sampled, dense) if transposed else (dense, sampled)
-    channels = cases.channels if tiles is None else lambda: r.choice([5, 16, 17, 32, 48])
-    ins = [channels() for _ in range(r.choice([1, 1, 1, 2, 3]))]
+    channels = cases.channels if tiles is None else lambda: r.choice([5, 16, 17, 32, 48] if planes is None else [5, 16, 17])
+    ins = [channels() for _ in range(r.choice([1, 1, 1, 2, 3] if planes is None else [1, 2]))]
     ci, co, by = sum(ins), channels(), r.randrange(len(ins))
     count, x = ci * co * axes[0][0] * axes[1][0] * axes[2][0], ["x%d" % i for i in range(len(ins))]
     attributes, biased = window_attributes(axes), r.random() < 0.8
@@ -746,6 +747,10 @@ def main():
     convolution(cases, "upconv", wide=True)
     for tiles in ((1, 1), (cases.random.randint(2, 40), cases.random.randint(2, 40)), (70, 61)):
         convolution(cases, "conv", tiles=tiles)
+    # few tiles in a plane, so that planes are computed together; many, for one after the other; for threads' own columns
+    for planes, tiles in ((cases.random.randint(1, 9), (cases.random.randint(1, 9), cases.random.randint(1, 9))),
+                          (2, (33, 37)), (5, (34, 33))):
+        convolution(cases, "conv", tiles=tiles, planes=planes)
     for _ in range(convolutions // 4):
         pooled_convolution(cases)
         pooling(cases)

@@ -546,7 +546,7 @@ static Ranges emit_side(Emitter *e, const Program *program, bool *called, Text *
         Constants c = constants_new(e, program, node, template);
         op_table[node->op].constants(&c, node);
         emit_call(e, &c, instance_for(e, template, &c), c.before, c.after);
-        if (c.rows_of >= 0 && node == node_with_samples(g))
+        if (c.rows_of >= 0 && node == node_with_samples(g) && !node->whole_rows)
             ranges = ranges_of(g, node, c.rows_of);
     }
     end_function(e);
