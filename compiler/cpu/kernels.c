@@ -247,7 +247,7 @@ static void prepare_wgrad(Program *program, Node *node) {
     }
     const Sums s = sums_sizes(program, node, node->out[0]);
     node->a.conv.sums_bias = node->out[1] >= 0;
-    if (!keeps_sums(program)) {
+    if (!keeps_sums(program) || node->whole_rows) {
         add_space(program, node, "scratch", s.type, size_sum(s.scratch, size_sum(s.sums, s.ordered)));
         node_add_output(g, node, -1);
         return;
@@ -375,6 +375,12 @@ static void prepare_norm(Program *program, Node *node) {
             workspace_new(g, node, "scratch", TYPE_F64, size_product(lanes, NUMBERS * node->a.norm.bands)));
 }
 
+/* That of a leaky ReLU behind. */
+static bool takes_slope(const Program *program, const Node *node) {
+    (void)program, (void)node;
+    return true;
+}
+
 /* One weight for all channels: sums of each channel, which are then added. */
 static void prepare_scale_wgrad(Program *program, Node *node) {
     Graph *g = program->graph;
@@ -435,6 +441,7 @@ const KernelRow cpu_kernels[OPS] = {
     [OP_NORM_STATISTICS] = {.prepare = prepare_norm},
     [OP_BATCH_NORM_WGRAD] = {.prepare = prepare_norm, .template = "norm_wgrad"},
     [OP_NORM_WGRAD] = {.prepare = prepare_norm},
+    [OP_NORM_DGRAD] = {.fits = takes_slope},
     [OP_HEAD] = {.prepare = prepare_head, .fits = fits_head},
     [OP_LOSS_SCALE] = {.prepare = prepare_reduction},
     [OP_GRADIENT_NORM] = {.prepare = prepare_reduction},

@@ -27,6 +27,7 @@ enum {
     TRAIT_WHOLE_BATCH = 1024, /* its results depend on all samples of the batch at once */
     TRAIT_OF_TRAINING = 2048, /* elsewhere its output is its input */
     TRAIT_CLASSES = 4096,     /* chooses a class at each point */
+    TRAIT_AGAIN = 8192,       /* of volumes it runs again for the backward pass (passes/renormalise.c) */
 };
 
 /* Appends the nodes that compute the gradients by the inputs of NODE, given those by its outputs (DOUT, -1:

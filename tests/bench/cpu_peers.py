@@ -466,7 +466,7 @@ class Shop:
     def compare(self, net, program, precision, size):
         ours = Ours(self, net, program, precision, size)
         job = {"net": net, "program": program, "precision": precision, "threads": self.threads, "folder": self.folder,
-               "batch": ours.shape["batch"], "size": ours.shape["size"][1:], "classes": NETS[net].classes}
+               "batch": ours.shape["batch"], "size": ours.shape["size"][0 if NETS[net].volumes else 1:], "classes": NETS[net].classes}
         all_ways = OF_VOLUMES if NETS[net].volumes else PEERS[program]
         ways = [way for way, precisions in all_ways.items() if precision in precisions and way not in self.without]
         if program == "train" and self.layers and NETS[net].classes is None:

@@ -430,6 +430,8 @@ def normalising(cases, operator):
     points = size[0] * size[1] * size[2]
     attributes = {"groups": groups, "batch": batch, "epsilon": 1e-5, "momentum": 0.1, "points": points}
     weight = "w" if affine else None
+    leaky = {"leaky": 1, "slope": 0.1} if r.random() < 0.5 else {}  # the gradients, of a leaky ReLU behind, too
+    bias = "b" if affine and leaky else None
 
     def normalised(what, **settings):
         cases.case("%s of %d channels in %d groups, %s" % (what, c, groups, size), nearness="SUMS",
@@ -455,19 +457,20 @@ def normalising(cases, operator):
     cases.tensor("dy", c, size, *cases.halo(1))
     statistics(groups, "mean", "variance")
     statistics(2 * groups, "sums")
-    for name in ("w", "dw", "db"):
+    for name in ("w", "b", "dw", "db"):
         cases.numbers(name, c)
     cases.node("batch_norm_wgrad" if batch else "norm_wgrad",
                {"dw": "dw" if affine else None, "db": "db" if affine else None, "scratch": None, "sums": "sums", "x": "x",
-                "dy": "dy", "mean": "mean", "variance": "variance", "w": weight}, **attributes)
+                "dy": "dy", "mean": "mean", "variance": "variance", "w": weight, "b": bias}, **attributes, **leaky)
     normalised("dgrad of " + operator)
     cases.tensor("dx", c, size, *halo)
     cases.tensor("dy", c, size, *halo)
     statistics(groups, "mean", "variance")
     statistics(2 * groups, "sums")
     cases.numbers("w", c)
+    cases.numbers("b", c)
     cases.node("norm_dgrad", {"dx": "dx", "x": "x", "dy": "dy", "mean": "mean", "variance": "variance", "w": weight,
-                              "sums": "sums"}, **attributes)
+                              "sums": "sums", "b": bias}, **attributes, **leaky)
 
 
 def running(cases):

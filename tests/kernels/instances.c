@@ -270,6 +270,8 @@ static Attributes attributes_of(Pool *pool, const Line *line, Op op) {
         break;
     case ATTRIBUTES_NORM:
         a.norm = (NormAttributes){.epsilon = real_number(line, "epsilon"),
+                                  .leaky = number(line, "leaky") != 0,
+                                  .slope = real_number(line, "slope"),
                                   .momentum = real_number(line, "momentum"),
                                   .groups = number(line, "groups"),
                                   .batch = number(line, "batch") != 0,
