@@ -29,6 +29,7 @@ static const struct {
     {"update", update},                  /* training: the optimiser's step */
     {"close", close_graph},              /* a last node reads the results */
     {"fuse", fuse},                      /* conv + relu and the like become one node */
+    {"renormalise", renormalise},        /* training of volumes: what is normalised anew, not kept */
     {"types", choose_types},             /* the stored type of each value */
     {"micro_batch", choose_micro_batch}, /* how many samples at a time */
     {"heads", bring_heads_together},     /* what reads enlarged logits stands behind them */

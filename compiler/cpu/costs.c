@@ -37,11 +37,18 @@ static int64_t fewest_channels(const Graph *g, const Node *node) {
     return fewest;
 }
 
+/* Is the row of KERNEL that of NAME?  What a volume takes for an operation an image takes, too. */
+static bool is_row_of(const char *kernel, const char *name) {
+    const size_t length = strlen(kernel);
+    return strncmp(kernel, name, length) == 0 &&
+           (name[length] == '\0' || strcmp(name + length, "_volume") == 0);
+}
+
 /* Rows of a kernel stand in the order of their channels. */
 static const Cost *find_cost(const char *kernel, int bits, int64_t channels) {
     const Cost *found = NULL;
     for (int i = 0; i < COSTS; i++)
-        if (strcmp(cost[i].kernel, kernel) == 0 && cost[i].bits == bits &&
+        if (is_row_of(cost[i].kernel, kernel) && cost[i].bits == bits &&
             (found == NULL || cost[i].channels <= channels))
             found = &cost[i];
     return found;

@@ -25,14 +25,14 @@ static bool is_blocked(const Graph *g, ValueId v) {
     return shape_channels(g->value[v].shape) > CPU_NARROW;
 }
 
-/* A window of 3x3 that slides by one point over points, of which none is left out. */
+/* A window of 3x3 or 3x3x3 that slides by one point over points, of which none is left out. */
 static bool has_tiles(const Graph *g, const Window *w, ValueId x, ValueId y) {
-    static const int64_t kernel[AXES] = {1, 3, 3};
+    const bool deep = w->kernel[0] > 1;
     const ValueId *segment;
-    bool fits = is_blocked(g, y) && w->before[0] == 0;
+    bool fits = is_blocked(g, y) && (deep || w->before[0] == 0);
     for (int k = 0; k < AXES; k++)
-        fits &= w->kernel[k] == kernel[k] && w->stride[k] == 1 && w->before[k] <= 2 &&
-                (w->dilation[k] == 1 || kernel[k] == 1);
+        fits &= w->stride[k] == 1 && w->before[k] <= 2 &&
+                ((w->kernel[k] == 3 && w->dilation[k] == 1) || (k == 0 && !deep));
     for (int p = 0; p < value_segments(g, &x, &segment); p++)
         fits &= is_blocked(g, segment[p]);
     return fits;
@@ -52,21 +52,32 @@ static bool by_winograd(const Program *program, const Node *node, ValueId x, Val
             shape_channels(shape) >= LEAST_CHANNELS && shape_extent(shape, 2) >= LEAST_WIDTH);
 }
 
-static CpuConv conv_sizes(const Graph *g, ValueId x, ValueId y) {
+static CpuConv conv_sizes(const Graph *g, const Window *w, ValueId x, ValueId y) {
     const Shape shape = g->value[y].shape;
     return (CpuConv){.in = stored_channels(g, x),
                      .out = shape_channels(shape),
-                     .points = size_product(shape_rows(shape), shape_extent(shape, 2))};
+                     .points = size_product(shape_rows(shape), shape_extent(shape, 2)),
+                     .depth = shape_extent(shape, 0),
+                     .height = shape_extent(shape, 1),
+                     .width = shape_extent(shape, 2),
+                     .planes = w->kernel[0]};
 }
 
-static void add_winograd_workspace(Program *program, Node *node, const char *template) {
+/* TEMPLATE, or that of windows of several planes, which computes all rows in one call. */
+static void compute_by_winograd(Node *node, const CpuConv *conv, const char *template, const char *volume) {
+    node->whole_rows = conv->planes > 1;
+    node->template = node->whole_rows ? volume : template;
+    node->tile_rows = CPU_TILE_ROWS;
+}
+
+static void add_winograd_workspace(Program *program, Node *node, const char *template, const char *volume) {
     Graph *g = program->graph;
-    const CpuConv conv = conv_sizes(g, node->in[0], node->out[0]);
+    const CpuConv conv = conv_sizes(g, &node->a.conv.window, node->in[0], node->out[0]);
     int64_t elements;
     if (!cpu_winograd_elements(&conv, program->options->max_threads, &elements))
         elements = INT64_MAX;
-    node->template = template;
-    node->tile_rows = CPU_TILE_ROWS;
+    compute_by_winograd(node, &conv, template, volume);
+    node->a.conv.planes = cpu_winograd_planes(&conv);
     node->a.conv.tiles = cpu_winograd_tiles(&conv);
     node->a.conv.own_blocks = cpu_winograd_own_blocks(&conv);
     node_add_output(g, node, workspace_new(g, node, "workspace", program->options->real, elements));
@@ -85,7 +96,7 @@ static void pack_weights(Program *program, Node *node, Op pack, ValueId x, Value
                   lanes = shape_channels(g->value[forward ? y : x].shape);
     int64_t elements;
     if (!(template != NULL
-              ? cpu_winograd_weights(summed, lanes, &elements)
+              ? cpu_winograd_weights(summed, lanes, node->a.conv.window.kernel[0], &elements)
               : cpu_packed_elements(summed, lanes, window_taps(&node->a.conv.window), &elements)))
         elements = INT64_MAX;
     ValueId packed = workspace_new(g, node, "weights", program->options->real, elements),
@@ -114,7 +125,7 @@ static void prepare_conv(Program *program, Node *node) {
     pack_weights(program, node, OP_CONV_PACK, x, y, winograd ? "conv_winograd_pack" : NULL);
     if (!winograd)
         return;
-    add_winograd_workspace(program, node, "conv_winograd");
+    add_winograd_workspace(program, node, "conv_winograd", "conv_winograd_volume");
     node_add_output(program->graph, node, -1); /* `pooled`: join_max_pool() */
 }
 
@@ -125,7 +136,7 @@ static void prepare_dgrad(Program *program, Node *node) {
         return;
     pack_weights(program, node, OP_CONV_DGRAD_PACK, dx, dy, winograd ? "conv_dgrad_winograd_pack" : NULL);
     if (winograd)
-        add_winograd_workspace(program, node, "conv_dgrad_winograd");
+        add_winograd_workspace(program, node, "conv_dgrad_winograd", "conv_dgrad_winograd_volume");
 }
 
 static void prepare_upconv(Program *program, Node *node) {
@@ -193,7 +204,7 @@ static bool keeps_sums(const Program *program) {
 }
 
 static Sums sums_by_winograd(const Program *program, const Node *node) {
-    const CpuConv conv = conv_sizes(program->graph, node->in[0], node->in[1]);
+    const CpuConv conv = conv_sizes(program->graph, &node->a.conv.window, node->in[0], node->in[1]);
     Sums s = {.type = program->options->real, .sample = true};
     if (!cpu_winograd_wgrad_mapped(&conv, &s.scratch) || !cpu_winograd_wgrad_sums(&conv, &s.sums) ||
         !cpu_winograd_wgrad_ordered(&conv, &s.ordered))
@@ -229,14 +240,14 @@ static ValueId add_space(Program *program, Node *node, const char *what, Type ty
 static void prepare_wgrad(Program *program, Node *node) {
     Graph *g = program->graph;
     if (node->op == OP_CONV_WGRAD && by_winograd(program, node, node->in[0], node->in[1])) {
-        const CpuConv conv = conv_sizes(g, node->in[0], node->in[1]);
-        node->template = "conv_wgrad_winograd";
-        node->tile_rows = CPU_TILE_ROWS;
+        const CpuConv conv = conv_sizes(g, &node->a.conv.window, node->in[0], node->in[1]);
+        compute_by_winograd(node, &conv, "conv_wgrad_winograd", "conv_wgrad_winograd_volume");
+        node->a.conv.planes = cpu_winograd_wgrad_planes(&conv);
         node->a.conv.tiles = cpu_winograd_wgrad_tiles(&conv);
     }
     const Sums s = sums_sizes(program, node, node->out[0]);
     node->a.conv.sums_bias = node->out[1] >= 0;
-    if (!keeps_sums(program)) {
+    if (!keeps_sums(program) || node->whole_rows) {
         add_space(program, node, "scratch", s.type, size_sum(s.scratch, size_sum(s.sums, s.ordered)));
         node_add_output(g, node, -1);
         return;
@@ -364,6 +375,12 @@ static void prepare_norm(Program *program, Node *node) {
             workspace_new(g, node, "scratch", TYPE_F64, size_product(lanes, NUMBERS * node->a.norm.bands)));
 }
 
+/* That of a leaky ReLU behind. */
+static bool takes_slope(const Program *program, const Node *node) {
+    (void)program, (void)node;
+    return true;
+}
+
 /* One weight for all channels: sums of each channel, which are then added. */
 static void prepare_scale_wgrad(Program *program, Node *node) {
     Graph *g = program->graph;
@@ -424,6 +441,7 @@ const KernelRow cpu_kernels[OPS] = {
     [OP_NORM_STATISTICS] = {.prepare = prepare_norm},
     [OP_BATCH_NORM_WGRAD] = {.prepare = prepare_norm, .template = "norm_wgrad"},
     [OP_NORM_WGRAD] = {.prepare = prepare_norm},
+    [OP_NORM_DGRAD] = {.fits = takes_slope},
     [OP_HEAD] = {.prepare = prepare_head, .fits = fits_head},
     [OP_LOSS_SCALE] = {.prepare = prepare_reduction},
     [OP_GRADIENT_NORM] = {.prepare = prepare_reduction},

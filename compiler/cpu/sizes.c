@@ -30,13 +30,44 @@ static int64_t channels_stored(int64_t channels) {
     return blocks(channels) * BLOCK;
 }
 
+/* The most tiles of a plane, whatever the phase and the threads' registers. */
+static int64_t tiles_of_plane(const CpuConv *conv) {
+    enum { SIDE = 4, MOST_PHASE = 3 };
+    const int64_t columns = (conv->width + SIDE - 1) / SIDE;
+    return (conv->height + MOST_PHASE + SIDE - 1) / SIDE * (columns + columns % 2);
+}
+
+/* Planes of few tiles are computed together. */
+static bool has_small_planes(const CpuConv *conv) {
+    return conv->planes > 1 && conv->height * conv->width < 64 * POINTS;
+}
+
 /* A thread's block lies in its second cache, and there are enough of them for many threads. */
 bool cpu_winograd_own_blocks(const CpuConv *conv) {
-    return conv->in <= 128 && conv->points >= 256 * POINTS;
+    return conv->in <= 128 && conv->points >= 256 * POINTS && !has_small_planes(conv);
 }
 
 int64_t cpu_winograd_tiles(const CpuConv *conv) {
     return cpu_winograd_own_blocks(conv) ? 16 : 64;
+}
+
+/* Of volumes, of a part: those that make about so many tiles. */
+static int64_t planes_for(const CpuConv *conv, int64_t tiles) {
+    if (!has_small_planes(conv))
+        return 1;
+    const int64_t planes = (tiles - 1) / tiles_of_plane(conv) + 1;
+    return planes < conv->depth ? planes : conv->depth;
+}
+
+int64_t cpu_winograd_planes(const CpuConv *conv) {
+    return planes_for(conv, 128);
+}
+
+/* Tiles of a part of so many planes, of which at most `tiles` of each: part_tiles() of the kernels. */
+static int64_t part_tiles(const CpuConv *conv, int64_t tiles, int64_t planes) {
+    enum { MOST_ROWS = 16 };
+    const int64_t all = tiles_of_plane(conv);
+    return (tiles < all ? tiles : all) * planes + MOST_ROWS;
 }
 
 /* Frequencies of TILES tiles of so many channels. */
@@ -50,8 +81,11 @@ bool cpu_winograd_elements(const CpuConv *conv, int64_t threads, int64_t *out) {
     const bool own = cpu_winograd_own_blocks(conv);
     const int64_t tiles = cpu_winograd_tiles(conv);
     const int64_t channels = own && conv->out > 2 * BLOCK ? 2 * BLOCK : conv->out;
+    const int64_t planes = cpu_winograd_planes(conv), met = planes + conv->planes - 1;
+    const bool in_parts = conv->planes > 1 && !own;
     int64_t y;
-    return frequencies(tiles, conv->in, out) && frequencies(tiles, channels, &y) &&
+    return frequencies(in_parts ? part_tiles(conv, tiles, met) : tiles * met, conv->in, out) &&
+           frequencies(in_parts ? part_tiles(conv, tiles, planes) : tiles, channels, &y) &&
            !__builtin_add_overflow(*out, y, out) && multiply(*out, own ? threads : 1, out);
 }
 
@@ -61,27 +95,35 @@ int64_t cpu_winograd_wgrad_tiles(const CpuConv *conv) {
     return conv->in <= MANY || conv->out <= MANY ? 64 : 128;
 }
 
-bool cpu_winograd_weights(int64_t summed, int64_t lanes, int64_t *out) {
+int64_t cpu_winograd_wgrad_planes(const CpuConv *conv) {
+    return planes_for(conv, cpu_winograd_wgrad_tiles(conv));
+}
+
+bool cpu_winograd_weights(int64_t summed, int64_t lanes, int64_t planes, int64_t *out) {
     int64_t gaps = FREQUENCIES * GAP;
-    return cpu_packed_elements(summed, lanes, FREQUENCIES, out) && !__builtin_add_overflow(*out, gaps, out);
+    return cpu_packed_elements(summed, lanes, FREQUENCIES * planes, out) &&
+           !__builtin_add_overflow(*out, gaps, out);
 }
 
 /* Frequencies of x; of dy, with a sum. */
 bool cpu_winograd_wgrad_mapped(const CpuConv *conv, int64_t *out) {
-    const int64_t tiles = cpu_winograd_wgrad_tiles(conv);
+    const int64_t most = cpu_winograd_wgrad_tiles(conv), planes = cpu_winograd_wgrad_planes(conv);
+    const bool in_parts = conv->planes > 1;
     int64_t y;
-    return frequencies(tiles, conv->in, out) && frequencies(tiles, conv->out, &y) &&
+    return frequencies(in_parts ? part_tiles(conv, most, planes + conv->planes - 1) : most, conv->in,
+                       out) &&
+           frequencies(in_parts ? part_tiles(conv, most, planes) : most, conv->out, &y) &&
            !__builtin_add_overflow(*out, y, out) && !__builtin_add_overflow(*out, y / FREQUENCIES, out);
 }
 
 /* The products, and a sum for the bias. */
 bool cpu_winograd_wgrad_sums(const CpuConv *conv, int64_t *out) {
-    return cpu_winograd_weights(channels_stored(conv->in), conv->out, out) &&
+    return cpu_winograd_weights(channels_stored(conv->in), conv->out, conv->planes, out) &&
            !__builtin_add_overflow(*out, channels_stored(conv->out), out);
 }
 
 bool cpu_winograd_wgrad_ordered(const CpuConv *conv, int64_t *out) {
-    return cpu_packed_elements(channels_stored(conv->in), conv->out, 9, out) &&
+    return cpu_packed_elements(channels_stored(conv->in), conv->out, 9 * conv->planes, out) &&
            !__builtin_add_overflow(*out, channels_stored(conv->out), out);
 }
 

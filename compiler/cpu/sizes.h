@@ -12,7 +12,10 @@
 typedef struct {
     int64_t in, out; /* stored channels of x and y of the forward operator */
     int64_t taps;    /* KD * KH * KW */
-    int64_t points;  /* of y, Winograd's method only */
+    /* Winograd's method only: */
+    int64_t points;               /* of y, */
+    int64_t depth, height, width; /*   and its extents */
+    int64_t planes;               /* KD */
 } CpuConv;
 
 /* `packed` of conv_pack, where `summed` are the stored channels of x and `lanes` the channels of y; of
@@ -25,16 +28,18 @@ bool cpu_wgrad_sums_elements(const CpuConv *conv, int64_t *out);
 enum { CPU_TILE_ROWS = 4 }; /* rows of points that a tile of Winograd's method has */
 
 /* Winograd's method: `TILES`, and `OWN_BLOCKS`: whether each thread has blocks of its own, which is for
- * many tiles and few channels. */
+ * many tiles and few channels; `PLANES`. */
 int64_t cpu_winograd_tiles(const CpuConv *conv);
+int64_t cpu_winograd_planes(const CpuConv *conv);
 bool cpu_winograd_own_blocks(const CpuConv *conv);
-/* `packed` of what maps weights, as for cpu_packed_elements(). */
-bool cpu_winograd_weights(int64_t summed, int64_t lanes, int64_t *out);
+/* `packed` of what maps weights, as for cpu_packed_elements(), of windows of so many planes. */
+bool cpu_winograd_weights(int64_t summed, int64_t lanes, int64_t planes, int64_t *out);
 /* `workspace` of conv_winograd and conv_dgrad_winograd, for at most THREADS threads. */
 bool cpu_winograd_elements(const CpuConv *conv, int64_t threads, int64_t *out);
-/* `TILES` of conv_wgrad_winograd; what it maps, the sums, and these in the order of tiles: its `scratch`,
- * or its `scratch`, its `sums` and the `scratch` of wgrad_end_winograd. */
+/* `TILES` and `PLANES` of conv_wgrad_winograd; what it maps, the sums, and these in the order of tiles: its
+ * `scratch`, or its `scratch`, its `sums` and the `scratch` of wgrad_end_winograd. */
 int64_t cpu_winograd_wgrad_tiles(const CpuConv *conv);
+int64_t cpu_winograd_wgrad_planes(const CpuConv *conv);
 bool cpu_winograd_wgrad_mapped(const CpuConv *conv, int64_t *out);
 bool cpu_winograd_wgrad_sums(const CpuConv *conv, int64_t *out);
 bool cpu_winograd_wgrad_ordered(const CpuConv *conv, int64_t *out);

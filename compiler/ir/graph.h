@@ -109,6 +109,7 @@ typedef struct {
     bool sums_bias;  /*   with `sums`: there is a bias */
     int64_t tiles;   /* computed in blocks of so many tiles by Winograd's method; 0: directly */
     bool own_blocks; /*   each thread has blocks of its own */
+    int64_t planes;  /*   those of so many planes at a time */
     int64_t phase;   /*   rows of the first tiles that lie above the first row: 0 to 3 */
     ValueId pack_x, pack_y; /* packed weights, ended sums: the tensors that the window joins, */
     Op pack_for;            /*   and the operator that uses or made them */
@@ -174,6 +175,8 @@ typedef struct {
     int64_t points;  /* of a sample that a mean of the batch is over */
     bool transposed; /* norm_fold: the weights are those of an upconv */
     int64_t bands;   /* in how many parts the rows of a sample are summed, fixed by the target */
+    bool leaky;      /* gradients: dy is that of a leaky ReLU behind the normalisation, */
+    double slope;    /*   which has this slope */
 } NormAttributes;
 
 /* The last convolution with a loss, see op_head.c. */
@@ -257,6 +260,7 @@ typedef struct {
     Attributes a;
     bool accumulates;     /* in a loop over samples: adds to its sums */
     int head;             /* the sweep over a head that it is part of (passes/heads.c), or 0 */
+    bool again;           /* computes what was computed before */
     bool whole_rows;      /* the target's kernel for it computes all rows at once, */
     int64_t tile_rows;    /*   or ranges that begin at multiples of so many; 0: any */
     const char *template; /* the target's kernel for it, where there are several; NULL: see KernelRow */

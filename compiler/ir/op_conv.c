@@ -238,6 +238,7 @@ static void grid_constants(Constants *c, const Node *node, int64_t in_channels, 
 static void winograd_constants(Constants *c, const Node *node) {
     constant(c, "TILES", node->a.conv.tiles);
     constant(c, "OWN_BLOCKS", node->a.conv.own_blocks);
+    constant(c, "PLANES", node->a.conv.planes);
     constant(c, "PHASE", node->a.conv.phase);
 }
 

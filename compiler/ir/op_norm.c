@@ -31,20 +31,20 @@ static ValueId new_sums(Autodiff *ad, const Node *node) {
 
 void gradient_norm(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
     const ValueId x = node->in[X], mean = node->in[MEAN], variance = node->in[VARIANCE], w = node->in[W];
-    const ValueId wgrad_in[] = {x, dout[0], mean, variance, w};
+    const ValueId wgrad_in[] = {x, dout[0], mean, variance, w, -1};
     if (!gradient_wanted(ad, x) && !(w >= 0 && gradient_wanted(ad, w)))
         return;
     const ValueId sums = new_sums(ad, node);
     for (int k = W; k <= B; k++)
         din[k] = node->in[k] < 0 ? -1 : gradient_value(ad, node->in[k]);
     const ValueId out[] = {din[W], din[B], -1, sums};
-    gradient_node(ad, node, node->a.norm.batch ? OP_BATCH_NORM_WGRAD : OP_NORM_WGRAD, node->a, wgrad_in, 5,
+    gradient_node(ad, node, node->a.norm.batch ? OP_BATCH_NORM_WGRAD : OP_NORM_WGRAD, node->a, wgrad_in, 6,
                   out, 4);
     if (!gradient_wanted(ad, x))
         return;
-    const ValueId dgrad_in[] = {x, dout[0], mean, variance, w, sums};
+    const ValueId dgrad_in[] = {x, dout[0], mean, variance, w, sums, -1};
     din[X] = gradient_value(ad, x);
-    gradient_node(ad, node, OP_NORM_DGRAD, node->a, dgrad_in, 6, &din[X], 1);
+    gradient_node(ad, node, OP_NORM_DGRAD, node->a, dgrad_in, 7, &din[X], 1);
 }
 
 /* ---- cost ---- */
@@ -91,6 +91,11 @@ void constants_norm_statistics(Constants *c, const Node *node) {
     constant_layout(c, "MEAN", node->out[0]);
 }
 
+static void leaky_constants(Constants *c, const Node *node) {
+    constant(c, "LEAKY", node->a.norm.leaky);
+    constant_real(c, "SLOPE", node->a.norm.slope);
+}
+
 void constants_norm_wgrad(Constants *c, const Node *node) {
     norm_constants(c, node, node->in[0]);
     constant_layout(c, "DY", node->in[1]);
@@ -98,6 +103,7 @@ void constants_norm_wgrad(Constants *c, const Node *node) {
     constant_layout(c, "SUMS", node->out[3]);
     constant(c, "AFFINE", node->in[4] >= 0);
     constant(c, "ACCUMULATE", node->accumulates);
+    leaky_constants(c, node);
 }
 
 void constants_norm_dgrad(Constants *c, const Node *node) {
@@ -107,6 +113,7 @@ void constants_norm_dgrad(Constants *c, const Node *node) {
     constant_layout(c, "MEAN", node->in[2]);
     constant_layout(c, "SUMS", node->in[5]);
     constant(c, "AFFINE", node->in[4] >= 0);
+    leaky_constants(c, node);
     call_rows(c, node->out[0]);
 }
 
@@ -166,4 +173,34 @@ void fuse_batch_norm(Fuse *f, Node *norm) {
     after.in = (ValueId *)conv_in, after.out = norm->out;
     node_replace(g, conv, fold);
     node_replace(g, norm, after);
+}
+
+/* The normalisation whose output the leaky ReLU of GRADIENT reads. */
+static const Node *norm_behind(const Graph *g, const Node *gradient) {
+    const NodeId relu = g->value[gradient->in[0]].producer;
+    const NodeId norm =
+        relu < 0 || g->node[relu].op != OP_LEAKY_RELU ? -1 : g->value[g->node[relu].in[0]].producer;
+    return norm < 0 ? NULL : &g->node[norm];
+}
+
+/* The gradients of a normalisation take that of a leaky ReLU behind it: its slope follows from the sign of
+ * what they normalise again, and so nobody keeps the output for it. */
+void fuse_norm_dgrad(Fuse *f, Node *dgrad) {
+    enum { DGRAD_B = 6, WGRAD_B = 5 };
+    Graph *g = fuse_graph(f);
+    const NodeId gradient = g->value[dgrad->in[1]].producer;
+    const NodeId *reader;
+    if (gradient < 0 || g->node[gradient].op != OP_LEAKY_RELU_GRAD || !fuse_fits(f, dgrad) ||
+        fuse_readers(f, dgrad->in[1], &reader) != 2)
+        return;
+    const Node *norm = norm_behind(g, &g->node[gradient]);
+    Node *wgrad = &g->node[&g->node[reader[0]] == dgrad ? reader[1] : reader[0]];
+    if (norm == NULL || (wgrad->op != OP_NORM_WGRAD && wgrad->op != OP_BATCH_NORM_WGRAD) ||
+        norm->nin <= X || norm->in[X] != dgrad->in[0] || wgrad->in[0] != dgrad->in[0])
+        return;
+    wgrad->in[1] = dgrad->in[1] = g->node[gradient].in[1];
+    wgrad->in[WGRAD_B] = dgrad->in[DGRAD_B] = norm->nin > B ? norm->in[B] : -1;
+    wgrad->a.norm.leaky = dgrad->a.norm.leaky = true;
+    wgrad->a.norm.slope = dgrad->a.norm.slope = g->node[gradient].a.map.parameter;
+    fuse_drop(f, &g->node[gradient]);
 }

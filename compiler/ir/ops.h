@@ -28,6 +28,7 @@ enum {
     TRAIT_OF_TRAINING = 2048, /* elsewhere its output is its input */
     TRAIT_CLASSES = 4096,     /* chooses a class at each point */
     TRAIT_GATHERED = 8192,    /* one launch can do what several of its nodes do (passes/sections.c) */
+    TRAIT_AGAIN = 16384,      /* of volumes it runs again for the backward pass (passes/renormalise.c) */
 };
 
 /* Appends the nodes that compute the gradients by the inputs of NODE, given those by its outputs (DOUT, -1:

@@ -17,6 +17,7 @@ void update(Program *program);
 void close_graph(Program *program);
 /* fuse.c: conv + relu, gradients + mask, gradients + sum, the last conv + loss + gradients. */
 void fuse(Program *program);
+void renormalise(Program *program);
 /* types.c: the type in which each value is stored. */
 void choose_types(Program *program);
 /* micro_batch.c: how many samples to train at a time. */

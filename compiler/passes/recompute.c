@@ -331,7 +331,7 @@ static int rewrite(Translation *t, const RematSchedule *found, Step *step) {
             }
             ValueId *in = operands_now(&lives, &node[i]);
             g->node[t->node[i]].in = in;
-            step[nstep++] = (Step){.node = t->node[i]};
+            step[nstep++] = (Step){.node = t->node[i], .recompute = node[i].again};
             ran[i] = true;
         }
     return nstep;

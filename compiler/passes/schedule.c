@@ -138,7 +138,8 @@ static int64_t outside_bytes(const Program *program, const Split *s) {
 
 static void add_steps(Program *program, Step **step, int *count, const NodeId *node, int n) {
     for (int i = 0; i < n; i++)
-        PUSH(program->graph->pool, *step, *count, (Step){.node = node[i]});
+        PUSH(program->graph->pool, *step, *count,
+             ((Step){.node = node[i], .recompute = program->graph->node[node[i]].again}));
 }
 
 /* What an iteration does: loads its samples, then the body. */

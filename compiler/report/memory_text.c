@@ -208,8 +208,8 @@ static void comparison_rows(const Plan *plan, const Comparison *c, Text *out) {
     sweep_row(c->ends, out);
     if (train->model == NULL)
         return;
-    if (plan->recompute_flops > 0 && !plan->choices.repeats) {
-        const RematSchedule *found = train->found;
+    const RematSchedule *found = train->found;
+    if (found != NULL && found->cost > found->base_cost && !plan->choices.repeats) {
         const int64_t kept = c->without_recomputation;
         const double time = 100.0 * (double)(found->cost - found->base_cost) / (double)found->base_cost;
         text_line(out, "  %-26s %12s  %18s B  computing again saves %s for %.1f %% more operations%s",

@@ -8,8 +8,9 @@
 #ifdef CONV_WINOGRAD_PACK
 void KERNEL()(real *restrict packed, const real *restrict w) {
     SIZES;
-    winograd_weights((Frequency *)packed, (Dense){.w = w, .lane = CI * 9L, .channel = 9, .lanes = CO},
-                     vectors(&Y), X, SEGMENTS);
+    winograd_weights((Frequency *)packed,
+                     (Dense){.w = w, .lane = CI * KD * 9L, .channel = KD * 9, .lanes = CO}, vectors(&Y), X,
+                     SEGMENTS, KD);
 }
 #undef CONV_WINOGRAD_PACK
 #endif
@@ -19,8 +20,9 @@ void KERNEL()(real *restrict packed, const real *restrict w) {
 #ifdef CONV_DGRAD_WINOGRAD_PACK
 void KERNEL()(real *restrict packed, const real *restrict w) {
     SIZES;
-    const Dense from = {.w = w + C0 * 9L, .lane = 9, .channel = CI * 9L, .lanes = CS, .flipped = 1};
-    winograd_weights((Frequency *)packed, from, vectors(&DX), &DY, 1);
+    const Dense from = {
+        .w = w + C0 * KD * 9L, .lane = KD * 9, .channel = CI * KD * 9L, .lanes = CS, .flipped = 1};
+    winograd_weights((Frequency *)packed, from, vectors(&DX), &DY, 1, KD);
 }
 #undef CONV_DGRAD_WINOGRAD_PACK
 #endif
@@ -91,7 +93,7 @@ void KERNEL()(int n, Rows rows, stored *restrict dx, real *restrict workspace, c
 #define CONV_WINOGRAD_PACK
 #define KERNEL(part) simple_denoiser_conv_winograd_pack_0##part
 #define SIZES \
-    enum { CI = 64, CO = 64, SEGMENTS = 1 }; \
+    enum { CI = 64, CO = 64, KD = 1, SEGMENTS = 1 }; \
     UNUSED static const Layout X[1] = {{64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}}, \
         Y = {0, 16, 4, 0, 0, 0, 0, 0, 0}
 #include "simple_denoiser_winograd.c"
@@ -101,7 +103,7 @@ void KERNEL()(int n, Rows rows, stored *restrict dx, real *restrict workspace, c
 #define CONV_DGRAD_WINOGRAD_PACK
 #define KERNEL(part) simple_denoiser_conv_dgrad_winograd_pack_0##part
 #define SIZES \
-    enum { CI = 64, C0 = 0, CS = 64 }; \
+    enum { CI = 64, KD = 1, C0 = 0, CS = 64 }; \
     UNUSED static const Layout DX = {0, 16, 4, 0, 0, 0, 0, 0, 0}, \
         DY = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}
 #include "simple_denoiser_winograd.c"

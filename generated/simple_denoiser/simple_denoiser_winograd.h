@@ -329,31 +329,39 @@ INLINE void block_map(const stored *x, const Layout *layout, int number, Grid g,
 
 /* ---- products ---------------------------------------------------------------------------------------- */
 
-/* For `tiles` tiles: to[tile] = the sum over blocks of channels of from[tile] * weights. `pair`: elements
- * from the first vector of channels to the second. */
-INLINE void products(real *to, long pair, const Frequency *from, long next, const Frequency *weights,
-                     int blocks, int tiles, int side_by_side) {
+/* What is multiplied at a frequency: of each of `taps` planes in depth, `tap` elements behind `from`, so
+ * many blocks of channels, which are `next` apart. */
+typedef struct {
+    const Frequency *from, *weights;
+    const long *tap;
+    long next;
+    int taps, blocks;
+} Factors;
+
+/* For `tiles` tiles: to[tile] = the sum over taps and blocks of channels of from[tile] * weights. `pair`:
+ * elements from the first vector of channels to the second. */
+INLINE void products(real *to, long pair, Factors of, int tiles, int side_by_side) {
     const int rows = tile_rows(side_by_side), width = PAIR * (side_by_side ? 2 * LANES : LANES);
     const Extent e = extent(rows, side_by_side, LANES);
-    for (int t = 0; t < tiles; t += rows, from += rows * BLOCK, to += rows * BLOCK) {
+    for (int t = 0; t < tiles; t += rows, of.from += rows * BLOCK, to += rows * BLOCK) {
+        const Frequency *w = of.weights;
         Tile sums = {0};
-        for (int b = 0; b < blocks; b++) {
-            const Frequency *x = from + b * next, *w = weights + b * (BLOCK / PAIR * width);
-            tile_products(&sums, BLOCK / PAIR, x, side_by_side ? x : x + ROWS * BLOCK, BLOCK, PAIR, w,
-                          side_by_side ? w + PAIR * LANES : w, width, e);
-        }
+        for (int k = 0; k < of.taps; k++)
+            for (int b = 0; b < of.blocks; b++, w += BLOCK / PAIR * width) {
+                const Frequency *x = of.from + of.tap[k] + b * of.next;
+                tile_products(&sums, BLOCK / PAIR, x, side_by_side ? x : x + ROWS * BLOCK, BLOCK, PAIR, w,
+                              side_by_side ? w + PAIR * LANES : w, width, e);
+            }
         tile_store(1, to, (Spot){0, side_by_side ? pair : ROWS * BLOCK, BLOCK}, sums, e);
     }
 }
 
-NOINLINE void products_pair(real *to, long pair, const Frequency *from, long next, const Frequency *weights,
-                            int blocks, int tiles) {
-    products(to, pair, from, next, weights, blocks, tiles, 1);
+NOINLINE void products_pair(real *to, long pair, const Factors *of, int tiles) {
+    products(to, pair, *of, tiles, 1);
 }
 
-NOINLINE void products_single(real *to, const Frequency *from, long next, const Frequency *weights,
-                              int blocks, int tiles) {
-    products(to, 0, from, next, weights, blocks, tiles, 0);
+NOINLINE void products_single(real *to, const Factors *of, int tiles) {
+    products(to, 0, *of, tiles, 0);
 }
 
 /* ---- back -------------------------------------------------------------------------------------------- */
@@ -441,6 +449,8 @@ typedef struct {
     Grid grid;          /* of y */
     int samples;
     Window window;
+    int taps, front, planes; /* of windows of several planes: these, how many of them lie in front of that
+                              * of their point, and the planes of x; of one plane 0 */
 } Winograd;
 
 /* Tiles that a block holds, of at most `most`: whole tiles of registers. */
@@ -452,29 +462,39 @@ INLINE int channel_blocks(const Winograd *c) {
     return stored_channels(c->from, c->segments) / BLOCK;
 }
 
-/* Block `number` of all segments. */
-INLINE void channels_map(const Winograd *c, int number, long first, long end, Frequency *to, long frequency,
-                         int paired) {
+INLINE int planes_met(const Winograd *c) {
+    return max_int(1, c->taps);
+}
+
+/* Block `number` of all segments; of the tiles of `g`. */
+INLINE void channels_map(const Winograd *c, Grid g, int number, long first, long end, Frequency *to,
+                         long frequency, int paired) {
     int s = 0;
     for (; number >= c->from[s].blocks; s++)
         number -= c->from[s].blocks;
-    block_map(c->x[s], &c->from[s], number, c->grid, c->window, first, end, to, frequency, paired);
+    block_map(c->x[s], &c->from[s], number, g, c->window, first, end, to, frequency, paired);
 }
 
 /* The sums of vectors v and, if there is one, v + 1 of channels at a frequency. */
-INLINE void frequency_products(const Winograd *c, int frequency, int v, real *to, const Frequency *from,
-                               Strides in, int blocks, int tiles) {
-    const int all = c->to->blocks * PARTS;
-    const long depth = (long)blocks * BLOCK;
-    const Frequency *weights =
-        c->weights + frequency * weights_stride(depth, all, FREQUENCY_GAP) + v * LANES * depth;
-    to += v % PARTS * LANES;
+INLINE void frequency_products(const Winograd *c, int frequency, int v, real *to, Strides out,
+                               const Frequency *from, Strides in, const long *tap, int tiles) {
+    const int all = c->to->blocks * PARTS, blocks = channel_blocks(c);
+    const long depth = (long)planes_met(c) * blocks * BLOCK;
+    const Factors of = {.from = from + frequency * in.frequency,
+                        .weights = c->weights + frequency * weights_stride(depth, all, FREQUENCY_GAP) +
+                                   v * LANES * depth,
+                        .tap = tap,
+                        .next = in.block,
+                        .taps = planes_met(c),
+                        .blocks = blocks};
+    to += frequency * out.frequency + v % PARTS * LANES;
     if (v + 1 < all)
-        products_pair(to, PARTS > 1 ? LANES : in.block, from + frequency * in.frequency, in.block, weights,
-                      blocks, tiles);
+        products_pair(to, PARTS > 1 ? LANES : out.block, &of, tiles);
     else
-        products_single(to, from + frequency * in.frequency, in.block, weights, blocks, tiles);
+        products_single(to, &of, tiles);
 }
+
+static const long no_depth[] = {0};
 
 /* Stores vector v of the tiles [first, end), the first of which is the first at `from`. */
 UNUSED static void vector_finish(const Winograd *c, int v, long first, long end, const real *from,
@@ -509,10 +529,10 @@ UNUSED static void winograd_blocks(const Winograd *c, real *scratch, int most) {
     for (long first = 0; first < tiles; first += size) {
         const long end = min_long(first + size, tiles);
         for (int b = 0; b < blocks; b++)
-            channels_map(c, b, first, end, from + b * in.block, in.frequency, 0);
+            channels_map(c, c->grid, b, first, end, from + b * in.block, in.frequency, 0);
         for (int v = 0; v < vectors(c->to); v += 2) {
             for (int f = 0; f < FREQUENCIES; f++)
-                frequency_products(c, f, v, to + f * out.frequency, from, in, blocks, size);
+                frequency_products(c, f, v, to, out, from, in, no_depth, size);
             for (int k = v; k < min_int(v + 2, vectors(c->to)); k++)
                 vector_finish(c, k, first, end,
                               to + (k / PARTS - v / PARTS) * out.block + k % PARTS * LANES, out.frequency);
@@ -533,13 +553,12 @@ UNUSED static void winograd_groups(const Winograd *c, real *scratch, int most) {
 #pragma omp for collapse(2) schedule(static)
         for (int b = 0; b < blocks; b++)
             for (long t = first; t < end; t += RUN)
-                channels_map(c, b, t, min_long(t + RUN, end), from + b * in.block + (t - first) * BLOCK,
-                             in.frequency, 0);
+                channels_map(c, c->grid, b, t, min_long(t + RUN, end),
+                             from + b * in.block + (t - first) * BLOCK, in.frequency, 0);
 #pragma omp for collapse(2) schedule(static)
         for (int f = 0; f < FREQUENCIES; f++)
             for (int v = 0; v < vectors(c->to); v += 2)
-                frequency_products(c, f, v, to + f * out.frequency + v / PARTS * out.block, from, in,
-                                   blocks, size);
+                frequency_products(c, f, v, to + v / PARTS * out.block, out, from, in, no_depth, size);
 #pragma omp for collapse(2) schedule(static)
         for (int v = 0; v < vectors(c->to); v++)
             for (long t = first; t < end; t += RUN)
@@ -608,21 +627,27 @@ NOINLINE void weights_map(Frequency *to, long frequency, Dense from, int v, int 
     }
 }
 
-/* Weights between `all` vectors and the channels of segments, as [frequency][pair of vectors][channel]
- * [vector of the pair][lane]; of fast products [frequency][pair of vectors][pair of channels][vector of the
- * pair][lane][channel of the pair]. */
-UNUSED static void winograd_weights(Frequency *packed, Dense from, int all, const Layout *x, int segments) {
-    const long depth = stored_channels(x, segments), frequency = weights_stride(depth, all, FREQUENCY_GAP);
+/* Weights between `all` vectors and the channels of segments, as [frequency][pair of vectors][plane of the
+ * window][channel][vector of the pair][lane]; of fast products [frequency][pair of vectors][plane][pair of
+ * channels][vector of the pair][lane][channel of the pair]. The windows have so many planes: those of a
+ * channel lie side by side. */
+UNUSED static void winograd_weights(Frequency *packed, Dense from, int all, const Layout *x, int segments,
+                                    int planes) {
+    const long depth = (long)planes * stored_channels(x, segments),
+               frequency = weights_stride(depth, all, FREQUENCY_GAP);
 #pragma omp for schedule(static)
     for (int v = 0; v < all; v++) {
         const int width = (v | 1) < all ? 2 * LANES : LANES;
         Frequency *to = packed + (v & ~1) * LANES * depth + (v & 1) * PAIR * LANES;
-        Dense segment = from;
-        for (int s = 0; s < segments; s++) {
-            segment.channels = x[s].channels;
-            for (int c = 0; c < x[s].blocks * BLOCK; c += PAIR, to += PAIR * width)
-                weights_map(to, frequency, segment, v, c);
-            segment.w += x[s].channels * from.channel;
+        for (int k = 0; k < planes; k++) {
+            Dense segment = from;
+            segment.w += 9 * (from.flipped ? planes - 1 - k : k);
+            for (int s = 0; s < segments; s++) {
+                segment.channels = x[s].channels;
+                for (int c = 0; c < x[s].blocks * BLOCK; c += PAIR, to += PAIR * width)
+                    weights_map(to, frequency, segment, v, c);
+                segment.w += x[s].channels * from.channel;
+            }
         }
     }
 }

@@ -36,7 +36,7 @@ void KERNEL()(int n, Rows rows, real *restrict dw, real *restrict db, real *rest
     g.out = (Frequency *)dy_frequencies;
     g.tile_sums = dy_frequencies + planes_size(out);
     g.sums = brings ? g.tile_sums + out.frequency : sums;
-    g.total = g.sums + frequency_sums(blocks, &DY, BIAS);
+    g.total = g.sums + frequency_sums(blocks, 1, &DY, BIAS);
     if (ACCUMULATE && ends)
         weights_gather(g.total, dw, BIAS ? db : NULL, X, SEGMENTS, &DY, 9, CI * 9, 9, 1);
     for (int i = 0; i < n; i++) {

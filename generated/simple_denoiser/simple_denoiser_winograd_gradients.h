@@ -109,16 +109,21 @@ typedef struct {
     int blocks, bias;        /* blocks of channels of x; is there a bias? */
     Grid grid;
     Window window;
+    int taps, front, planes; /* as of Winograd */
     Strides in_strides, out_strides;
     Frequency *in, *out; /* of a block of tiles of x, of dy, */
     real *tile_sums;     /*   and the sum of each tile of dy */
     real *sums, *total;  /* their products; see weights_spread() */
 } Gradients;
 
-/* Elements that the sums of a sample take. */
-INLINE long frequency_sums(int blocks, const Layout *to, int bias) {
+/* Elements that the sums of a sample take, of windows of so many planes. */
+INLINE long frequency_sums(int blocks, int planes, const Layout *to, int bias) {
     const int all = vectors(to);
-    return FREQUENCIES * weights_stride((long)blocks * BLOCK, all, SUM_GAP) + bias * all * LANES;
+    return FREQUENCIES * weights_stride((long)planes * blocks * BLOCK, all, SUM_GAP) + bias * all * LANES;
+}
+
+INLINE int gradient_planes(const Gradients *g) {
+    return max_int(1, g->taps);
 }
 
 /* Tiles of a gradient of weights: an even number in a row where they lie in pairs. */
@@ -128,36 +133,44 @@ INLINE Grid paired_grid(int depth, int height, int width, int phase, Rows rows) 
     return g;
 }
 
+/* The frequencies of tile t of vector v of dy, or of the pair that it begins, as number `place` of a block.
+ */
+INLINE void tile_of_gradient(const Gradients *g, int v, long t, long place) {
+    const Strides out = g->out_strides;
+    const long to = v / PARTS * out.block + v % PARTS * LANES + place * BLOCK;
+    const Point at = run_from(g->grid, t, 1).at, column = {at.n, at.d, 0, at.w};
+    const stored *rows[TILE];
+    rows_find(rows, TILE, g->dy + vector_at(g->to, v, column), g->to, at.h, g->grid.height);
+    gradient_map(rows, g->grid.width - at.w, g->out + to, out.frequency, g->tile_sums + to);
+}
+
 /* The frequencies of the tiles [first, end). */
 UNUSED static void gradients_map(const Gradients *g, long first, long end) {
-    const Strides in = g->in_strides, out = g->out_strides;
+    const Strides in = g->in_strides;
     const Winograd c = {.x = g->x, .from = g->from, .grid = g->grid, .window = g->window};
 #pragma omp for collapse(2) schedule(static) nowait
     for (int b = 0; b < g->blocks; b++)
         for (long t = first; t < end; t += RUN)
-            channels_map(&c, b, t, min_long(t + RUN, end), g->in + b * in.block + (t - first) * BLOCK,
-                         in.frequency, 1);
+            channels_map(&c, c.grid, b, t, min_long(t + RUN, end),
+                         g->in + b * in.block + (t - first) * BLOCK, in.frequency, 1);
 #pragma omp for collapse(2) schedule(static)
     for (int v = 0; v < vectors(g->to); v++)
-        for (long t = first; t < end; t += PAIR) {
-            const long to = v / PARTS * out.block + v % PARTS * LANES + (t - first) * BLOCK;
-            const Point at = run_from(g->grid, t, 1).at, column = {at.n, at.d, 0, at.w};
-            const stored *rows[TILE];
-            rows_find(rows, TILE, g->dy + vector_at(g->to, v, column), g->to, at.h, g->grid.height);
-            gradient_map(rows, g->grid.width - at.w, g->out + to, out.frequency, g->tile_sums + to);
-        }
+        for (long t = first; t < end; t += PAIR)
+            tile_of_gradient(g, v, t, t - first);
 }
 
-UNUSED static void gradients_multiply(const Gradients *g, int tiles, int join) {
+/* `tap`: how many elements behind those of the first tap lie those of each. */
+UNUSED static void gradients_multiply(const Gradients *g, const long *tap, int tiles, int join) {
     const Strides in = g->in_strides, out = g->out_strides;
-    const int all = vectors(g->to);
-    const long depth = (long)g->blocks * BLOCK;
+    const int all = vectors(g->to), taps = gradient_planes(g);
+    const long depth = (long)taps * g->blocks * BLOCK;
 #pragma omp for collapse(3) schedule(static) nowait
     for (int f = 0; f < FREQUENCIES; f++)
         for (int v = 0; v < all; v += 2)
-            for (int b = 0; b < g->blocks; b++) {
+            for (int b = 0; b < taps * g->blocks; b++) {
                 const int pair = v + 1 < all;
-                const Frequency *x = g->in + f * in.frequency + b * in.block;
+                const Frequency *x =
+                    g->in + f * in.frequency + b % g->blocks * in.block + tap[b / g->blocks];
                 const Frequency *dy =
                     g->out + f * out.frequency + v / PARTS * out.block + v % PARTS * LANES;
                 real *sums = g->sums + f * weights_stride(depth, all, SUM_GAP) + v * LANES * depth +
@@ -177,13 +190,14 @@ UNUSED static void gradients_multiply(const Gradients *g, int tiles, int join) {
 
 /* Takes the sums of a sample back; `add`: to the gradients of the samples before. */
 UNUSED static void gradients_finish(const Gradients *g, int add) {
-    const int all = vectors(g->to);
-    const long depth = (long)g->blocks * BLOCK, rows = depth * 9 + g->bias;
+    const int all = vectors(g->to), taps = gradient_planes(g);
+    const long channels = (long)g->blocks * BLOCK, depth = taps * channels, rows = depth * 9 + g->bias;
 #pragma omp for collapse(2) schedule(static)
     for (int v = 0; v < all; v++)
         for (long c = 0; c < depth; c++) {
             const int width = (v | 1) < all ? 2 * LANES : LANES;
-            gradient_finish(g->total + (v * rows + c * 9) * LANES,
+            const long tap = c % channels * taps + c / channels; /* 9 of them each */
+            gradient_finish(g->total + (v * rows + tap * 9) * LANES,
                             g->sums + (v & ~1) * LANES * depth + c * width + (v & 1) * LANES,
                             weights_stride(depth, all, SUM_GAP), add);
         }
@@ -196,18 +210,19 @@ UNUSED static void gradients_finish(const Gradients *g, int add) {
     }
 }
 
+enum { LONGEST_CHAIN = 1024 }; /* of sums, one after the other */
+
 /* Sums over the tiles of a range of sample i, in blocks of at most `most`, to those before in the sample.
  *
  * A longer chain of sums loses its last bits: at 512x512 points the error is 1e-5, by blocks it is 1e-6
  * (tests/kernels/errors.c). Such a block lies within a tile row, so that it is the same in every range. */
 UNUSED static void winograd_gradients(const Gradients *g, int i, int most) {
-    enum { LONGEST_CHAIN = 1024 };
     const int columns = g->grid.columns, all = g->grid.depth * tiles_along(g->grid.height + g->grid.phase);
     const int join = (long)all * columns > LONGEST_CHAIN ? AT_ONCE : ONE_BY_ONE;
     const long tiles = tiles_of(g->grid), begin = i * tiles;
     for (long first = 0, end; first < tiles; first = end) {
         end = min_long(first + most, join == AT_ONCE ? (first / columns + 1) * columns : tiles);
         gradients_map(g, begin + first, begin + end);
-        gradients_multiply(g, (int)(end - first), g->grid.first + first == 0 ? ALONE : join);
+        gradients_multiply(g, no_depth, (int)(end - first), g->grid.first + first == 0 ? ALONE : join);
     }
 }

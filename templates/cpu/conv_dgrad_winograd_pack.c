@@ -8,7 +8,8 @@
 /* BEGIN */
 UNUSED static void KERNEL(real *restrict packed, const real *restrict w) {
     SIZES;
-    const Dense from = {.w = w + C0 * 9L, .lane = 9, .channel = CI * 9L, .lanes = CS, .flipped = 1};
-    winograd_weights((Frequency *)packed, from, vectors(&DX), &DY, 1);
+    const Dense from = {
+        .w = w + C0 * KD * 9L, .lane = KD * 9, .channel = CI * KD * 9L, .lanes = CS, .flipped = 1};
+    winograd_weights((Frequency *)packed, from, vectors(&DX), &DY, 1, KD);
 }
 /* END */

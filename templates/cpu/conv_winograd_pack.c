@@ -8,7 +8,8 @@
 /* BEGIN */
 UNUSED static void KERNEL(real *restrict packed, const real *restrict w) {
     SIZES;
-    winograd_weights((Frequency *)packed, (Dense){.w = w, .lane = CI * 9L, .channel = 9, .lanes = CO},
-                     vectors(&Y), X, SEGMENTS);
+    winograd_weights((Frequency *)packed,
+                     (Dense){.w = w, .lane = CI * KD * 9L, .channel = KD * 9, .lanes = CO}, vectors(&Y), X,
+                     SEGMENTS, KD);
 }
 /* END */

@@ -15,16 +15,13 @@ UNUSED static void KERNEL(int n, Rows rows, stored *y, const stored *x, const re
             for (int r = rows.begin; r < rows.end; r++) {
                 const Point row = {i, r / H, r % H, 0};
                 const long set = BATCH ? 0 : i * MEAN.sample;
-                const Vector centre = of_groups(mean + set, v, C, GROUPS);
-                const Vector shift = AFFINE ? bias_vector(b, C, v) : (Vector){0};
-                Vector factor = inverse_deviation(of_groups(variance + set, v, C, GROUPS), EPSILON);
-                if (AFFINE)
-                    factor *= bias_vector(w, C, v);
+                const Normal normal = normal_of(mean + set, variance + set, AFFINE ? w : NULL,
+                                                AFFINE ? b : NULL, v, C, GROUPS, EPSILON);
                 stored *to = y + vector_at(&Y, v, row);
                 const stored *from = x + vector_at(&X, v, row);
                 for (int p = 0; p < W; p++)
                     store_some(to + p * Y.block,
-                               (load_some(from + p * X.block, lanes(&X, v)) - centre) * factor + shift,
+                               normalised(normal, load_some(from + p * X.block, lanes(&X, v))),
                                lanes(&Y, v));
             }
 }

@@ -6,7 +6,7 @@
 
 /* BEGIN */
 UNUSED static void KERNEL(int n, Rows rows, stored *dx, const stored *x, const stored *dy, const real *mean,
-                          const real *variance, const real *w, const real *sums) {
+                          const real *variance, const real *w, const real *sums, const real *b) {
     SIZES;
 #pragma omp for collapse(3) schedule(static)
     for (int i = 0; i < n; i++)
@@ -14,16 +14,20 @@ UNUSED static void KERNEL(int n, Rows rows, stored *dx, const stored *x, const s
             for (int r = rows.begin; r < rows.end; r++) {
                 const Point row = {i, r / H, r % H, 0};
                 const long set = BATCH ? 0 : i * MEAN.sample, sum = BATCH ? 0 : i * SUMS.sample;
-                const Vector centre = of_groups(mean + set, v, C, GROUPS);
+                const Normal normal = normal_of(mean + set, variance + set, AFFINE ? w : NULL,
+                                                AFFINE ? b : NULL, v, C, GROUPS, EPSILON);
                 const Vector factor = inverse_deviation(of_groups(variance + set, v, C, GROUPS), EPSILON);
                 const Vector slope = of_groups(sums + sum, v, C, GROUPS);
                 const Vector product = of_groups(sums + sum + GROUPS, v, C, GROUPS) * factor;
                 const Vector weight = AFFINE ? bias_vector(w, C, v) : (Vector){0} + 1;
-                const stored *a = x + vector_at(&X, v, row), *b = dy + vector_at(&DY, v, row);
+                const stored *from = x + vector_at(&X, v, row), *gradients = dy + vector_at(&DY, v, row);
                 stored *to = dx + vector_at(&DX, v, row);
                 for (int p = 0; p < W; p++) {
-                    const Vector apart = load_some(a + p * X.block, lanes(&X, v)) - centre;
-                    const Vector gradient = load_some(b + p * DY.block, lanes(&DY, v));
+                    const Vector at = load_some(from + p * X.block, lanes(&X, v));
+                    const Vector apart = at - normal.centre;
+                    Vector gradient = load_some(gradients + p * DY.block, lanes(&DY, v));
+                    if (LEAKY)
+                        gradient = through_leaky(normal, at, gradient, (real)SLOPE);
                     store_some(to + p * DX.block, (gradient * weight - slope - apart * product) * factor,
                                lanes(&DX, v));
                 }

@@ -7,20 +7,25 @@
 
 /* BEGIN */
 /* The sums of dy, and of dy (x - mean), over a band. */
-INLINE void KERNEL_band(double *to, const stored *x, const stored *dy, const real *mean, int i, int v,
-                        int band) {
+INLINE void KERNEL_band(double *to, const stored *x, const stored *dy, const real *mean,
+                        const real *variance, const real *w, const real *b, int i, int v, int band) {
     SIZES;
+    const long set = BATCH ? 0 : i * MEAN.sample;
+    const Normal normal =
+        normal_of(mean + set, variance + set, AFFINE ? w : NULL, AFFINE ? b : NULL, v, C, GROUPS, EPSILON);
     const int first = band_begin(D * H, BANDS, band), end = band_begin(D * H, BANDS, band + 1);
-    const Vector centre = of_groups(mean + (BATCH ? 0 : i * MEAN.sample), v, C, GROUPS);
     double sum[2 * LANES] = {0};
     for (int r = first; r < end; r++) {
         const Point row = {i, r / H, r % H, 0};
-        const stored *a = x + vector_at(&X, v, row), *b = dy + vector_at(&DY, v, row);
+        const stored *from = x + vector_at(&X, v, row), *gradients = dy + vector_at(&DY, v, row);
         Vector slopes = {0}, products = {0};
         for (int p = 0; p < W; p++) {
-            const Vector slope = load_some(b + p * DY.block, lanes(&DY, v));
+            const Vector at = load_some(from + p * X.block, lanes(&X, v));
+            Vector slope = load_some(gradients + p * DY.block, lanes(&DY, v));
+            if (LEAKY)
+                slope = through_leaky(normal, at, slope, (real)SLOPE);
             slopes += slope;
-            products += slope * (load_some(a + p * X.block, lanes(&X, v)) - centre);
+            products += slope * (at - normal.centre);
         }
         add_lanes(sum, slopes);
         add_lanes(sum + LANES, products);
@@ -64,13 +69,15 @@ INLINE void KERNEL_group(int first, int end, int g, real *dw, real *db, double *
 }
 
 UNUSED static void KERNEL(int n, real *dw, real *db, double *scratch, real *sums, const stored *x,
-                          const stored *dy, const real *mean, const real *variance, const real *w) {
+                          const stored *dy, const real *mean, const real *variance, const real *w,
+                          const real *b) {
     SIZES;
 #pragma omp for collapse(3) schedule(static)
     for (int i = 0; i < n; i++)
         for (int v = 0; v < vectors(&X); v++)
             for (int band = 0; band < BANDS; band++)
-                KERNEL_band(of_band(scratch, &X, BANDS, i, v, band), x, dy, mean, i, v, band);
+                KERNEL_band(of_band(scratch, &X, BANDS, i, v, band), x, dy, mean, variance, w, b, i, v,
+                            band);
 #pragma omp for schedule(static)
     for (int g = 0; g < GROUPS; g++)
         for (int set = 0; set < (BATCH ? 1 : n); set++)

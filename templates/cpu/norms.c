@@ -24,6 +24,30 @@ INLINE Vector inverse_deviation(Vector variance, double epsilon) {
     return load_real(part);
 }
 
+/* What normalises vector v of the channels of a sample, or of the batch. */
+typedef struct {
+    Vector centre, factor, shift;
+} Normal;
+
+INLINE Normal normal_of(const real *mean, const real *variance, const real *w, const real *b, int v,
+                        int channels, int groups, double epsilon) {
+    Normal n = {of_groups(mean, v, channels, groups),
+                inverse_deviation(of_groups(variance, v, channels, groups), epsilon),
+                b ? bias_vector(b, channels, v) : (Vector){0}};
+    if (w)
+        n.factor *= bias_vector(w, channels, v);
+    return n;
+}
+
+INLINE Vector normalised(Normal n, Vector x) {
+    return (x - n.centre) * n.factor + n.shift;
+}
+
+/* The gradient by what a leaky ReLU behind made of x, taken back through that. */
+INLINE Vector through_leaky(Normal n, Vector x, Vector gradient, real slope) {
+    return vector_choose(normalised(n, x) > 0, gradient, slope * gradient);
+}
+
 /* The first row of a band. */
 INLINE int band_begin(int rows, int bands, int band) {
     return (int)((long)rows * band / bands);

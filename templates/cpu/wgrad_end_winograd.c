@@ -13,11 +13,12 @@ UNUSED static void KERNEL(real *restrict dw, real *restrict db, real *restrict s
     const Gradients g = {.to = &DY,
                          .blocks = (int)(stored_channels(X, SEGMENTS) / BLOCK),
                          .bias = BIAS,
+                         .taps = KD > 1 ? KD : 0,
                          .sums = sums,
                          .total = scratch};
     if (ACCUMULATE)
-        weights_gather(scratch, dw, BIAS ? db : NULL, X, SEGMENTS, &DY, 9, CI * 9, 9, 1);
+        weights_gather(scratch, dw, BIAS ? db : NULL, X, SEGMENTS, &DY, KD * 9, CI * KD * 9, KD * 9, 1);
     gradients_finish(&g, ACCUMULATE);
-    weights_spread(dw, BIAS ? db : NULL, scratch, X, SEGMENTS, CO, 9, CI * 9, 9, 1);
+    weights_spread(dw, BIAS ? db : NULL, scratch, X, SEGMENTS, CO, KD * 9, CI * KD * 9, KD * 9, 1);
 }
 /* END */

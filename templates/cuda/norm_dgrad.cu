@@ -33,8 +33,10 @@ static __global__ void KERNEL_vectors(Range range, stored *dx, const stored *__r
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *dx, const stored *x, const stored *dy,
-                     const real *mean, const real *variance, const real *w, const real *sums) {
+                     const real *mean, const real *variance, const real *w, const real *sums,
+                     const real *b) {
     SIZES;
+    (void)b;
     LAUNCH_RANGE(at, KERNEL_vectors, range_of(N, {D, H, W, DX.block / LANES}, rows), dx, x, dy, mean,
                  variance, w, sums, at.control);
 }

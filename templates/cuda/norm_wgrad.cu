@@ -61,8 +61,10 @@ static __global__ void KERNEL_groups(real *dw, real *db, const double *__restric
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, real *dw, real *db, double *scratch, real *sums, const stored *x,
-                     const stored *dy, const real *mean, const real *variance, const real *w) {
+                     const stored *dy, const real *mean, const real *variance, const real *w,
+                     const real *b) {
     SIZES;
+    (void)b;
     constexpr int columns = X.block / LANES;
     constexpr auto twice = unet_sum_twice<columns, BANDS, KERNEL_Sums>;
     LAUNCH_BLOCKS(at, twice, dim3(N * BANDS, sum_blocks<columns>()), scratch, x, dy, mean, D * H * W);

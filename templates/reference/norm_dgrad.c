@@ -6,17 +6,18 @@
 
 /* BEGIN */
 UNUSED static real KERNEL_point(double x, double dy, long set, int c, const real *mean,
-                                const real *variance, const real *w, const real *sums) {
+                                const real *variance, const real *w, const real *sums, const real *b) {
     SIZES;
     const int g = c / (C / GROUPS);
     const long at = set * MEAN.sample + g, sum = set * SUMS.sample + g;
     const double deviation = sqrt((double)variance[at] + EPSILON), z = (x - (double)mean[at]) / deviation;
-    const double slope = AFFINE ? dy * (double)w[c] : dy;
+    const double weight = AFFINE ? (double)w[c] : 1, y = z * weight + (AFFINE && LEAKY ? (double)b[c] : 0);
+    const double slope = (LEAKY && y <= 0 ? SLOPE * dy : dy) * weight;
     return (real)((slope - (double)sums[sum] - z * (double)sums[sum + GROUPS]) / deviation);
 }
 
 UNUSED static void KERNEL(int n, Rows rows, stored *dx, const stored *x, const stored *dy, const real *mean,
-                          const real *variance, const real *w, const real *sums) {
+                          const real *variance, const real *w, const real *sums, const real *b) {
     SIZES;
 #pragma omp for collapse(2) schedule(static)
     for (int i = 0; i < n; i++)
@@ -26,7 +27,7 @@ UNUSED static void KERNEL(int n, Rows rows, stored *dx, const stored *x, const s
                     store(dx, element(&DX, i, c, r / H, r % H, p),
                           c < C ? KERNEL_point((double)load(x, element(&X, i, c, r / H, r % H, p)),
                                                (double)load(dy, element(&DY, i, c, r / H, r % H, p)),
-                                               BATCH ? 0 : i, c, mean, variance, w, sums)
+                                               BATCH ? 0 : i, c, mean, variance, w, sums, b)
                                 : 0);
 }
 /* END */

@@ -3,15 +3,18 @@
 
 Usage: cpu_peers.py [--unetc=build/unetc] [--conv=METHOD] [--threads=N] [--rounds=5] [--seconds=2] [--json=FILE]
                     [--half] [--no-layers] [--without=PEER] [NET...]
-A NET is tiny_unet or unet_denoiser (both), or one that segments: pp_liteseg, enet, milesial, these in f32. Predictions have
-one picture. tiny_unet and unet_denoiser have the size of the file, the others 256 x 256 and 512 x 512; data is in memory
-already. Ours is what `PROGRAM bench` says. With --conv=METHOD it is compiled with that, and its rows say so. With --half,
-what took more than half of PyTorch's memory is compiled once more with a budget of that half, and has a second row.
+A NET is tiny_unet or unet_denoiser (both), or one that segments: pp_liteseg, enet, milesial, or one of volumes: nnunet,
+basic_unet, all these in f32. Predictions have one picture. tiny_unet and unet_denoiser have the size of the file, those that
+segment 256 x 256 and 512 x 512, those of volumes 64 x 64 x 64 and 96 x 96 x 96 (or --size=SIZE); data is in memory already.
+Ours is what `PROGRAM bench` says. With --conv=METHOD it is compiled with that, and its rows say so. With --half, what took
+more than half of PyTorch's memory is compiled once more with a budget of that half, and has a second row. Of volumes PyTorch
+has a row for each way in which its tensors can lie.
 
 Everybody is a process of its own, prepared and warmed up in the beginning; then all have their turns, a few steps each,
 for so many rounds, so that other work on the machine hurts all alike. What is told are medians over all rounds, how many
 times as long a peer takes as ours, and the memory that a process took at its peak (ours: in two steps of training, or
-predicting a picture). PyTorch's allocator keeps what it was given, as people set it up. A peer that cannot run is told
+predicting a picture; of volumes in `PROGRAM bench`, of a program that can do nothing else). PyTorch's allocator keeps
+what it was given, as people set it up. A peer that cannot run is told
 and left out. Beside busy programs a peer's threads spin in vain: GOMP_SPINCOUNT=2000 in the environment shortens that,
 as ours does for itself.
 
@@ -44,10 +47,11 @@ class Net:
     the places of pictures and masks in a folder of data."""
 
     def __init__(self, file, torch, sizes=(None,), precisions=PRECISIONS, batch=None, classes=None, optimizer="adam",
-                 loss="cross_entropy", places=("noisy/%d.png", "clean/%d.png"), mask=1):
+                 loss="cross_entropy", places=("noisy/%d.png", "clean/%d.png"), mask=1, channels=3):
         self.file, self.torch, self.sizes, self.precisions = file, torch, sizes, precisions
         self.batch, self.classes, self.optimizer, self.loss = batch, classes, optimizer, loss
-        self.places, self.mask = places, mask
+        self.places, self.mask, self.channels = places, mask, channels
+        self.volumes = file.startswith("volume/")
 
 
 def oracle_unet(base):
@@ -64,7 +68,15 @@ def public(name):
     return make
 
 
+def of_volumes(name):
+    def make():
+        import nets_3d
+        return getattr(nets_3d, name)()
+    return make
+
+
 BOTH = ("256x256", "512x512")
+CUBES = ("64x64x64", "96x96x96")
 NETS = {
     "tiny_unet": Net("denoise/tiny_unet.unet", oracle_unet(16)),
     "unet_denoiser": Net("denoise/unet_denoiser.unet", oracle_unet(64)),
@@ -73,12 +85,16 @@ NETS = {
     "enet": Net("enet/enet.unet", public("enet"), BOTH, ("f32",), 4, 19, places=("train/%d.png", "trainannot/%d.png")),
     "milesial": Net("milesial/milesial.unet", public("milesial"), BOTH, ("f32",), 1, 2, "rmsprop",
                     "cross_entropy_and_dice", ("imgs/%d.jpg", "masks/%d_mask.png"), 255),
+    "nnunet": Net("volume/nnunet.unet", of_volumes("NNUNet"), CUBES, ("f32",), 2, 3, "sgd", "deep_supervision", channels=1),
+    "basic_unet": Net("volume/basic_unet.unet", of_volumes("BasicUNet"), CUBES, ("f32",), 2, 2, "adam",
+                      "cross_entropy_and_dice", channels=1),
 }
 DEFAULT = ("tiny_unet", "unet_denoiser")
 PEERS = {  # what of a net is compared: the ways of peers, and the precisions each has
     "train": {"PyTorch": PRECISIONS, "PyTorch, compiled": PRECISIONS},
     "predict": {"PyTorch": PRECISIONS, "PyTorch, compiled": PRECISIONS, "OpenVINO": PRECISIONS, "ONNX Runtime": ("f32",)},
 }
+OF_VOLUMES = {"PyTorch": ("f32",), "PyTorch, channels first": ("f32",)}
 WARM_UP, LEAST_STEPS, PATIENCE = 3, 2, 1200
 # Which of a convolution's three directions a step of ours belongs to, by its operator.
 DIRECTIONS = ("forward", "data", "weights")
@@ -117,9 +133,17 @@ def cast(precision):
     return torch.autocast("cpu", dtype=torch.bfloat16) if precision == "bf16" else contextlib.nullcontext()
 
 
+def layout(job):
+    import torch
+    if job["way"] == "PyTorch, channels first":
+        return torch.contiguous_format
+    return torch.channels_last_3d if len(job["size"]) == 3 else torch.channels_last
+
+
 def pictures(job):
     import torch
-    return torch.rand((job["batch"], 3, *job["size"])).contiguous(memory_format=torch.channels_last)
+    shape = (job["batch"], NETS[job["net"]].channels, *job["size"])
+    return torch.rand(shape).contiguous(memory_format=layout(job))
 
 
 def torch_loss(job):
@@ -133,10 +157,17 @@ def torch_loss(job):
     labels = torch.randint(0, net.classes, (job["batch"], *job["size"]))
 
     def cross_entropy_and_dice(answer):
-        truth = functional.one_hot(labels, net.classes).permute(0, 3, 1, 2).float()
-        shares, axes = functional.softmax(answer, 1), (0, 2, 3)
+        step = labels.shape[-1] // answer.shape[-1]
+        here = labels[(slice(None), *[slice(step // 2, None, step)] * (labels.dim() - 1))]
+        truth = functional.one_hot(here, net.classes).movedim(-1, 1).float()
+        shares, axes = functional.softmax(answer, 1), (0, *range(2, answer.dim()))
         ratio = (2 * (shares * truth).sum(axes) + 1e-6) / (shares.sum(axes) + truth.sum(axes) + 1e-6)
-        return functional.cross_entropy(answer, labels) + 1 - ratio.mean()
+        return functional.cross_entropy(answer, here) + 1 - ratio.mean()
+
+    def deep_supervision(answers):
+        """Each finer answer counts twice as much as the one before; the coarsest does not."""
+        weights = [2.0 ** k for k in range(len(answers) - 1)]
+        return sum(w / sum(weights) * cross_entropy_and_dice(a) for w, a in zip(weights, answers[1:]))
 
     def ohem(answer):
         """Of the points that are less sure than 0.7, or of a sixteenth of all, those that are least."""
@@ -148,6 +179,8 @@ def torch_loss(job):
 
     losses = {"cross_entropy": lambda answer: functional.cross_entropy(answer, labels),
               "cross_entropy_and_dice": cross_entropy_and_dice, "ohem": ohem}
+    if net.loss == "deep_supervision":
+        return deep_supervision
     return lambda answer: sum(losses[net.loss](head) for head in (answer if isinstance(answer, list) else [answer]))
 
 
@@ -162,7 +195,7 @@ def torch_optimizer(job, parameters):
 
 def torch_step(job):
     import torch
-    net = torch_net(job).to(memory_format=torch.channels_last)
+    net = torch_net(job).to(memory_format=layout(job))
     net.train(job["program"] == "train")
     count, noisy, loss = count_of(net), pictures(job), torch_loss(job)
     optimizer = torch_optimizer(job, net.parameters())
@@ -330,7 +363,7 @@ class Ours:
         self.name = " ".join(["unetc", *shop.options, *limits])
         options = [*shop.options, *limits, "--precision=" + precision]
         options += [] if size is None else ["--size=" + size, "--batch=%d" % NETS[net].batch]
-        programs = "train,predict" if program == "predict" and weights is None else program
+        programs = "train,predict" if program == "predict" and weights is None and not NETS[net].volumes else program
         self.weights = weights or os.path.join(self.path + "-run", net + ".safetensors")
         source = os.path.join(ROOT, "examples", NETS[net].file)
         execute([shop.unetc, *options, "--programs=" + programs, "-o", self.path, source])
@@ -340,6 +373,8 @@ class Ours:
         self.memory = self.measure_memory(shop)
 
     def measure_memory(self, shop):
+        if NETS[self.net].volumes:
+            return peak_of([self.path, "bench", "--steps=2", "--threads=%d" % self.threads])
         out = self.path + "-run"
         pictures = shop.data_of(self.net)
         train = [self.path, "train", "--data=" + pictures, "--steps=2", "--out=" + out, "--overwrite", "--threads=%d" % self.threads]
@@ -431,8 +466,9 @@ class Shop:
     def compare(self, net, program, precision, size):
         ours = Ours(self, net, program, precision, size)
         job = {"net": net, "program": program, "precision": precision, "threads": self.threads, "folder": self.folder,
-               "batch": ours.shape["batch"], "size": ours.shape["size"][1:], "classes": NETS[net].classes}
-        ways = [way for way, precisions in PEERS[program].items() if precision in precisions and way not in self.without]
+               "batch": ours.shape["batch"], "size": ours.shape["size"][0 if NETS[net].volumes else 1:], "classes": NETS[net].classes}
+        all_ways = OF_VOLUMES if NETS[net].volumes else PEERS[program]
+        ways = [way for way, precisions in all_ways.items() if precision in precisions and way not in self.without]
         if program == "train" and self.layers and NETS[net].classes is None:
             ways.append("layers")
         with open(os.path.join(self.folder, "log.txt"), "w") as log:
@@ -465,9 +501,9 @@ class Shop:
         return [found]
 
     def tell(self, job, all_ours, peers):
-        title = "%s, %s, batch %d, %d x %d, %s, %d threads" % (
-            job["net"], "training step" if job["program"] == "train" else "prediction", job["batch"], *job["size"],
-            job["precision"], job["threads"])
+        title = "%s, %s, batch %d, %s, %s, %d threads" % (
+            job["net"], "training step" if job["program"] == "train" else "prediction", job["batch"],
+            " x ".join(map(str, job["size"])), job["precision"], job["threads"])
         print("\n%s\n  %-24s %10s %12s %10s %9s" % (title, "", "ms", "images/s", "MiB", "of ours"))
         base = statistics.median(all_ours[0].seconds())
         rows = []
@@ -517,6 +553,7 @@ def main():
     parser.add_argument("--unetc", default=os.path.join(ROOT, "build", "unetc"))
     parser.add_argument("--conv", metavar="METHOD", help="how ours computes 3x3 convolutions: see unetc --help")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--size", action="append", default=[], help="instead of those of the nets")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=2, help="of a turn")
     parser.add_argument("--json", help="a file for all figures")
@@ -533,7 +570,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         shop = Shop(arguments, folder)
         for net in arguments.nets or DEFAULT:
-            for size, program, precision in itertools.product(NETS[net].sizes, PEERS, NETS[net].precisions):
+            sizes = arguments.size or NETS[net].sizes
+            for size, program, precision in itertools.product(sizes, PEERS, NETS[net].precisions):
                 shop.compare(net, program, precision, size)
     if arguments.json:
         with open(arguments.json, "w") as file:

@@ -81,15 +81,16 @@ def tiled(r, points):
     return 3, 1, 1, front, points, points + 2 - front - behind
 
 
-def convolution(cases, operator, wide=False, tiles=None):
+def convolution(cases, operator, wide=False, tiles=None, planes=None):
     """The operator, with a ReLU behind it; its gradients, that by the input of one segment, masked.  TILES: of a 3x3 window
-    over images of that size."""
+    over images of that size; PLANES: of a 3x3x3 window over so many of them."""
     r, transposed = cases.random, operator == "upconv"
-    axes = axes_of(r, transposed, wide) if tiles is None else [(1, 1, 1, 0, 1, 1), *(tiled(r, points) for points in tiles)]
+    depth = (1, 1, 1, 0, 1, 1) if planes is None else tiled(r, planes)
+    axes = axes_of(r, transposed, wide) if tiles is None else [depth, *(tiled(r, points) for points in tiles)]
     sampled, dense = [a[4] for a in axes], [a[5] for a in axes]
     x_size, y_size = (sampled, dense) if transposed else (dense, sampled)
-    channels = cases.channels if tiles is None else lambda: r.choice([5, 16, 17, 32, 48])
-    ins = [channels() for _ in range(r.choice([1, 1, 1, 2, 3]))]
+    channels = cases.channels if tiles is None else lambda: r.choice([5, 16, 17, 32, 48] if planes is None else [5, 16, 17])
+    ins = [channels() for _ in range(r.choice([1, 1, 1, 2, 3] if planes is None else [1, 2]))]
     ci, co, by = sum(ins), channels(), r.randrange(len(ins))
     count, x = ci * co * axes[0][0] * axes[1][0] * axes[2][0], ["x%d" % i for i in range(len(ins))]
     attributes, biased = window_attributes(axes), r.random() < 0.8
@@ -429,6 +430,8 @@ def normalising(cases, operator):
     points = size[0] * size[1] * size[2]
     attributes = {"groups": groups, "batch": batch, "epsilon": 1e-5, "momentum": 0.1, "points": points}
     weight = "w" if affine else None
+    leaky = {"leaky": 1, "slope": 0.1} if r.random() < 0.5 else {}  # the gradients, of a leaky ReLU behind, too
+    bias = "b" if affine and leaky else None
 
     def normalised(what, **settings):
         cases.case("%s of %d channels in %d groups, %s" % (what, c, groups, size), nearness="SUMS",
@@ -454,19 +457,20 @@ def normalising(cases, operator):
     cases.tensor("dy", c, size, *cases.halo(1))
     statistics(groups, "mean", "variance")
     statistics(2 * groups, "sums")
-    for name in ("w", "dw", "db"):
+    for name in ("w", "b", "dw", "db"):
         cases.numbers(name, c)
     cases.node("batch_norm_wgrad" if batch else "norm_wgrad",
                {"dw": "dw" if affine else None, "db": "db" if affine else None, "scratch": None, "sums": "sums", "x": "x",
-                "dy": "dy", "mean": "mean", "variance": "variance", "w": weight}, **attributes)
+                "dy": "dy", "mean": "mean", "variance": "variance", "w": weight, "b": bias}, **attributes, **leaky)
     normalised("dgrad of " + operator)
     cases.tensor("dx", c, size, *halo)
     cases.tensor("dy", c, size, *halo)
     statistics(groups, "mean", "variance")
     statistics(2 * groups, "sums")
     cases.numbers("w", c)
+    cases.numbers("b", c)
     cases.node("norm_dgrad", {"dx": "dx", "x": "x", "dy": "dy", "mean": "mean", "variance": "variance", "w": weight,
-                              "sums": "sums"}, **attributes)
+                              "sums": "sums", "b": bias}, **attributes, **leaky)
 
 
 def running(cases):
@@ -746,6 +750,10 @@ def main():
     convolution(cases, "upconv", wide=True)
     for tiles in ((1, 1), (cases.random.randint(2, 40), cases.random.randint(2, 40)), (70, 61)):
         convolution(cases, "conv", tiles=tiles)
+    # few tiles in a plane, so that planes are computed together; many, for one after the other; for threads' own columns
+    for planes, tiles in ((cases.random.randint(1, 9), (cases.random.randint(1, 9), cases.random.randint(1, 9))),
+                          (2, (33, 37)), (5, (34, 33))):
+        convolution(cases, "conv", tiles=tiles, planes=planes)
     for _ in range(convolutions // 4):
         pooled_convolution(cases)
         pooling(cases)

@@ -114,7 +114,7 @@ static Errors convolution(Net *n, int flipped) {
                         .window = {side, 1, 1}};
 #pragma omp parallel num_threads(1)
     {
-        winograd_weights(weights, dense, all, &n->x, 1);
+        winograd_weights(weights, dense, all, &n->x, 1, 1);
         winograd_groups(&c, scratch, MOST_TILES);
     }
     Errors e = {0, 0, 0};

@@ -270,6 +270,8 @@ static Attributes attributes_of(Pool *pool, const Line *line, Op op) {
         break;
     case ATTRIBUTES_NORM:
         a.norm = (NormAttributes){.epsilon = real_number(line, "epsilon"),
+                                  .leaky = number(line, "leaky") != 0,
+                                  .slope = real_number(line, "slope"),
                                   .momentum = real_number(line, "momentum"),
                                   .groups = number(line, "groups"),
                                   .batch = number(line, "batch") != 0,
@@ -546,7 +548,7 @@ static Ranges emit_side(Emitter *e, const Program *program, bool *called, Text *
         Constants c = constants_new(e, program, node, template);
         op_table[node->op].constants(&c, node);
         emit_call(e, &c, instance_for(e, template, &c), c.before, c.after);
-        if (c.rows_of >= 0 && node == node_with_samples(g))
+        if (c.rows_of >= 0 && node == node_with_samples(g) && !node->whole_rows)
             ranges = ranges_of(g, node, c.rows_of);
     }
     end_function(e);

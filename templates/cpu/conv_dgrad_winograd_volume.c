@@ -1,0 +1,33 @@
+/* conv_dgrad_winograd_volume.c - gradient of a convolution with a 3x3x3 window by one segment of its input,
+ * by Winograd's method: a convolution of dy with windows that run backwards. */
+#include "winograd_volumes.c"
+
+#define KERNEL conv_dgrad_winograd_volume
+#include "../example.h"
+
+/* BEGIN */
+UNUSED static void KERNEL(int n, Rows rows, stored *restrict dx, real *restrict workspace, const stored *dy,
+                          const real *w, const stored *m) {
+    SIZES;
+    (void)rows;
+    const Winograd c = {.x = &dy,
+                        .from = &DY,
+                        .segments = 1,
+                        .weights = (const Frequency *)w,
+                        .mask = MASK ? m : NULL,
+                        .mask_layout = &M,
+                        .to = &DX,
+                        .y = dx,
+                        .channels = CS,
+                        .grid = grid(ID, IH, IW, PHASE, rows),
+                        .samples = n,
+                        .window = {H, 2 - PH, 2 - PW},
+                        .taps = KD,
+                        .front = KD - 1 - PD,
+                        .planes = D};
+    if (OWN_BLOCKS)
+        winograd_columns(&c, workspace, TILES);
+    else
+        winograd_parts(&c, workspace, TILES, PLANES);
+}
+/* END */
