@@ -357,7 +357,7 @@ expect 2 'would both be written to predicted/00.png' "$fake" predict small/noisy
 expect 0 'clean.png -> predicted/clean.png' "$fake" predict --weights=fake.safetensors --threads=1 small/noisy/00.png small/clean/clean.png -o predicted
 expect 4 'at most 16 x 16: write `predict { size [0-9]*, [0-9]* }` in fake.unet, or .* `unetc --programs=predict --size=' \
     "$fake" predict large/noisy/00.png -o large.png
-expect 2 'small/noisy/ is a folder, and predict takes files: `small/noisy/\*.jpg`' "$fake" predict small/noisy/ -o folder/
+expect 2 'small/noisy/ is a folder, and predict takes images: `small/noisy/\*.jpg`' "$fake" predict small/noisy/ -o folder/
 [ ! -e large.png ] || fail "a failed prediction leaves a file"
 cp large/noisy/00.png large.01.png
 expect 4 'large.01.png is .* at most 16 x 16' "$fake" predict small/noisy/00.png large.01.png -o many/
