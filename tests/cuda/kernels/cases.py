@@ -593,8 +593,8 @@ def normalising(cases, operator):
     affine = int(operator != "instance_norm" or r.random() < 0.5)
     shape, rows = cases.shape(c, n, size), size[0] * size[1]
     numbers = {"C": c, "N": n, "GROUPS": groups, "BATCH": batch, "AFFINE": affine, "BANDS": 3 if cases.wide else r.randint(1, rows), "CO": c,
-               "POINTS": size[0] * size[1] * size[2], "ACCUMULATE": r.randint(0, 1), **extents("", size)}
-    reals = {"EPSILON": 1e-3, "MOMENTUM": 0.2}
+               "POINTS": size[0] * size[1] * size[2], "ACCUMULATE": r.randint(0, 1), "LEAKY": 0, **extents("", size)}
+    reals = {"EPSILON": 1e-3, "MOMENTUM": 0.2, "SLOPE": 0}
     vector, double = Shape(groups, 1, [1, 1, 1], groups), Shape(2 * groups, 1, [1, 1, 1], 2 * groups)
     layouts = {"X": shape, "Y": shape, "DX": shape, "DY": shape, "MEAN": vector, "SUMS": double}
     both = lambda name: cases.both(name, numbers, layouts, reals)
@@ -603,7 +603,7 @@ def normalising(cases, operator):
     w, b, dw, db = [name if affine else None for name in ("w", "b", "dw", "db")]
     given = {"x": "x", "mean": "mean", "variance": "variance", "w": w}
     prefix = "batch" if batch else "norm"
-    dgrad, slopes = both("norm_dgrad"), {**given, "dx": "y", "dy": "dy", "sums": "sums"}
+    dgrad, slopes = both("norm_dgrad"), {**given, "dx": "y", "dy": "dy", "sums": "sums", "b": None}
     lines = ["const Shape shape = %s;" % shape.cpp(),
              "static const int32_t valid[][3] = {%s};" % ", ".join(["{1, 1, 1}"] * (start + n)),
              "Tensor x = test.numbers(shape), dy = test.numbers(shape), y = test.output(shape), same_y = test.output(shape);",
@@ -619,7 +619,7 @@ def normalising(cases, operator):
              "test.control(%d, valid, %d, %d);" % (start + valid, start + n, start),
              *cases.run("norm_dgrad of fewer", "norm_dgrad", dgrad, slopes, rows=rows, before=[valid]),
              *cases.run("wgrad", "batch_norm_wgrad" if batch else "norm_wgrad", both("norm_wgrad"),
-                        {**given, "dw": dw, "db": db, "scratch": "scratch", "sums": "sums", "dy": "dy"},
+                        {**given, "dw": dw, "db": db, "scratch": "scratch", "sums": "sums", "dy": "dy", "b": None},
                         adds=numbers["ACCUMULATE"], before=[valid]),
              *cases.run("statistics", prefix + "_statistics", both("norm_statistics"),
                         {"mean": "mean", "variance": "variance", "scratch": "scratch", "x": "x"}, before=[valid])]
