@@ -244,7 +244,7 @@ static bool readers_have_rows(const Run *r, const Step *step, int count, int mak
     bool read = false;
     for (int i = maker + 1; i < count; i++)
         for (int k = reads_begin(r, i); k < r->read_end[i]; k++)
-            if (r->read[k].maker == maker) {
+            if (r->read[k].maker == maker) { // NOLINT(clang-analyzer-core.NullDereference): k < read_end
                 read = true;
                 if (!has_its_rows(r, step, i))
                     return false;

@@ -121,7 +121,7 @@ static int ascending(const void *a, const void *b) {
 /* The first launch loads the kernels, the second says how many make a round. */
 UnetStatus unet_cuda_timer_run(const UnetCudaTimer *timer, const UnetConvolution *c,
                                const UnetCudnnPlan *plan, double *seconds, UnetError *error) {
-    double round[ROUNDS];
+    double round[ROUNDS] = {0};
     if (unet_cuda_operand_bytes(c) + plan->engine.workspace > timer->bytes)
         return unet_fail(error, UNET_BUG, "a convolution is timed in too little memory");
     UnetStatus status = time_launches(timer, c, plan, 1, &round[0], error);

@@ -77,13 +77,14 @@ static UnetStatus visit(const UnetDataset *dataset, const Sample *sample, int32_
 
 static UnetStatus visit_all(const UnetDataset *dataset, int32_t series, int32_t labels,
                             void (*count)(Fingerprint *, float), Fingerprint *of, UnetError *error) {
-    int32_t widest = 0;
+    int32_t widest = 1;
     for (int32_t i = 0; i < dataset->nsample; i++) {
         widest = dataset->sample[i].size[1] > widest ? dataset->sample[i].size[1] : widest;
     }
     float *row = malloc(2 * (size_t)widest * sizeof *row);
-    UnetStatus status =
-        row != NULL ? UNET_OK : unet_fail(error, UNET_TOO_SMALL, "not enough memory to measure the data");
+    if (row == NULL)
+        return unet_fail(error, UNET_TOO_SMALL, "not enough memory to measure the data");
+    UnetStatus status = UNET_OK;
     for (int32_t i = 0; i < dataset->nsample && status == UNET_OK; i++) {
         status = visit(dataset, &dataset->sample[i], series, labels, row, count, of, error);
     }
