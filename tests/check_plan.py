@@ -289,8 +289,10 @@ class Judge:
                 (self.buffers[number]["class"] != "workspace" or number in self.read_by_steps())]
 
     def keeps_scratch(self, step):
-        """Losses, metrics and gradients by weights keep the sums of rows in their workspace."""
-        return any(self.buffers[number]["class"] in ("metric", "parameter_gradient") for number in self.sums(step))
+        """Losses and metrics keep the sums of rows in their workspace, and gradients by weights do on a CPU: a GPU adds each
+        band's to the gradient."""
+        keep = {"metric", "parameter_gradient"} if self.plan["target"] == "cpu" else {"metric"}
+        return any(self.buffers[number]["class"] in keep for number in self.sums(step))
 
     def read_by_steps(self):
         if self.read is None:
