@@ -118,13 +118,6 @@ def all_loops(steps):
             yield from all_loops(step["body"])
 
 
-def all_entries(steps):
-    """Steps and loops."""
-    for step in steps:
-        yield step
-        yield from all_entries(step.get("body", []))
-
-
 def all_steps(steps):
     for step in steps:
         if "loop" in step:
@@ -289,8 +282,10 @@ class Judge:
                 (self.buffers[number]["class"] != "workspace" or number in self.read_by_steps())]
 
     def keeps_scratch(self, step):
-        """Losses, metrics and gradients by weights keep the sums of rows in their workspace."""
-        return any(self.buffers[number]["class"] in ("metric", "parameter_gradient") for number in self.sums(step))
+        """Losses and metrics keep the sums of rows in their workspace, and gradients by weights do on a CPU: a GPU adds each
+        band's to the gradient."""
+        keep = {"metric", "parameter_gradient"} if self.plan["target"] == "cpu" else {"metric"}
+        return any(self.buffers[number]["class"] in keep for number in self.sums(step))
 
     def read_by_steps(self):
         if self.read is None:
@@ -345,20 +340,23 @@ class Judge:
             self.lives[program] = lives
 
     def sections(self, steps, position=0):
-        """The steps of each section, with the positions of its first and its last."""
-        runs = []
+        """The steps of each section, with the positions of its first and its last; a loop has none of its own."""
+        runs, last = [], None
         for step in steps:
             if "loop" in step:
-                inner = self.sections(step["body"], position + 1)
-                runs += inner
-                position += 1 + sum(1 for _ in all_entries(step["body"]))
+                runs += self.sections(step["body"], position)
+                position += sum(1 for _ in all_steps(step["body"]))
+                last = None
                 continue
             number = step.get("section", [None])[0]
-            if runs and number is not None and runs[-1][0] == number and runs[-1][3] == position - 1:
-                runs[-1][1].append(step)
-                runs[-1][3] = position
-            elif number is not None:
-                runs.append([number, [step], position, position])
+            if number is None:
+                last = None
+            elif last is not None and last[0] == number:
+                last[1].append(step)
+                last[3] = position
+            else:
+                last = [number, [step], position, position]
+                runs.append(last)
             position += 1
         return runs
 

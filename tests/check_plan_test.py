@@ -123,6 +123,15 @@ def side_by_side():
     return plan(buffers, {"train": train}, 256, 256, {"train": 256})
 
 
+def side_by_side_in_loop():
+    """The same at the end of a loop over samples: what reads both stands behind it, in the place of what a step of them read."""
+    result = side_by_side()
+    train = result["programs"]["train"]
+    train[:4] = [{"loop": "samples", "times": 3, "body": train[:4]}]
+    result["buffers"][4]["offset"] = 64
+    return result
+
+
 BODY = ("programs", "train", 0, "body")
 BANDS = BODY + (3, "body")
 ROLLING = ("programs", "train", 0, "body")
@@ -248,6 +257,7 @@ FAULTS = [
     ("section", side_by_side, [(("programs", "train", 3, "writes"), [2, 3])]),
     ("section", side_by_side, [(("programs", "train", 4, "section"), [1, 3])]),
     ("section", side_by_side, [(("programs", "train", 0, "section"), [1, 1])]),
+    ("section", side_by_side_in_loop, [(("programs", "train", 1, "section"), [1, 3])]),
     ("schema", side_by_side, [(("programs", "train", 2, "section"), [1])]),
     ("schema", banded, [(BANDS + (0,), step("a", [0], [1]))]),
     ("schema", banded, [(BANDS + (0, "rows"), {"0": [0, 2, 2]})]),
@@ -258,7 +268,7 @@ FAULTS = [
 
 def main():
     failures = 0
-    for make in (straight, looped, banded, rolling, uneven, leaving, packing, side_by_side):
+    for make in (straight, looped, banded, rolling, uneven, leaving, packing, side_by_side, side_by_side_in_loop):
         complaints = check_plan.judge(make())
         if complaints:
             failures += 1

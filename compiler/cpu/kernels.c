@@ -250,6 +250,7 @@ static void prepare_wgrad(Program *program, Node *node) {
     if (!keeps_sums(program) || node->whole_rows) {
         add_space(program, node, "scratch", s.type, size_sum(s.scratch, size_sum(s.sums, s.ordered)));
         node_add_output(g, node, -1);
+        node->keeps_sums = true;
         return;
     }
     add_space(program, node, "scratch", s.type, s.scratch);

@@ -215,8 +215,7 @@ static const Operand *operand_at(const Touch *t) {
 }
 
 static bool scratch_stays(const Touch *t) {
-    const bool alone = t->number + 1 >= t->node->nout || t->node->out[t->number + 1] < 0;
-    return t->operand->stays && (alone || !t->operand->stays_alone);
+    return t->operand->stays && (t->node->keeps_sums || !t->operand->may_stay);
 }
 
 bool touch_next(Touch *t) {

@@ -258,11 +258,12 @@ typedef struct {
     int nin, nout;
     ValueId *in, *out; /* -1: an optional operand that is absent (a bias) */
     Attributes a;
-    bool accumulates;     /* in a loop over samples: adds to its sums */
-    int head;             /* the sweep over a head that it is part of (passes/heads.c), or 0 */
-    bool again;           /* computes what was computed before */
-    bool whole_rows;      /* the target's kernel for it computes all rows at once, */
-    int64_t tile_rows;    /*   or ranges that begin at multiples of so many; 0: any */
+    bool accumulates;  /* in a loop over samples: adds to its sums */
+    bool keeps_sums;   /* in a loop over bands: its scratch holds sums, which the next band goes on with */
+    int head;          /* the sweep over a head that it is part of (passes/heads.c), or 0 */
+    bool again;        /* computes what was computed before */
+    bool whole_rows;   /* the target's kernel for it computes all rows at once, */
+    int64_t tile_rows; /*   or ranges that begin at multiples of so many; 0: any */
     const char *template; /* the target's kernel for it, where there are several; NULL: see KernelRow */
     const char *also;     /* the operator that its kernel does besides (passes/join.c), or NULL */
     const void *chosen;   /* what the target chose for its kernel; only the target knows what it is */

@@ -43,7 +43,7 @@ static const char *read_marks(const char *s, Operand *operand, bool *variadic) {
         else if (*s == '&')
             operand->stays = true;
         else if (*s == '|')
-            operand->stays = operand->stays_alone = true;
+            operand->stays = operand->may_stay = true;
         else if (strncmp(s, "[]", 2) == 0)
             operand->segments = true, s++;
         else if (strncmp(s, "...", 3) == 0)

@@ -22,10 +22,10 @@ typedef struct {
     int length;
     Access access;
     bool optional, segments, region;
-    bool gives_rows;  /* its rows are those that a range counts */
-    bool stays;       /* scratch in which a band of rows leaves something for the next, */
-    bool stays_alone; /*   but not where the node has the operand behind it */
-    int in_place;     /* of an output: the input whose bytes it may take, or -1 */
+    bool gives_rows; /* its rows are those that a range counts */
+    bool stays;      /* scratch in which a band of rows leaves something for the next, */
+    bool may_stay;   /*   if Node.keeps_sums says so */
+    int in_place;    /* of an output: the input whose bytes it may take, or -1 */
 } Operand;
 
 typedef struct {

@@ -6,6 +6,7 @@ the arena that was promised, two options together where one is not enough, and t
 formed, needs nothing from outside and holds every buffer of the arena; the eager framework's bytes are those that
 PyTorch's saved tensors add up to.  --short: fewer plans over budget, for builds that run slowly."""
 
+import csv
 import html.parser
 import json
 import os
@@ -212,6 +213,11 @@ def test_bands():
     code, made = plan(os.path.join(os.path.dirname(TINY), "unet_denoiser.unet"), "--conv=direct", "--size=512x512", "--batch=1",
                       "--programs=train", "--bands=32", "--mem=200MiB")
     expect(code == 0 and 0 < made["cost"]["recompute_flops"] < .02 * made["cost"]["flops"], "--bands=32: little is computed again")
+    options = (TINY, "--target=cuda", "--bands=4", "--size=64x64", "--batch=1", "--programs=train")
+    names = {str(buffer["id"]): buffer["name"] for buffer in plan(*options)[1]["buffers"]}
+    lives = [int(row["upper"]) - int(row["lower"]) for row in csv.DictReader(unetc("mem", "--format=csv", *options)[1].splitlines())
+             if names[row["id"]].endswith(".0 scratch")]
+    expect(lives and set(lives) == {1}, "on a GPU the scratch of a gradient is that of one step: %s" % lives)
 
 
 def test_pairs():

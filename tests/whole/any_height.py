@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """One program predicts images of any height: the pictures of the program that was compiled for that height.
 
-    any_height.py --unetc=UNETC
+    any_height.py --unetc=UNETC [--long]
 
 Each net is compiled once for bands of rows, and for some heights without; images of these heights, and a few rows less,
 go through both, and the files are the same, byte by byte (16 bits a channel): by each method, in 16 bits, with reference
 kernels, several outputs, several threads, and in builds that stop at the first access outside a buffer's life.  The
 plans are sound (check_plan.py), and their memory does not depend on the height, nor does what a process takes.  A net
-whose heights are not in proportion goes through whole.  Standard library only."""
+whose heights are not in proportion goes through whole.  The long form does that with large pictures, too; it takes 9 GiB.
+Standard library only."""
 
 import argparse
 import concurrent.futures
@@ -32,6 +33,8 @@ HEIGHTS = (HEIGHT, 72, 200)
 KINDS = {"direct": (TINY, ["--conv=direct"], 8), "Winograd": (TINY, [], 2), "bf16": (TINY, ["--precision=bf16", "--conv=direct"], 4),
          "reference": (TINY, ["--kernels=reference", "-Dbase=4"], 8), "poison": (TINY, ["--poison", "--conv=direct"], 8),
          "many operators": (MANY, [], 8), "many operators, poison": (MANY, ["--poison", "--kernels=reference"], 16)}
+LARGE = (241, 241), (513, 769), (3000, 4000), (12000, 4096)  # rows, points a row
+HIGH = (3000, 4000), (12000, 4000)  # which differ in their rows alone
 LARGEST_GROWTH = 2 << 10  # KiB of a process, from an image to one four times as high
 
 
@@ -163,6 +166,31 @@ def check_memory(shop):
     return "a picture of 4000 rows takes the memory of one of 1000, within %d KiB" % LARGEST_GROWTH
 
 
+def rounded(count, unit=8):
+    return -(-count // unit) * unit
+
+
+def check_large(shop):
+    """Pictures of many sizes, and what a process takes for some that differ in their heights."""
+    options, weights, held = ["--conv=direct"], shop.weights("large", TINY, []), {}
+    for height, width in sorted({*LARGE, *HIGH}):
+        picture, out = os.path.join(shop.folder, "large.png"), os.path.join(shop.folder, "%d x %d" % (height, width))
+        write_picture(picture, height, width)
+        program = shop.compile(out + " bands", TINY, options + ["--bands=4", size(64, rounded(width))])
+        command = [program, "predict", "--weights=" + weights, picture, "-o", out + ".png"]
+        held[height, width] = peak(command)
+        if (height, width) in LARGE:
+            whole = shop.compile(out + " whole", TINY, options + ["--bands=off", size(rounded(height), rounded(width))])
+            execute([whole, *command[1:-1], out + " whole.png"])
+            with open(out + ".png", "rb") as one, open(out + " whole.png", "rb") as other:
+                if one.read() != other.read():
+                    raise Failure("%d x %d: not the picture of the program for that size" % (height, width))
+    low, high = (held[extents] for extents in HIGH)
+    if high > low + LARGEST_GROWTH:
+        raise Failure("%d x %d take %d KiB, and %d x %d take %d" % (*HIGH[0], low, *HIGH[1], high))
+    return "large pictures: %s; %d KiB, and %d" % (", ".join("%d x %d" % extents for extents in LARGE), low, high)
+
+
 def check_whole(shop):
     """A net whose heights are not in proportion."""
     picture, program = shop.picture(HEIGHT), shop.compile("whole", CHAIN, ["--bands=4", size(HEIGHT - 1, WIDTH + 1)])
@@ -176,10 +204,12 @@ def check_whole(shop):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--unetc", required=True)
+    parser.add_argument("--long", action="store_true", help="large pictures, too")
+    arguments = parser.parse_args()
+    checks = [check_memory, check_whole] + [check_large] * arguments.long
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
-        shop = Workshop(parser.parse_args().unetc, folder)
-        return told([pool.submit(compare, shop, kind) for kind in KINDS] +
-                    [pool.submit(check, shop) for check in (check_memory, check_whole)]) > 0
+        shop = Workshop(arguments.unetc, folder)
+        return told([pool.submit(compare, shop, kind) for kind in KINDS] + [pool.submit(check, shop) for check in checks]) > 0
 
 
 if __name__ == "__main__":
