@@ -69,12 +69,25 @@ static int64_t max_alive(Pool *pool, const PackBuffer *item, int n, int steps, i
     return max;
 }
 
+/* Does it only matter whether PLAN fits? */
+static bool must_only_fit(const Plan *plan) {
+    return plan->budget > 0 && (plan->choices.any_plan || plan->choices.brief);
+}
+
 /* The arena that will do, 0: the smallest.  Where it only matters whether a plan fits, and this one does
  * not, none is looked for. */
 static int64_t arena_wanted(const Plan *plan, const Program *program) {
-    const bool asked = plan->choices.any_plan || plan->choices.brief,
-               useless = asked && plan->budget > 0 && program->lower_bound > plan->budget;
-    return useless ? INT64_MAX : 0;
+    return must_only_fit(plan) && program->lower_bound > plan->budget ? INT64_MAX : 0;
+}
+
+/* What ends the search for a smaller arena, 0: nothing but the smallest.  A plan that does not fit is there
+ * to say how much it needs, and to be compared with others that do not. */
+static int64_t arena_enough(const Plan *plan, const Program *program) {
+    enum { PART = 64 };
+    const int64_t movable_bound = program->lower_bound - plan->persistent;
+    if (plan->budget > 0 && program->lower_bound > plan->budget)
+        return movable_bound + movable_bound / PART;
+    return must_only_fit(plan) ? plan->budget - plan->persistent : 0;
 }
 
 static void pack_program(Plan *plan, Program *program) {
@@ -89,8 +102,8 @@ static void pack_program(Plan *plan, Program *program) {
     for (int i = 0; plan->options->no_reuse && i < n; i++)
         item[i].first = 0, item[i].last = steps;
     PackResult result;
-    const int64_t enough = plan->choices.any_plan ? plan->budget - plan->persistent : 0;
-    pack_buffers(plan->pool, item, n, plan->target->align, arena_wanted(plan, program), enough, &result);
+    pack_buffers(plan->pool, item, n, plan->target->align, arena_wanted(plan, program),
+                 arena_enough(plan, program), &result);
     for (int i = 0; i < n; i++)
         plan->buffer[id[i]].offset = plan->persistent + item[i].offset;
     program->extent = plan->persistent + result.arena;

@@ -281,9 +281,10 @@ static bool may_recompute(const Request *r, const Plan *plan) {
 }
 
 /* Computes again what does not fit into KEPT: by the cheapest of all schedules that were found which fits
- * when packed; if none does, by the one that needs least.  Where any plan will do, there is no use in those
- * that cannot fit. */
+ * when packed; if none does, by the one that needs least.  Where it only matters what fits, there is no use
+ * in those that cannot. */
 static Plan *with_recomputation(const Request *r, Choices choices, Plan *kept) {
+    const bool must_only_fit = choices.any_plan || choices.brief;
     Plan *best = kept;
     choices.micro_batch = kept->program[PROGRAM_TRAIN].micro_batch;
     choices.capacity = kept->budget;
@@ -293,7 +294,7 @@ static Plan *with_recomputation(const Request *r, Choices choices, Plan *kept) {
         best = smaller(plan, best);
         choices.found = train->found->next;
         const int64_t extent = best->program[PROGRAM_TRAIN].extent,
-                      most = choices.any_plan && kept->budget < extent ? kept->budget : extent - 1;
+                      most = must_only_fit && kept->budget < extent ? kept->budget : extent - 1;
         while (choices.found != NULL && size_sum(choices.found->peak, train->remat_outside) > most)
             choices.found = choices.found->next;
     } while (may_recompute(r, best) && choices.found != NULL);

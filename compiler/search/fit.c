@@ -274,14 +274,23 @@ static void go_up(Row *row, Tried *fits, Tried *fails) {
     }
 }
 
-/* A good plan in place of any; BRIEF: sought for in brief, if that finds one. */
-static FitTrial good_trial(Row *row, const Tried *fits, bool brief) {
+/* A good plan in place of any. */
+static FitTrial good_trial(Row *row, const Tried *fits) {
     row->question.fixed.any_plan = false;
-    row->question.fixed.brief = brief;
     const Tried good = try_candidate(row, fits->i);
-    if (!good.trial.fits && brief) /* that was too brief */
-        return good_trial(row, fits, false);
     return good.trial.fits ? good.trial : fits->trial;
+}
+
+/* The same by a brief search.  At the largest candidate that may find nothing: then at the one before,
+ * where there is more room. */
+static FitTrial good_trial_in_brief(Row *row, const Tried *fits) {
+    row->question.fixed.brief = true;
+    const FitTrial good = good_trial(row, fits);
+    const int64_t before = legal_from(row, fits->i - 1, -1, row->first - 1);
+    if (good.brief || good.recompute_flops == 0 || before < row->first)
+        return good;
+    const Tried smaller = try_candidate(row, before);
+    return smaller.trial.fits ? smaller.trial : good;
 }
 
 /* From candidate I, whose trial under less memory is FROM, or, where that is NULL, from the first. */
@@ -296,7 +305,7 @@ static bool largest(Row *row, int64_t i, const FitTrial *from, FitTrial *best, F
         return false;
     go_up(row, &fits, &fails);
     close_in(row, &fits, &fails, false);
-    *best = any ? fits.trial : good_trial(row, &fits, false);
+    *best = any ? fits.trial : good_trial(row, &fits);
     if (next != NULL)
         *next = fails.trial;
     return true;
@@ -335,7 +344,7 @@ static bool largest_below(Row *row, const FitTrial *refused, FitTrial *best) {
     if (!fits.trial.fits)
         return false;
     close_in(row, &fits, &fails, true);
-    *best = good_trial(row, &fits, true);
+    *best = good_trial_in_brief(row, &fits);
     return true;
 }
 
