@@ -2,7 +2,8 @@
  *
  * Compiled once per model, with MODEL_HEADER and MODEL naming it:
  *
- *   harness describe                   parameters, inputs, outputs and results, a line each
+ *   harness describe                   parameters, inputs with the elements of a sample and the number of
+ *                                      classes, outputs and results, a line each
  *   harness checksums SEED...          FNV-1a of each initial tensor, as float32
  *   harness run N STEPS OFFSET...      trains STEPS steps on one batch of N valid samples
  *   harness evaluate N STEPS OFFSET... the same, and evaluates them after the first step
@@ -100,6 +101,10 @@ static int64_t element(const UnetLayout *l, int32_t n, int32_t c, int32_t d, int
            (l->ring > 0 ? h % l->ring : h) * l->row + w * l->block + c % l->block;
 }
 
+static int64_t elements_of(const UnetLayout *l) {
+    return (int64_t)l->channels * l->size[0] * l->size[1] * l->size[2];
+}
+
 /* Calls VISIT for the elements of one sample, in row-major order of (channel, depth, height, width). */
 static void each_element(const UnetLayout *layout, int32_t sample, void *values,
                          void (*visit)(UnetType, void *, int64_t)) {
@@ -130,7 +135,8 @@ static int describe(void) {
         printf("\n");
     }
     for (int i = 0; i < model->ninput; i++)
-        printf("input %s\n", model->inputs[i].name);
+        printf("input %s %" PRId64 " %d\n", model->inputs[i].name, elements_of(&model->train->inputs[i]),
+               model->inputs[i].classes);
     for (int i = 0; i < model->noutput; i++)
         printf("output %s\n", model->outputs[i].name);
     for (int i = 0; i < model->nresult; i++)
