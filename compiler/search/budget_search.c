@@ -281,9 +281,11 @@ static bool may_recompute(const Request *r, const Plan *plan) {
 }
 
 /* Computes again what does not fit into KEPT: by the cheapest of all schedules that were found which fits
- * when packed; if none does, by the one that needs least.  Where it only matters what fits, there is no use
- * in those that cannot. */
+ * when packed; if none does, by the one that needs least.  What is known of their bytes is an estimate that
+ * may be a little too large, so those that need little more are tried, too.  But where it only matters what
+ * fits, there is no use in those that hardly can. */
 static Plan *with_recomputation(const Request *r, Choices choices, Plan *kept) {
+    enum { LITTLE = 128 };
     const bool must_only_fit = choices.any_plan || choices.brief;
     Plan *best = kept;
     choices.micro_batch = kept->program[PROGRAM_TRAIN].micro_batch;
@@ -294,7 +296,8 @@ static Plan *with_recomputation(const Request *r, Choices choices, Plan *kept) {
         best = smaller(plan, best);
         choices.found = train->found->next;
         const int64_t extent = best->program[PROGRAM_TRAIN].extent,
-                      most = must_only_fit && kept->budget < extent ? kept->budget : extent - 1;
+                      most =
+                          must_only_fit && kept->budget < extent ? kept->budget : extent + extent / LITTLE;
         while (choices.found != NULL && size_sum(choices.found->peak, train->remat_outside) > most)
             choices.found = choices.found->next;
     } while (may_recompute(r, best) && choices.found != NULL);

@@ -61,9 +61,14 @@ static void write_schedule(const RematOrder *order, RematSchedule *schedule) {
     schedule->cost = order->totals.cost;
 }
 
-/* Adds ORDER behind LAST, unless it is the same; returns the new last. */
+static bool same_list(const int *a, const int *b, int na, int nb) {
+    return na == nb && (na == 0 || memcmp(a, b, (size_t)na * sizeof *a) == 0);
+}
+
+/* Adds ORDER behind LAST, unless it is the same; returns the new last.  Two that need and cost the same are
+ * packed in different ways. */
 static RematSchedule *append(Pool *pool, const RematOrder *order, RematSchedule *last) {
-    if (order->length == 0 || (order->totals.peak == last->peak && order->totals.cost == last->cost))
+    if (order->length == 0 || same_list(order->operation, last->operation, order->length, last->length))
         return last;
     RematSchedule *next = NEW(pool, RematSchedule);
     *next = *last;
@@ -202,10 +207,6 @@ const RematSchedule *remat_schedules(Pool *pool, const RematProblem *problem, bo
     RematSchedule *all = NEW(pool, RematSchedule);
     remat_schedule(pool, problem, &question, all);
     return all;
-}
-
-static bool same_list(const int *a, const int *b, int na, int nb) {
-    return na == nb && (na == 0 || memcmp(a, b, (size_t)na * sizeof *a) == 0);
 }
 
 static bool same_operations(const RematOperation *a, const RematOperation *b, bool amounts) {
