@@ -101,9 +101,11 @@ void unet_cuda_free_checks(UnetCuda *cuda) {
 
 static UnetStatus launch_piece(UnetCuda *cuda, const UnetCudaProgram *tables, const UnetCudaPiece *piece,
                                UnetError *error) {
+    UnetControl *control = (UnetControl *)(void *)(cuda->arena + tables->control);
     const UnetLaunch at = {.cuda = cuda,
                            .stream = cuda->stream,
-                           .control = (const UnetControl *)(const void *)(cuda->arena + tables->control),
+                           .control = control,
+                           .arrived = &control->arrived,
                            .jobs = &cuda->jobs};
     cuda->status = UNET_OK;
     piece->launch(at, cuda->arena);

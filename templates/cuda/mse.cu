@@ -9,22 +9,20 @@ struct KERNEL_Error {
     DEVICE double of(double p, double t) { return (p - t) * (p - t); }
 };
 
-static __global__ void KERNEL_bands(double *scratch, const void *p, const void *t,
-                                    const UnetControl *control, Rows bands) {
+static __global__ void KERNEL_bands(double *result, double *scratch, const void *p, const void *t,
+                                    const UnetControl *control, uint32_t *arrived, Rows bands) {
     SIZES;
     constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block, P.ring, T.ring};
-    sum_band<KERNEL_Error, P_STAGED, T_STAGED>(scratch, p, t, control, by, BANDS, bands);
+    compare_band<KERNEL_Error, Mean, N, BANDS, ACCUMULATE, P_STAGED, T_STAGED>(result, scratch, p, t,
+                                                                               control, arrived, by, bands);
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, double *result, double *scratch, const void *p,
                      const void *t) {
     SIZES;
-    constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block, P.ring, T.ring};
-    constexpr auto kernel = unet_sum_samples<Mean, N, BANDS, ACCUMULATE>;
-    const Rows bands = bands_in(rows, by.points, BANDS);
+    const Rows bands = bands_in(rows, {D, H, W, 1}, BANDS);
     if (bands.begin < bands.end)
-        LAUNCH_BLOCKS(at, KERNEL_bands, N * (bands.end - bands.begin), scratch, p, t, at.control, bands);
-    if (bands.begin < bands.end && bands.end == BANDS)
-        LAUNCH_BLOCKS(at, kernel, 1, result, scratch, at.control, by);
+        LAUNCH_BLOCKS(at, KERNEL_bands, N * (bands.end - bands.begin), result, scratch, p, t, at.control,
+                      at.arrived, bands);
 }
 /* END */

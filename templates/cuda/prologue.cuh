@@ -808,10 +808,10 @@ DEVICE void sum_band(double *scratch, const void *p, const void *t, const UnetCo
 }
 
 /* Vector i of the gradient by p of `weight` times the mean of errors whose slope is Slope::of(p, t); zero
- * for samples that do not count. */
+ * for samples that do not count.  Returns what it stores. */
 template <class Slope, int P_STAGED, int T_STAGED>
-DEVICE void store_slopes(stored *dp, unsigned i, const void *p, const void *t, const UnetControl *control,
-                         Compared by, double weight) {
+DEVICE Vector store_slopes(stored *dp, unsigned i, const void *p, const void *t, const UnetControl *control,
+                           Compared by, double weight) {
     const unsigned columns = by.points.columns, point = i / columns,
                    of_sample = vectors(1, by.points) / columns;
     Vector gradient = filled(0);
@@ -825,6 +825,7 @@ DEVICE void store_slopes(stored *dp, unsigned i, const void *p, const void *t, c
             gradient.lane[l] = (real)(factor * Slope::of(a.lane[l], b.lane[l]));
     }
     store_vector(dp, place(by.points, i), gradient);
+    return as_stored(gradient);
 }
 
 /* How many elements, or windows, of a sample are valid: none beyond what is compared. */
@@ -850,10 +851,9 @@ struct Mean {
     DEVICE double of(double mean) { return mean; }
 };
 
-/* One block: each thread adds the bands of a sample in order, then thread 0 the samples. */
+/* A block: each thread adds the bands of a sample in order, then thread 0 the samples. */
 template <class Of, int N, int BANDS, int ACCUMULATE>
-static __global__ void unet_sum_samples(double *result, double *scratch, const UnetControl *control,
-                                        Compared by) {
+DEVICE void sum_samples(double *result, double *scratch, const UnetControl *control, Compared by) {
     for (int i = threadIdx.x; i < N; i += THREADS) {
         const double mean = mean_of_sample(i, scratch, BANDS, control, by);
         scratch[(long)i * BANDS] = is_valid(control, i) ? Of::of(mean) : 0;
@@ -865,5 +865,33 @@ static __global__ void unet_sum_samples(double *result, double *scratch, const U
     for (int i = 0; i < N; i++)
         total += scratch[(long)i * BANDS];
     *result = total;
+}
+
+template <class Of, int N, int BANDS, int ACCUMULATE>
+static __global__ void unet_sum_samples(double *result, double *scratch, const UnetControl *control,
+                                        Compared by) {
+    sum_samples<Of, N, BANDS, ACCUMULATE>(result, scratch, control, by);
+}
+
+/* Do all other blocks of the grid have come here before?  What they wrote in front of it may be read then.
+ */
+DEVICE bool is_last_block(uint32_t *arrived) {
+    SHARED(int, last, [1]);
+    if (threadIdx.x == 0) {
+        __threadfence();
+        last[0] = atomicInc(arrived, gridDim.x - 1) == gridDim.x - 1;
+        __threadfence();
+    }
+    __syncthreads();
+    return last[0];
+}
+
+/* sum_band; with the last of the bands come the sums over all of them. */
+template <class Error, class Of, int N, int BANDS, int ACCUMULATE, int P_STAGED, int T_STAGED>
+DEVICE void compare_band(double *result, double *scratch, const void *p, const void *t,
+                         const UnetControl *control, uint32_t *arrived, Compared by, Rows wanted) {
+    sum_band<Error, P_STAGED, T_STAGED>(scratch, p, t, control, by, BANDS, wanted);
+    if (wanted.end == BANDS && is_last_block(arrived))
+        sum_samples<Of, N, BANDS, ACCUMULATE>(result, scratch, control, by);
 }
 /* END */

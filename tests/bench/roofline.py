@@ -18,7 +18,6 @@ PEAK, EFFICIENCY, BANDWIDTH = 790e12, 0.6, 3.7e12  # operations and bytes a seco
 LEAST, LEAST_OWN, GAP = 4.5e-6, 1.5e-6, 1.3e-6  # seconds
 DEFAULTS = [[*"--size=512x512 --batch=4".split(), "examples/denoise/unet_denoiser.unet"],
             [*"--size=256x256 --batch=6".split(), "examples/denoise/tiny_unet.unet"]]
-TWICE = ("mse", "l1", "psnr")  # sums within bands, then over these
 COMMON = "--target=cuda:sm_90 --precision=bf16 --staging=u8".split()
 
 GATHERED = ("filter_pack", "filter_unpack")  # several in one launch
@@ -52,8 +51,7 @@ def launches(step, buffers, sums_bias):
         moved = size(buffers[i] for i in step["reads"] + step["writes"])
         return [Launch(op, moved, 0, False, step.get("section", [0, 1])[1] == 1)]
     if op.split("_")[0] not in ("conv", "upconv"):
-        sums = [Launch("sum of the parts", 0, 0, False)] * (op in TWICE)
-        return [Launch(op, moved, 0, False)] + sums
+        return [Launch(op, moved, 0, False)]
     if op.endswith("_wgrad"):
         return weight_gradient(step, read, flops, buffers, sums_bias)
     many = segments(op, read, written)

@@ -26,6 +26,8 @@ typedef struct {
     int32_t n; /* valid samples of the batch; kernels work on all, losses and their gradients on these */
     int32_t start; /* the first sample of this iteration of a loop over samples, 0 without a loop */
     double labelled[UNET_CONTROL_LABELS]; /* what is counted of the labels of the batch */
+    uint32_t arrived; /* blocks of the kernel that runs, 0 between two; the last one does what needs all */
+    uint32_t unused;
 } UnetControl;
 
 /* Rows [begin, end) of a sample, which has depth * height of them: those of a kernel's output that it
@@ -60,6 +62,7 @@ typedef struct {
     UnetCuda *cuda;
     cudaStream_t stream;
     const UnetControl *control;
+    uint32_t *arrived;    /* in it */
     const char *step;     /* "conv of enc1.0": the name under which it is timed */
     UnetFilterJobs *jobs; /* on the host: of the steps before this one that one launch does with it */
     int32_t more;         /* steps come that it does, too */

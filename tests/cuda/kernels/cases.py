@@ -682,17 +682,27 @@ def losses(cases, some_count):
                            adds=numbers["ACCUMULATE"], before=[here], behind=["valid + %d" % start])
     lines.append("Tensor dp = test.output(%s), same_dp = test.output(%s);" % (dp.cpp(), dp.cpp()))
     lines.append("Result scale = test.result(4);")
+    sum_bands = cases.bands(1, 3)
+    lines.append("Tensor sums = test.real_output(%d);" % (sum_bands * dp.block))
+    slopes = {"p": "p", "t": "t", "scale": "scale" if numbers["SCALED"] else None}
+
+    def gradient(name, given):
+        """By rows, and of all rows, with sums."""
+        numbers["SUM_BANDS"] = 0
+        found = cases.by_rows(name, name, cases.both(name, numbers, layouts, reals), rows, {"dp": "dp", **given}, {"sums": None}, [here, valid])
+        summing = cases.cuda.add(name, {**numbers, "SUM_BANDS": sum_bands}, layouts, reals)
+        return found + ["test.poison(sums);", cases.device_call(name, summing, {"dp": "same_dp", "sums": "sums", **given}, (0, rows)),
+                        'test.same("%s that sums", same_dp, dp);' % name, "test.sum_bands(sums, dp, %d);" % sum_bands,
+                        'test.compare("%s, sums", sums);' % name]
+
     for name in ("mse_grad", "l1_grad", "charbonnier_grad", "smooth_l1_grad"):
-        lines += cases.by_rows(name, name, cases.both(name, numbers, layouts, reals), size[0] * size[1],
-                               {"dp": "dp", "p": "p", "t": "t", "scale": "scale" if numbers["SCALED"] else None},
-                               before=[here, valid])
+        lines += gradient(name, slopes)
     layouts["ERRORS"] = Shape(1, n, [1, 1, 1], 1)
     lines.append("Result errors = test.result(%d);" % n)
     lines += cases.run("psnr_loss", "psnr_loss", cases.both("psnr_loss", numbers, layouts), {
         "loss": "result", "errors": "errors", "scratch": "scratch", "prediction": "p", "truth": "t"}, adds=numbers["ACCUMULATE"],
         before=[here], behind=["valid + %d" % start])
-    lines += cases.by_rows("psnr_loss_grad", "psnr_loss_grad", cases.both("psnr_loss_grad", numbers, layouts, reals), rows, {
-        "dp": "dp", "p": "p", "t": "t", "errors": "errors", "scale": "scale" if numbers["SCALED"] else None}, before=[here, valid])
+    lines += gradient("psnr_loss_grad", {**slopes, "errors": "errors"})
     cases.function("losses over %d channels, %d of %d x %s from %d on, %d bands, %s" % (
         c, valid, n, size, start, bands, {k: v for k, v in numbers.items() if k.endswith("STAGED")}), lines)
 

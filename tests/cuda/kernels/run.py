@@ -57,6 +57,8 @@ FAULTS = [
     ("samples that do not count", "sample < control->n;", "sample <= control->n;", "mse_grad: number"),
     ("a partial sum of a bias that is dropped", "for (int band = row; band < bands; band += HEIGHT)",
      "for (int band = row; band < bands - 1; band += HEIGHT)", "wgrad, db: "),
+    ("a sum before its parts are there", "atomicInc(arrived, gridDim.x - 1) == gridDim.x - 1;", "atomicInc(arrived, gridDim.x - 1) == 0;",
+     "mse: it is"),
     ("the jobs of another block", "if (jobs.job[middle].first <= blockIdx.x)", "if (jobs.job[middle].first < blockIdx.x)",
      "filter_pack: "),
     ("a bias added twice", "Vector v = sum(load_vector(y, i + k * stride), bias);",

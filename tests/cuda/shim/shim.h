@@ -95,6 +95,14 @@ template <class T> T __shfl_down_sync(unsigned mask, T value, unsigned distance)
 }
 
 /* One thread runs at a time. */
+inline void __threadfence() {}
+
+inline unsigned atomicInc(unsigned *at, unsigned last) {
+    const unsigned was = *at;
+    *at = was >= last ? 0 : was + 1;
+    return was;
+}
+
 inline double atomicAdd(double *at, double x) {
     const double was = *at;
     *at += x;
