@@ -528,18 +528,18 @@ def scaling(cases):
     r = cases.random
     c, n, size = cases.channels(), r.randint(1, 3), cases.size()
     shape, rows, count = cases.shape(c, n, size), size[0] * size[1], r.choice([1, c])
-    numbers = {"C": c, "N": n, "SHARED": int(count < c), "BIAS": 0, "SLOPES": 0, "ACCUMULATE": r.randint(0, 1), **extents("", size)}
+    numbers = {"C": c, "N": n, "SHARED": int(count < c), "BIAS": 0, "BELOW_ZERO": 0, "ACCUMULATE": r.randint(0, 1), **extents("", size)}
     both = lambda name, **more: cases.both(name, {**numbers, **more}, {k: shape for k in ("X", "Y", "DX", "DY")}, {"EPSILON": 0.01})
     lines = ["const Shape shape = %s;" % shape.cpp(),
              "Tensor x = test.numbers(shape), dy = test.numbers(shape), y = test.output(shape), same_y = test.output(shape);",
              "Tensor w = test.reals(%d), b = test.reals(%d), dw = test.reals(%d), db = test.reals(%d);" % (count, c, count, c),
-             *cases.by_rows("prelu", "prelu", both("scale", SLOPES=1), rows, {"y": "y", "x": "x", "w": "w", "b": None}, before=[n]),
+             *cases.by_rows("prelu", "prelu", both("scale", BELOW_ZERO=1), rows, {"y": "y", "x": "x", "w": "w", "b": None}, before=[n]),
              *cases.by_rows("prelu_grad", "prelu_grad", both("prelu_grad"), rows, {"dx": "y", "x": "x", "dy": "dy", "w": "w"},
                             before=[n]),
              *cases.by_rows("layer_norm", "layer_norm", both("layer_norm"), rows, {"y": "y", "x": "x"}, before=[n]),
              *cases.by_rows("layer_norm_grad", "layer_norm_grad", both("layer_norm_grad"), rows,
                             {"dx": "y", "x": "x", "dy": "dy"}, before=[n]),
-             *cases.run("prelu_wgrad", "prelu_wgrad", both("scale_wgrad", SLOPES=1),
+             *cases.run("prelu_wgrad", "prelu_wgrad", both("scale_wgrad", BELOW_ZERO=1),
                         {"dw": "dw", "db": None, "scratch": None, "x": "x", "dy": "dy"}, adds=numbers["ACCUMULATE"], before=[n])]
     biased = int(count == c)
     lines += [*cases.by_rows("scale", "scale", both("scale", BIAS=biased), rows,
