@@ -106,7 +106,8 @@ static UnetStatus launch_piece(UnetCuda *cuda, const UnetCudaProgram *tables, co
                            .stream = cuda->stream,
                            .control = control,
                            .arrived = &control->arrived,
-                           .jobs = &cuda->jobs};
+                           .jobs = &cuda->jobs,
+                           .comparisons = &cuda->comparisons};
     cuda->status = UNET_OK;
     piece->launch(at, cuda->arena);
     end_of_checks(at);

@@ -778,13 +778,11 @@ DEVICE unsigned point_place(Compared by, int ring, unsigned point) {
     return {(int32_t)(rows.begin * (long)bands / all), (int32_t)(rows.end * (long)bands / all)};
 }
 
-/* For a block each: sums of Error::of(p, t) over those of the `bands` of the points of every sample that
- * are `wanted`, as far as they are valid. */
-template <class Error, int P_STAGED, int T_STAGED>
+/* For a block: the sum of OF(p, t) over one of the `bands` of the points of a sample, as far as they are
+ * valid. */
+template <int P_STAGED, int T_STAGED, class Of>
 DEVICE void sum_band(double *scratch, const void *p, const void *t, const UnetControl *control, Compared by,
-                     unsigned bands, Rows wanted) {
-    const unsigned count = wanted.end - wanted.begin;
-    const unsigned sample = blockIdx.x / count, band = wanted.begin + blockIdx.x % count;
+                     unsigned bands, unsigned sample, unsigned band, Of of) {
     const unsigned last = part_start(vectors(1, by.points), bands, band + 1);
     const int32_t *size = valid_size(control, sample);
     double total = 0;
@@ -799,7 +797,7 @@ DEVICE void sum_band(double *scratch, const void *p, const void *t, const UnetCo
             const Vector b = load_channels<T_STAGED>(t, by.t_block, by.channels,
                                                      point_place(by, by.t_ring, point), column);
             for (int l = 0; l < LANES && column * LANES + l < by.channels; l++)
-                total += Error::of(a.lane[l], b.lane[l]);
+                total += of(a.lane[l], b.lane[l]);
         }
     }
     total = block_sum(total);
@@ -846,52 +844,33 @@ DEVICE double mean_of_sample(int i, const double *scratch, int bands, const Unet
     return elements > 0 ? total / elements : 0;
 }
 
-/* What a sample adds to a result: a function of the mean over its valid elements. */
-struct Mean {
-    DEVICE double of(double mean) { return mean; }
-};
-
-/* A block: each thread adds the bands of a sample in order, then thread 0 the samples. */
-template <class Of, int N, int BANDS, int ACCUMULATE>
-DEVICE void sum_samples(double *result, double *scratch, const UnetControl *control, Compared by) {
+/* For a block: each thread adds the bands of a sample in order, then thread 0 the samples, each of which
+ * adds OF(the mean over its valid elements). */
+template <int N, int BANDS, class Of>
+DEVICE void sum_samples(double *result, double *scratch, const UnetControl *control, Compared by, bool adds,
+                        Of of) {
     for (int i = threadIdx.x; i < N; i += THREADS) {
         const double mean = mean_of_sample(i, scratch, BANDS, control, by);
-        scratch[(long)i * BANDS] = is_valid(control, i) ? Of::of(mean) : 0;
+        scratch[(long)i * BANDS] = is_valid(control, i) ? of(mean) : 0;
     }
     __syncthreads();
     if (threadIdx.x > 0)
         return;
-    double total = ACCUMULATE ? *result : 0;
+    double total = adds ? *result : 0;
     for (int i = 0; i < N; i++)
         total += scratch[(long)i * BANDS];
     *result = total;
 }
 
+/* What a sample adds to a result: a function of the mean over its valid elements. */
+struct Mean {
+    DEVICE double of(double mean) { return mean; }
+};
+
 template <class Of, int N, int BANDS, int ACCUMULATE>
 static __global__ void unet_sum_samples(double *result, double *scratch, const UnetControl *control,
                                         Compared by) {
-    sum_samples<Of, N, BANDS, ACCUMULATE>(result, scratch, control, by);
-}
-
-/* Do all other blocks of the grid have come here before?  What they wrote in front of it may be read then.
- */
-DEVICE bool is_last_block(uint32_t *arrived) {
-    SHARED(int, last, [1]);
-    if (threadIdx.x == 0) {
-        __threadfence();
-        last[0] = atomicInc(arrived, gridDim.x - 1) == gridDim.x - 1;
-        __threadfence();
-    }
-    __syncthreads();
-    return last[0];
-}
-
-/* sum_band; with the last of the bands come the sums over all of them. */
-template <class Error, class Of, int N, int BANDS, int ACCUMULATE, int P_STAGED, int T_STAGED>
-DEVICE void compare_band(double *result, double *scratch, const void *p, const void *t,
-                         const UnetControl *control, uint32_t *arrived, Compared by, Rows wanted) {
-    sum_band<Error, P_STAGED, T_STAGED>(scratch, p, t, control, by, BANDS, wanted);
-    if (wanted.end == BANDS && is_last_block(arrived))
-        sum_samples<Of, N, BANDS, ACCUMULATE>(result, scratch, control, by);
+    sum_samples<N, BANDS>(result, scratch, control, by, ACCUMULATE,
+                          [](double mean) { return Of::of(mean); });
 }
 /* END */

@@ -111,7 +111,7 @@ class Cases:
         self.lanes = 16 // BYTES[stored]
         prologue = template("cuda/prologue.cuh")
         head = "#define UNET_STORED %s\n%s%s" % (stored, prologue.replace("/* BEGIN */", "").replace("/* END */", ""),
-                                                body(template("cuda/rows.cuh")) + body(template("cuda/filters.cuh")) + body(template("cuda/labels.cuh")) +
+                                                body(template("cuda/rows.cuh")) + body(template("cuda/filters.cuh")) + body(template("cuda/comparisons.cuh")) + body(template("cuda/labels.cuh")) +
                                                 body(template("cuda/similarity.cuh")))
         self.cuda = Instances("cuda", head)
         prologue = template("reference/prologue.c")
@@ -328,7 +328,11 @@ def casting(cases):
     cases.function("cast of %d channels, stored as %d, %d x %s" % (c, x.block, n, size), [
         "Tensor x = test.%s(%s), y = test.output(%s);" % (("staged", "bytes")[staged - 1], x.cpp(), y.cpp()),
         "Tensor same_y = test.output(%s);" % y.cpp(),
-        *cases.by_rows("cast", "cast", cast, size[0] * size[1], {"y": "y", "x": "x"}, before=[n])])
+        *cases.by_rows("cast", "cast", cast, size[0] * size[1], {"y": "y", "x": "x"}, before=[n]),
+        "Tensor together = test.output(%s);" % y.cpp(), "test.poison(same_y);", "test.poison(together);", "test.more = 1;",
+        cases.device_call("cast", cast[0], {"y": "same_y", "x": "x"}, (0, size[0] * size[1])), "test.more = 0;",
+        cases.device_call("cast", cast[0], {"y": "together", "x": "x"}, (0, size[0] * size[1])),
+        'test.same("cast with others", same_y, y);', 'test.same("cast, the last of several", together, y);'])
 
 
 def argmax_bits(taps):
@@ -682,6 +686,16 @@ def losses(cases, some_count):
                            adds=numbers["ACCUMULATE"], before=[here], behind=["valid + %d" % start])
     lines.append("Tensor dp = test.output(%s), same_dp = test.output(%s);" % (dp.cpp(), dp.cpp()))
     lines.append("Result scale = test.result(4);")
+    some = [(name, cases.cuda.add(name, {**numbers, "ACCUMULATE": 0}, layouts, reals)) for name in ("mse", "psnr", "smooth_l1")]
+    for name, kernel in some:  # one by one, and in one launch, as a section of a plan
+        lines += ["Result %s_alone = test.result(), %s_parts = test.result(%d);" % (name, name, n * max(bands, rows))]
+        lines.append(cases.device_call(name, kernel, {cases.rows.row[name]["operands"][0]["name"]: name + "_alone", "scratch": name + "_parts",
+                                                      "prediction": "p", "truth": "t"}, (0, rows)))
+    for k, (name, kernel) in enumerate(some):
+        lines += ["Result %s_together = test.result();" % name, "test.more = %d;" % (k < len(some) - 1)]
+        lines.append(cases.device_call(name, kernel, {cases.rows.row[name]["operands"][0]["name"]: name + "_together", "scratch": name + "_parts",
+                                                      "prediction": "p", "truth": "t"}, (0, rows)))
+    lines += ['test.same("%s with others", %s_together, %s_alone);' % (name, name, name) for name, _ in some]
     sum_bands = cases.bands(1, 3)
     lines.append("Tensor sums = test.real_output(%d);" % (sum_bands * dp.block))
     slopes = {"p": "p", "t": "t", "scale": "scale" if numbers["SCALED"] else None}
@@ -1095,9 +1109,10 @@ def convolution(cases, transposed):
                               {"DY": c.y}, {}, c.arrays(filters, graphs))
     unpack = cases.cuda.add("filter_unpack", gradient, {"DY": c.y}, {}, c.arrays(filters, graphs))
     wgrad = cases.reference.add("conv_wgrad", numbers, {"X": c.x, "DY": c.y})
+    weights = rows * columns * c.taps
     lines.append("Tensor dw = test.reals(%d), db = test.reals(%d), packed_dw = test.real_output(%d), scratch = test.real_output(64);" % (
-        rows * columns * c.taps, c.co, bands_at + bands))
-    lines.append("Result sums = test.result(%d);" % (rows * columns * c.taps + c.co))
+        padded(weights, 4), padded(c.co, 4), bands_at + bands))
+    lines.append("Result sums = test.result(%d);" % (weights + c.co))
     if numbers["SUMMED"]:
         lines += ["Tensor summed_dy = test.real_output(%d);" % bands, "test.sum_bands(summed_dy, dy, %d);" % numbers["BANDS"],
                   "Tensor summed = test.copy(summed_dy);"]
@@ -1109,6 +1124,8 @@ def convolution(cases, transposed):
     lines += [*cases.before("filter_unpack", unpacked, numbers["ACCUMULATE"]), cases.device_call("filter_unpack", unpack, unpacked),
               cases.reference_call(name + "_wgrad", wgrad, {**result, "scratch": "sums", "x": x, "dy": "dy"},
                                    told(c.x_size if transposed else c.y_size)),
+              "for (long i = %d; i < dw.count(); i++)" % weights, "    dw.host()[i] = 0;",
+              "for (long i = %d; i < db.count(); i++)" % c.co, "    db.host()[i] = 0;",
               *cases.after(name + "_wgrad", "filter_unpack", unpacked, {"dw": [1, "true"]}), 'test.unchanged("filter_unpack");']
     cases.function("%s %s to %d, x %d x %s, y %s, kernel, stride, dilation, padding %s, %s" % (
         name, c.ins, c.co, c.n, c.x_size, c.y_size, [a[:5] for a in c.axes if a != (1, 1, 1, 0, 0, 1, 1)],

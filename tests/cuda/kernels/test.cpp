@@ -233,7 +233,8 @@ void Test::begin(const char *what) {
 
 UnetLaunch Test::at() const {
     UnetControl *control = told ? told->as<UnetControl>() : nullptr;
-    return {nullptr, nullptr, control, told ? &control->arrived : nullptr, nullptr, jobs.get(), 0};
+    return {nullptr, nullptr,    control,        told ? &control->arrived : nullptr,
+            nullptr, jobs.get(), compared.get(), more};
 }
 
 void Test::control(int n, const int32_t (*valid)[3], int samples, int start) {
@@ -294,6 +295,13 @@ void Test::same(const char *what, Tensor &t, const Tensor &other) {
         fail(what, "other bits");
     t.device().forget();
     comparisons++;
+}
+
+void Test::same(const char *what, const Result &result, const Result &other) {
+    comparisons++;
+    add_to_hash(result.device().as<void>(), (size_t)result.count() * sizeof(double));
+    if (result.device().bits() != other.device().bits())
+        fail(what, "other bits");
 }
 
 void Test::same(const char *what, const Labels &labels, const Labels &other) {
