@@ -159,7 +159,7 @@ typedef struct {
 enum { SSIM_WINDOW = 11 }; /* points along an axis */
 
 typedef struct {
-    double weight;                 /* factor in the sum that is minimised */
+    double weight; /* factor in the sum that is minimised */
     int64_t bands; /* in how many parts a sample is summed, fixed by the target; of a gradient: with `sums`,
                       in so many parts; 0: without */
     const LabelAttributes *labels; /* NULL: it compares numbers */
