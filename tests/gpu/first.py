@@ -88,7 +88,7 @@ class Tune:
             return None
         with open(path) as file:
             self.found["table"] = json.load(file)
-        self.stage.say("- tune of %s" % self.found["said"][-1].split("/")[-1])
+        self.stage.say("- tune of %s: %s" % (name, self.found["said"][-1].split(": ")[-1]))
         return path
 
 

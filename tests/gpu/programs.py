@@ -253,7 +253,7 @@ def build(folder, stages, dry=False, seconds=None):
         jobs += [workers.submit(build_spec, tools, folder, spec) for spec in missing]
         if dry and can_build_for_device():
             tools, unused = ForDevice(folder), os.path.join(folder, "for a device")
-            jobs += [workers.submit(build_kernels, tools, unused, t, 2) for t in types]
+            jobs += [workers.submit(build_kernels, tools, unused, t, 1) for t in types]
             jobs += [workers.submit(build_spec, tools, unused, spec) for spec in missing[:1]]
         concurrent.futures.wait(jobs, seconds)
         for job in jobs:
