@@ -252,6 +252,20 @@ void cuda_convolutions(Program *program, const Node *node, CudaChosen *chosen) {
     }
 }
 
+const char *cuda_engines_json(Pool *pool, const Node *node) {
+    const CudaChosen *chosen = node->chosen;
+    const char *list = "";
+    for (int i = 0; chosen != NULL && i < chosen->count; i++) {
+        const UnetConvolution *c = &chosen->convolution[i];
+        const char *engine =
+            c->engine.version > 0 ? pool_text(pool, "%lld", (long long)c->engine.engine) : "null";
+        list = pool_text(pool, "%s%s{\"engine\": %s, \"workspace\": %lld, \"bias\": %s}", list,
+                         i > 0 ? ", " : "", engine, (long long)c->engine.workspace,
+                         c->bias ? "true" : "false");
+    }
+    return chosen == NULL || chosen->count == 0 ? NULL : pool_text(pool, "[%s]", list);
+}
+
 int64_t cuda_workspace(const CudaChosen *chosen) {
     int64_t bytes = 16;
     for (int i = 0; i < chosen->count; i++)

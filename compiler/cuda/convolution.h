@@ -51,6 +51,9 @@ typedef struct {
  * engine, the program is refused (Program.refusal). */
 void cuda_convolutions(Program *program, const Node *node, CudaChosen *chosen);
 
+/* The engine of each, its workspace, and whether it adds the bias, too (JSON); NULL: NODE has none. */
+const char *cuda_engines_json(Pool *pool, const Node *node);
+
 /* The bytes that the greediest of them asks for, at least one piece. */
 int64_t cuda_workspace(const CudaChosen *chosen);
 

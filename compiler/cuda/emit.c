@@ -172,7 +172,8 @@ static void emit_step(Cuda *cuda, const Program *program, int position, const St
                       pool_text(e->pool, "%s%s", operand_spans(e, program, node, position),
                                 spans_beside(cuda, program)));
     text_line(e->out, "at.step = %s;", c_quoted(e->pool, step_name(e, node)));
-    emit_zero_tails(e, program, node, "at, ");
+    if (!program->target->kernel[node->op].pads)
+        emit_zero_tails(e, program, node, "at, ");
     emit_call(e, &c, instance_for(e, template, &c), "at", "");
 }
 
@@ -249,12 +250,16 @@ static bool reads_inputs(const Program *program, const Step *step) {
     return step->node >= 0 && reads_staging(program->graph, &program->graph->node[step->node]);
 }
 
-/* An iteration, cut behind the last reader of inputs where the next ones may come then. */
+/* An iteration, cut behind the last reader of inputs, and what one launch does with it, where the next ones
+ * may come then. */
 static void emit_iteration(Cuda *cuda, const Program *program, const char *name, const Step *step,
                            int nstep, int position) {
     int last = nstep;
     while (program->prefetches && last > 0 && !reads_inputs(program, &step[last - 1]))
         last--;
+    while (last > 0 && last < nstep && step[last].section > 0 &&
+           step[last].section == step[last - 1].section)
+        last++;
     emit_piece(cuda, program,
                (Piece){.name = name, .in_iteration = true, .frees_inputs = program->prefetches}, step, last,
                position);

@@ -13,7 +13,7 @@
 #include "ir/pools.h"
 
 enum { PACKED = 4 }; /* output of a gradient by weights: as cuDNN leaves it */
-enum { PIECE = 16, CONTROL_BYTES = 32 + 8 * MOST_LABEL_COUNTS, VALID_BYTES = 12 /* see unet/cuda.h */ };
+enum { PIECE = 16, CONTROL_BYTES = 40 + 8 * MOST_LABEL_COUNTS, VALID_BYTES = 12 /* see unet/cuda.h */ };
 
 /* ---- convolutions ---- */
 
@@ -112,10 +112,15 @@ static void prepare_dgrad(Program *program, Node *node) {
  * output, and where it is told in how many bands; NULL: it cannot. */
 static int64_t *bands_of_sums(const Program *program, Node *node, int *output) {
     const bool masks = (node->op == OP_CONV_DGRAD || node->op == OP_UPCONV_DGRAD) && node->a.conv.mask;
-    const bool pools = node->op == OP_MAX_POOL_GRAD && !has_bands(program) &&
-                       has_cells(program->graph, node, node->out[0], node->in[1]);
-    *output = pools ? 1 : 2;
-    return pools ? &node->a.pool.sum_bands : masks && node->whole_rows ? &node->a.conv.bands : NULL;
+    const bool whole = !has_bands(program) && node->head == 0;
+    const bool pools =
+        node->op == OP_MAX_POOL_GRAD && whole && has_cells(program->graph, node, node->out[0], node->in[1]);
+    const bool compares = op_table[node->op].attributes == ATTRIBUTES_LOSS && node->nout > 1 && whole;
+    *output = pools || compares ? 1 : 2;
+    return pools                       ? &node->a.pool.sum_bands
+           : compares                  ? &node->a.loss.bands
+           : masks && node->whole_rows ? &node->a.conv.bands
+                                       : NULL;
 }
 
 /* Sums of dy over bands of its points, for the bias of NODE: whoever passes all over dy adds them up on the
@@ -267,6 +272,11 @@ static int64_t min_bands(int64_t elements, int64_t per_band, int64_t max) {
     return bands < max ? bands : max;
 }
 
+/* Room for sums over bands of its points, should a bias ask for them. */
+static void prepare_slopes(Program *program, Node *node) {
+    node_add_output(program->graph, node, -1);
+}
+
 /* A partial sum for each band of each sample. */
 static void add_sums(const Program *program, Node *node) {
     Graph *g = program->graph;
@@ -391,14 +401,22 @@ const KernelRow cuda_kernels[OPS] = {
     [OP_MAX_UNPOOL_GRAD] = {.prepare = prepare_unpool_grad},
     [OP_PRELU] = {.template = "scale"},
     [OP_PRELU_WGRAD] = {.template = "scale_wgrad"},
-    [OP_MSE] = {.prepare = prepare_loss},
-    [OP_L1] = {.prepare = prepare_loss},
-    [OP_CHARBONNIER] = {.prepare = prepare_loss},
-    [OP_SMOOTH_L1] = {.prepare = prepare_loss},
+    [OP_MSE_GRAD] = {.prepare = prepare_slopes},
+    [OP_L1_GRAD] = {.prepare = prepare_slopes},
+    [OP_CHARBONNIER_GRAD] = {.prepare = prepare_slopes},
+    [OP_SMOOTH_L1_GRAD] = {.prepare = prepare_slopes},
+    [OP_PSNR_LOSS_GRAD] = {.prepare = prepare_slopes},
+    [OP_CAST] = {.together = OP_FILTER_PACK},
+    [OP_FILTER_PACK] = {.together = OP_FILTER_PACK},
+    [OP_FILTER_UNPACK] = {.together = OP_FILTER_UNPACK, .pads = true},
+    [OP_MSE] = {.prepare = prepare_loss, .together = OP_MSE, .of_same = true},
+    [OP_L1] = {.prepare = prepare_loss, .together = OP_MSE, .of_same = true},
+    [OP_CHARBONNIER] = {.prepare = prepare_loss, .together = OP_MSE, .of_same = true},
+    [OP_SMOOTH_L1] = {.prepare = prepare_loss, .together = OP_MSE, .of_same = true},
     [OP_PSNR_LOSS] = {.prepare = prepare_loss},
     [OP_SSIM_LOSS] = {.prepare = prepare_ssim},
     [OP_SSIM] = {.prepare = prepare_ssim},
-    [OP_PSNR] = {.prepare = prepare_loss},
+    [OP_PSNR] = {.prepare = prepare_loss, .together = OP_MSE, .of_same = true},
     [OP_BATCH_NORM] = {.template = "norm"},
     [OP_INSTANCE_NORM] = {.template = "norm"},
     [OP_GROUP_NORM] = {.template = "norm"},

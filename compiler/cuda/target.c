@@ -110,6 +110,11 @@ static const char *device_json(DeviceModel *device) {
     return device == NULL ? NULL : cudnn_device((CudnnQuery *)device);
 }
 
+static const char *measured_on(Pool *pool, DeviceModel *device) {
+    const UnetEngineDevice *there = &cudnn_measured((const CudnnQuery *)device)->device;
+    return pool_text(pool, "%s, cuDNN %lld", there->name, (long long)there->cudnn);
+}
+
 static const char *workspace_note(Pool *pool, DeviceModel *device, int64_t *cap) {
     const CudnnQuery *query = (CudnnQuery *)device;
     *cap = CUDNN_WORKSPACE_CAP;
@@ -143,6 +148,8 @@ const Target target_cuda = {.name = "cuda",
                             .close = close_cudnn,
                             .device_json = device_json,
                             .measured = measured_convolutions,
+                            .measured_on = measured_on,
+                            .engines_json = cuda_engines_json,
                             .workspace_note = workspace_note,
                             .has_roomy_kernels = has_roomy_kernels,
                             .begin = cuda_begin,

@@ -159,8 +159,9 @@ typedef struct {
 enum { SSIM_WINDOW = 11 }; /* points along an axis */
 
 typedef struct {
-    double weight;                 /* factor in the sum that is minimised */
-    int64_t bands;                 /* in how many parts a sample is summed, fixed by the target */
+    double weight; /* factor in the sum that is minimised */
+    int64_t bands; /* in how many parts a sample is summed, fixed by the target; of a gradient: with `sums`,
+                      in so many parts; 0: without */
     const LabelAttributes *labels; /* NULL: it compares numbers */
     double epsilon;                /* charbonnier: where it turns from square to absolute */
     double beta;                   /* smooth_l1: the same */

@@ -100,6 +100,7 @@ void constants_psnr_loss(Constants *c, const Node *node) {
 static void slope_constants(Constants *c, const Node *node, ValueId scale) {
     loss_constants(c, node);
     constant_real(c, "WEIGHT", node->a.loss.weight);
+    constant(c, "SUM_BANDS", node->a.loss.bands);
     constant_layout(c, "DP", node->out[0]);
     constant(c, "SCALED", scale >= 0);
     call_arguments(c, "n, step->n", "");

@@ -63,7 +63,7 @@ static void shape_constants(Constants *c, ValueId x) {
 static void weight_constants(Constants *c, ValueId x, ValueId w, bool slopes) {
     const Value *value = constants_graph(c)->value;
     constant(c, "SHARED", shape_elements(value[w].shape) < shape_channels(value[x].shape));
-    constant(c, "SLOPES", slopes);
+    constant(c, "BELOW_ZERO", slopes);
 }
 
 void constants_scale(Constants *c, const Node *node) {

@@ -14,21 +14,21 @@ typedef struct Fuse Fuse;           /* ir/rule_fuse.h */
 
 /* What passes need to know of an operator beside its operands. */
 enum {
-    TRAIT_DOWN = 1,           /* its window's stride makes a feature map smaller, */
-    TRAIT_UP = 2,             /*   or larger */
-    TRAIT_MEASURES = 4,       /* reads inputs and targets as the loader left them */
-    TRAIT_MORE_IS_BETTER = 8, /* a metric that cannot be a loss */
-    TRAIT_SCALED = 16,        /* where gradients begin: times its input `scale`, that of the loss */
-    TRAIT_UPDATES = 32,       /* the optimiser's step */
-    TRAIT_OF_RUNTIME = 64,    /* no kernel: the runtime does it before or after the steps, */
-    TRAIT_LOADS = 128,        /*   before them */
-    TRAIT_ENDS_SUMS = 256,    /* reads sums over all rows: comes behind a loop over bands */
-    TRAIT_WEIGHTS = 512,      /* a call of it may have weights, so it has a name in the state dict */
-    TRAIT_WHOLE_BATCH = 1024, /* its results depend on all samples of the batch at once */
-    TRAIT_OF_TRAINING = 2048, /* elsewhere its output is its input */
-    TRAIT_CLASSES = 4096,     /* chooses a class at each point */
-    TRAIT_GATHERED = 8192,    /* one launch can do what several of its nodes do (passes/sections.c) */
-    TRAIT_AGAIN = 16384,      /* of volumes it runs again for the backward pass (passes/renormalise.c) */
+    TRAIT_DOWN = 1,            /* its window's stride makes a feature map smaller, */
+    TRAIT_UP = 2,              /*   or larger */
+    TRAIT_MEASURES = 4,        /* reads inputs and targets as the loader left them */
+    TRAIT_MORE_IS_BETTER = 8,  /* a metric that cannot be a loss */
+    TRAIT_SCALED = 16,         /* where gradients begin: times its input `scale`, that of the loss */
+    TRAIT_UPDATES = 32,        /* the optimiser's step */
+    TRAIT_OF_RUNTIME = 64,     /* no kernel: the runtime does it before or after the steps, */
+    TRAIT_LOADS = 128,         /*   before them */
+    TRAIT_ENDS_SUMS = 256,     /* reads sums over all rows: comes behind a loop over bands */
+    TRAIT_WEIGHTS = 512,       /* a call of it may have weights, so it has a name in the state dict */
+    TRAIT_WHOLE_BATCH = 1024,  /* its results depend on all samples of the batch at once */
+    TRAIT_OF_TRAINING = 2048,  /* elsewhere its output is its input */
+    TRAIT_CLASSES = 4096,      /* chooses a class at each point */
+    TRAIT_IN_ITERATION = 8192, /* of a loop over samples, though it is not per sample */
+    TRAIT_AGAIN = 16384,       /* of volumes it runs again for the backward pass (passes/renormalise.c) */
 };
 
 /* Appends the nodes that compute the gradients by the inputs of NODE, given those by its outputs (DOUT, -1:

@@ -28,6 +28,9 @@ typedef struct {
     bool (*fits)(const Program *program, const Node *node); /* there is a kernel for what fuse.c would make
                                                              * of several nodes; NULL: there is none */
     const char *template; /* of another operator, where one kernel computes both; NULL: its own */
+    Op together; /* one launch does it with others whose rows say the same (passes/sections.c); 0: alone, */
+    bool of_same; /* but only with those that read the same */
+    bool pads;    /* its kernel zeroes what pads gradients of parameters to whole vectors */
 } KernelRow;
 
 /* Processors of a kind that have some instructions in common. */
@@ -72,6 +75,12 @@ struct Target {
     /* With --engines: how many of *ALL convolutions of PLAN are computed by engines of that file.  NULL:
      * this target has none. */
     int (*measured)(const Plan *plan, int *all);
+    /* On which device, and with what, that file was measured, in words. */
+    const char *(*measured_on)(Pool *pool, DeviceModel *device);
+    /* By what a library computes NODE, for the report (JSON: "engines": [...]); NULL: by none.  May be
+     * NULL.
+     */
+    const char *(*engines_json)(Pool *pool, const Node *node);
     /* Says where bytes of workspace are a cap, not what was asked for: for whom, and the cap; or NULL. */
     const char *(*workspace_note)(Pool *pool, DeviceModel *device, int64_t *cap);
     /* With more workspace some kernels are faster: worth another attempt with little where it does not fit.

@@ -65,7 +65,7 @@ static Part part_of(const Graph *g, const Node *node, const Part *part) {
     if (has_samples(g, node))
         return loads ? PART_LOAD : has_trait(node, TRAIT_ENDS_SUMS) ? PART_END : PART_BODY;
     if (reads_iteration(g, node, part))
-        return has_trait(node, TRAIT_GATHERED) ? PART_BODY : PART_END;
+        return has_trait(node, TRAIT_IN_ITERATION) ? PART_BODY : PART_END;
     return reads_results(g, node, part) ? PART_AFTER : PART_BEFORE;
 }
 

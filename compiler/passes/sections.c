@@ -4,7 +4,7 @@
  *     wgrad, unpack dec1, wgrad, unpack   ->    wgrad, wgrad, [unpack dec1 | unpack enc1]
  *
  * Packing the filters of a layer, or unpacking their gradient, is so little work that its launch costs
- * more. Rows with TRAIT_GATHERED say that a target does several of its nodes in one launch.  Such steps
+ * more. A target's rows say what one launch does together (KernelRow.together).  Such steps
  * become a section, each a branch of its own: the first place where all that they read is there, or, where
  * that is nowhere, the last one in front of all that reads what they write.
  *
@@ -15,12 +15,13 @@
  * Requires: live.  Provides: another order of the steps, sections, first and last of all buffers anew.
  */
 #include "ir/ops.h"
+#include "ir/target.h"
 #include "ir/verify.h"
 #include "passes/passes.h"
 
 #include <string.h>
 
-/* Steps of one operator in a list of steps: those with these numbers, in their order. */
+/* Steps that one launch can do in a list of steps: those with these numbers, in their order. */
 typedef struct {
     Plan *plan;
     Program *program;
@@ -69,7 +70,17 @@ static int nearest(const Gather *g, const Seen *seen, const Node *node) {
     return found;
 }
 
-/* Finds the steps of operator OP that can go up to the first of them, or, going through the list from its
+/* Can one launch do NODE together with those of OP that are found? */
+static bool goes_with(const Gather *g, const Node *node, Op op) {
+    const KernelRow *row = &g->plan->target->kernel[node->op];
+    if (row->together != op)
+        return false;
+    const Node *first = g->count == 0 ? node : &g->program->graph->node[g->step[g->member[0]].node];
+    return !row->of_same || (node->nin == first->nin &&
+                             memcmp(node->in, first->in, (size_t)node->nin * sizeof *node->in) == 0);
+}
+
+/* Finds the steps that go with OP and can go up to the first of them, or, going through the list from its
  * end, down to the last. */
 static void find_members(Gather *g, Op op) {
     const Graph *graph = g->program->graph;
@@ -83,7 +94,7 @@ static void find_members(Gather *g, Op op) {
         const int number = g->up ? i : g->nstep - 1 - i;
         const Step *step = &g->step[number];
         const Node *node = step->node < 0 ? NULL : &graph->node[step->node];
-        if (node != NULL && node->op == op && !step->recompute) {
+        if (node != NULL && !step->recompute && goes_with(g, node, op)) {
             goal = goal < 0 ? i : goal;
             if (goal == i || nearest(g, &seen, node) < goal)
                 g->member[g->count++] = number;
@@ -146,7 +157,7 @@ static void gather_steps(Gather *g, Step *step, int nstep) {
     g->nstep = nstep;
     g->member = NEW_ARRAY(g->plan->pool, int, nstep);
     for (Op op = 0; op < OPS; op++)
-        if ((op_table[op].traits & TRAIT_GATHERED) != 0)
+        if (op > 0 && g->plan->target->kernel[op].together == op)
             gather_operator(g, op);
 }
 

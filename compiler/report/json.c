@@ -126,6 +126,11 @@ static void kernel_json(const Program *program, const Node *node, Text *out) {
     text_add(out, "\"kernel\": \"%s\", ", kernel_name(program->target, node));
     if (program->target->picoseconds != NULL && !has_trait(node, TRAIT_OF_RUNTIME))
         text_add(out, "\"ns\": %lld, ", (long long)program->target->picoseconds(program, node) / 1000);
+    const char *engines = program->target->engines_json == NULL
+                              ? NULL
+                              : program->target->engines_json(program->graph->pool, node);
+    if (engines != NULL)
+        text_add(out, "\"engines\": %s, ", engines);
 }
 
 enum { STEP_DEPTH = 6 }; /* indentation of steps that are in no loop */
@@ -162,6 +167,19 @@ static void steps_json(const Plan *plan, const Program *program, const Step *ste
     }
 }
 
+/* The file of --engines, and for how many of the convolutions it has one. */
+static void engines_json(const Plan *plan, Text *out) {
+    const Options *options = plan->options;
+    int all = 0;
+    if (options->engines == NULL)
+        return;
+    const int found = plan->target->measured(plan, &all);
+    text_add(out,
+             "  \"engines\": {\"file\": %s, \"measured_on\": %s, \"found\": %d, \"convolutions\": %d},\n",
+             quoted(plan->pool, options->engines),
+             quoted(plan->pool, plan->target->measured_on(plan->pool, options->device)), found, all);
+}
+
 static void head_json(const Plan *plan, Text *out) {
     const int64_t budget = plan->budget;
     const Program *first = program_of(plan, 0);
@@ -185,6 +203,7 @@ static void head_json(const Plan *plan, Text *out) {
              (long long)plan->program[PROGRAM_PREDICT].extent);
     if (device != NULL)
         text_add(out, "  \"device\": %s,\n", device);
+    engines_json(plan, out);
     text_add(
         out, "  \"beside\": {\"loader_ring\": %lld, \"context_estimate\": %lld, \"tensorboard\": %lld},\n",
         (long long)plan->loader_ring, (long long)plan->target->context, (long long)picture_bytes(plan));

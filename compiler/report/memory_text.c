@@ -110,6 +110,17 @@ static void class_rows(const Plan *plan, const Program *program, Text *out) {
                       grouped(plan->pool, bytes[c]), 100.0 * (double)bytes[c] / (double)all);
 }
 
+/* The file of --engines. */
+static void engines_row(const Plan *plan, Text *out) {
+    const Options *options = plan->options;
+    int all = 0;
+    if (options->engines == NULL)
+        return;
+    const int found = plan->target->measured(plan, &all);
+    text_line(out, "  engines: %s, measured on %s: %d of %d convolutions", options->engines,
+              plan->target->measured_on(plan->pool, options->device), found, all);
+}
+
 /* ---- the report ---- */
 
 static void head(const Plan *plan, const Program *program, Text *out) {
@@ -125,6 +136,7 @@ static void head(const Plan *plan, const Program *program, Text *out) {
               plan->nparameter, unet_plural(plan->nparameter),
               program->kind == PROGRAM_TRAIN ? frozen_text(m) : "");
     how_row(plan, program, out);
+    engines_row(plan, out);
     text_blank(out);
 }
 

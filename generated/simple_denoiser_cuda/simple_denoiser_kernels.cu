@@ -770,13 +770,11 @@ DEVICE unsigned point_place(Compared by, int ring, unsigned point) {
     return {(int32_t)(rows.begin * (long)bands / all), (int32_t)(rows.end * (long)bands / all)};
 }
 
-/* For a block each: sums of Error::of(p, t) over those of the `bands` of the points of every sample that
- * are `wanted`, as far as they are valid. */
-template <class Error, int P_STAGED, int T_STAGED>
+/* For a block: the sum of OF(p, t) over one of the `bands` of the points of a sample, as far as they are
+ * valid. */
+template <int P_STAGED, int T_STAGED, class Of>
 DEVICE void sum_band(double *scratch, const void *p, const void *t, const UnetControl *control, Compared by,
-                     unsigned bands, Rows wanted) {
-    const unsigned count = wanted.end - wanted.begin;
-    const unsigned sample = blockIdx.x / count, band = wanted.begin + blockIdx.x % count;
+                     unsigned bands, unsigned sample, unsigned band, Of of) {
     const unsigned last = part_start(vectors(1, by.points), bands, band + 1);
     const int32_t *size = valid_size(control, sample);
     double total = 0;
@@ -791,7 +789,7 @@ DEVICE void sum_band(double *scratch, const void *p, const void *t, const UnetCo
             const Vector b = load_channels<T_STAGED>(t, by.t_block, by.channels,
                                                      point_place(by, by.t_ring, point), column);
             for (int l = 0; l < LANES && column * LANES + l < by.channels; l++)
-                total += Error::of(a.lane[l], b.lane[l]);
+                total += of(a.lane[l], b.lane[l]);
         }
     }
     total = block_sum(total);
@@ -800,10 +798,10 @@ DEVICE void sum_band(double *scratch, const void *p, const void *t, const UnetCo
 }
 
 /* Vector i of the gradient by p of `weight` times the mean of errors whose slope is Slope::of(p, t); zero
- * for samples that do not count. */
+ * for samples that do not count.  Returns what it stores. */
 template <class Slope, int P_STAGED, int T_STAGED>
-DEVICE void store_slopes(stored *dp, unsigned i, const void *p, const void *t, const UnetControl *control,
-                         Compared by, double weight) {
+DEVICE Vector store_slopes(stored *dp, unsigned i, const void *p, const void *t, const UnetControl *control,
+                           Compared by, double weight) {
     const unsigned columns = by.points.columns, point = i / columns,
                    of_sample = vectors(1, by.points) / columns;
     Vector gradient = filled(0);
@@ -817,6 +815,7 @@ DEVICE void store_slopes(stored *dp, unsigned i, const void *p, const void *t, c
             gradient.lane[l] = (real)(factor * Slope::of(a.lane[l], b.lane[l]));
     }
     store_vector(dp, place(by.points, i), gradient);
+    return as_stored(gradient);
 }
 
 /* How many elements, or windows, of a sample are valid: none beyond what is compared. */
@@ -837,26 +836,34 @@ DEVICE double mean_of_sample(int i, const double *scratch, int bands, const Unet
     return elements > 0 ? total / elements : 0;
 }
 
+/* For a block: each thread adds the bands of a sample in order, then thread 0 the samples, each of which
+ * adds OF(the mean over its valid elements). */
+template <int N, int BANDS, class Of>
+DEVICE void sum_samples(double *result, double *scratch, const UnetControl *control, Compared by, bool adds,
+                        Of of) {
+    for (int i = threadIdx.x; i < N; i += THREADS) {
+        const double mean = mean_of_sample(i, scratch, BANDS, control, by);
+        scratch[(long)i * BANDS] = is_valid(control, i) ? of(mean) : 0;
+    }
+    __syncthreads();
+    if (threadIdx.x > 0)
+        return;
+    double total = adds ? *result : 0;
+    for (int i = 0; i < N; i++)
+        total += scratch[(long)i * BANDS];
+    *result = total;
+}
+
 /* What a sample adds to a result: a function of the mean over its valid elements. */
 struct Mean {
     DEVICE double of(double mean) { return mean; }
 };
 
-/* One block: each thread adds the bands of a sample in order, then thread 0 the samples. */
 template <class Of, int N, int BANDS, int ACCUMULATE>
 static __global__ void unet_sum_samples(double *result, double *scratch, const UnetControl *control,
                                         Compared by) {
-    for (int i = threadIdx.x; i < N; i += THREADS) {
-        const double mean = mean_of_sample(i, scratch, BANDS, control, by);
-        scratch[(long)i * BANDS] = is_valid(control, i) ? Of::of(mean) : 0;
-    }
-    __syncthreads();
-    if (threadIdx.x > 0)
-        return;
-    double total = ACCUMULATE ? *result : 0;
-    for (int i = 0; i < N; i++)
-        total += scratch[(long)i * BANDS];
-    *result = total;
+    sum_samples<N, BANDS>(result, scratch, control, by, ACCUMULATE,
+                          [](double mean) { return Of::of(mean); });
 }
 
 /* ---- filters of many layers in one launch ----------------------------------------------------------- */
@@ -895,9 +902,8 @@ static void add_job(UnetFilterJobs *jobs, UnetFilterJob job, unsigned blocks, La
 }
 
 /* All taps of a vector of channels of a filter, which come from neighbouring weights: padding is zero. */
-static __global__ void unet_pack_filters(UnetFilterJobs jobs) {
-    const UnetFilterJob &job = job_of_block(jobs);
-    const unsigned i = thread_of_job(job), columns = (unsigned)job.cp / LANES;
+DEVICE void pack_job(const UnetFilterJob &job, unsigned i) {
+    const unsigned columns = (unsigned)job.cp / LANES;
     if (i >= job.kp * columns)
         return;
     const int k = (int)(i / columns), c = (int)(i % columns) * LANES;
@@ -912,12 +918,46 @@ static __global__ void unet_pack_filters(UnetFilterJobs jobs) {
     }
 }
 
+/* A vector of an image (taps 0) that the loader left as k0 says: cp stored channels of kn points, where it
+ * has cn of kp. */
+DEVICE void cast_job(const UnetFilterJob &job, unsigned i) {
+    const unsigned columns = (unsigned)job.cp / LANES, point = i / columns;
+    const int column = (int)(i % columns);
+    if (i < job.kn * columns)
+        store_vector(static_cast<stored *>(job.to), i,
+                     job.k0 == 2 ? load_channels<2>(job.from, job.kp, job.cn, point, column)
+                                 : load_channels<1>(job.from, job.kp, job.cn, point, column));
+}
+
+static __global__ void unet_pack_filters(UnetFilterJobs jobs) {
+    const UnetFilterJob &job = job_of_block(jobs);
+    if (job.taps > 0)
+        pack_job(job, thread_of_job(job));
+    else
+        cast_job(job, thread_of_job(job));
+}
+
+[[maybe_unused]] static void launch_packing(UnetLaunch at) {
+    LAUNCH(at, unet_pack_filters, at.jobs->blocks, *at.jobs);
+    at.jobs->count = at.jobs->blocks = 0;
+}
+
 /* Blocks that pack a filter, a thread for each vector of its channels. */
 [[maybe_unused]] static unsigned pack_blocks(Filter f) {
     return blocks_for(f.kp * (f.cp / LANES));
 }
 
-/* Weight i of a filter of cuDNN to its place in dense weights. */
+/* Numbers that pad a slice of `count` to a whole vector. */
+[[maybe_unused]] static constexpr int slice_padding(int count) {
+    return (4 - count % 4) % 4;
+}
+
+DEVICE void zero_padding(real *from, int count) {
+    for (int i = 0; i < count; i++)
+        from[i] = 0;
+}
+
+/* Weight i of a filter of cuDNN to its place in dense weights; with the last one kp zeros behind it. */
 DEVICE void unpack_job(const UnetFilterJob &job, unsigned i) {
     const unsigned row = (unsigned)job.cn * job.taps;
     if (i >= job.kn * row)
@@ -927,17 +967,92 @@ DEVICE void unpack_job(const UnetFilterJob &job, unsigned i) {
         static_cast<real *>(job.to) + ((long)(job.k0 + k) * job.channels + job.c0 + c) * job.taps + tap;
     const real x = load(static_cast<const stored *>(job.from), ((long)k * job.taps + tap) * job.cp + c);
     *to = job.adds ? *to + x : x;
+    if (i == job.kn * row - 1)
+        zero_padding(to + 1, job.kp);
 }
 
-/* Gradients of filters unpacked, and those of biases (taps 0) summed over kn bands of cp stored channels.
- */
+/* Gradients of filters unpacked, and those of biases (taps 0) summed over kn bands of cp stored channels;
+ * behind them kp zeros. */
 static __global__ void unet_unpack_filters(UnetFilterJobs jobs) {
     const UnetFilterJob &job = job_of_block(jobs);
-    if (job.taps > 0)
+    if (job.taps > 0) {
         unpack_job(job, thread_of_job(job));
-    else
-        sum_bands(static_cast<real *>(job.to), static_cast<const real *>(job.from), job.kn, job.cp, job.cn,
-                  (int)(blockIdx.x - job.first), job.adds);
+        return;
+    }
+    real *const to = static_cast<real *>(job.to);
+    sum_bands(to, static_cast<const real *>(job.from), job.kn, job.cp, job.cn,
+              (int)(blockIdx.x - job.first), job.adds);
+    if (thread_of_job(job) == 0)
+        zero_padding(to + job.cn, job.kp);
+}
+
+/* ---- several losses and metrics in one launch ------------------------------------------------------- */
+
+enum { COMPARE_MSE, COMPARE_L1, COMPARE_CHARBONNIER, COMPARE_SMOOTH_L1, COMPARE_PSNR };
+
+/* What a point adds. */
+DEVICE double error_of(int kind, double number, double p, double t) {
+    if (kind == COMPARE_PSNR) {
+        p = clamp(p, 0, 1);
+        t = clamp(t, 0, 1);
+    }
+    const double square = (p - t) * (p - t), difference = fabs(p - t);
+    switch (kind) {
+    case COMPARE_L1:
+        return difference;
+    case COMPARE_CHARBONNIER:
+        return sqrt(square + number * number);
+    case COMPARE_SMOOTH_L1:
+        return difference < number ? difference * difference / (2 * number) : difference - number / 2;
+    default:
+        return square;
+    }
+}
+
+/* What a sample adds, of the mean over its points: of a metric decibels, for a peak of 1. */
+DEVICE double of_mean(int kind, double mean) {
+    return kind == COMPARE_PSNR ? clamp(-10 * log10(mean), 0, 100) : mean;
+}
+
+/* One more; LAUNCH_ALL makes room where there is none. */
+template <class LaunchAll>
+static void add_comparison(UnetComparisons *all, UnetComparison comparison, LaunchAll launch_all) {
+    if (all->count == UNET_COMPARISONS)
+        launch_all();
+    all->of[all->count++] = comparison;
+}
+
+/* Have all other blocks of the grid come here?  Then what they wrote before may be read. */
+DEVICE bool is_last_block(uint32_t *arrived) {
+    SHARED(int, last, [1]);
+    if (threadIdx.x == 0) {
+        __threadfence();
+        last[0] = atomicInc(arrived, gridDim.x - 1) == gridDim.x - 1;
+        __threadfence();
+    }
+    __syncthreads();
+    return last[0];
+}
+
+/* For those of the `BANDS` bands of every sample that are `wanted`; with the last of them come the sums
+ * over all. */
+template <int N, int BANDS, int P_STAGED, int T_STAGED>
+DEVICE void compare_bands(const UnetComparisons &all, const void *p, const void *t,
+                          const UnetControl *control, uint32_t *arrived, Compared by, Rows wanted) {
+    const unsigned count = wanted.end - wanted.begin, block = blockIdx.x % (N * count);
+    const unsigned sample = block / count, band = wanted.begin + block % count;
+    const UnetComparison &one = all.of[blockIdx.x / (N * count)];
+    const int kind = one.kind;
+    const double number = one.number;
+    sum_band<P_STAGED, T_STAGED>(one.scratch, p, t, control, by, BANDS, sample, band,
+                                 [=](double a, double b) { return error_of(kind, number, a, b); });
+    if (wanted.end < BANDS || !is_last_block(arrived))
+        return;
+    for (unsigned k = 0; k < all.count; k++) {
+        const int of = all.of[k].kind;
+        sum_samples<N, BANDS>(all.of[k].result, all.of[k].scratch, control, by, all.of[k].adds,
+                              [=](double mean) { return of_mean(of, mean); });
+    }
 }
 
 /* cast: noisy cast of train: noisy[n,3,64,64] -> noisy cast[n,3,64,64] */
@@ -953,9 +1068,19 @@ static __global__ void simple_denoiser_cast_0_vectors(Range range, stored *__res
 }
 
 LAUNCHER void simple_denoiser_cast_0(UnetLaunch at, Rows rows, stored *y, const void *x) {
-    enum { D = 1, H = 64, W = 64, N = 6 };
+    enum { C = 3, D = 1, H = 64, W = 64, X_STAGED = 1, N = 6 };
     constexpr Layout Y = {0, 8, 0, 0, 0, 0, 0, 0, 0};
-    LAUNCH_RANGE(at, simple_denoiser_cast_0_vectors, range_of(N, {D, H, W, Y.block / LANES}, rows), y, x);
+    constexpr Layout X = {0, 4, 0, 0, 0, 0, 0, 0, 0};
+    constexpr Filter image = {X_STAGED, N * D * H * W, X.block, 0, C, Y.block, 0};
+    const auto launch_all = [&] { launch_packing(at); };
+    if (!at.more && at.jobs->count == 0) {
+        LAUNCH_RANGE(at, simple_denoiser_cast_0_vectors, range_of(N, {D, H, W, Y.block / LANES}, rows), y, x);
+        return;
+    }
+    add_job(at.jobs, filter_job(y, x, image, 0, 0, 0), blocks_for(image.kn * (image.cp / LANES)),
+            launch_all);
+    if (!at.more)
+        launch_all();
 }
 
 /* filter_pack: net.0 of train, net.0 of eval, net.0 of predict: net.0.weight[64,3,3,3] net.0.bias[64]
@@ -964,10 +1089,7 @@ LAUNCHER void simple_denoiser_filter_pack_0(UnetLaunch at, stored *packed, const
     enum { BIAS = 1, SEGMENTS = 1, K = 64, C = 3, TAPS = 9, BIAS_AT = 4608, PBIAS = 64 };
     static constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
     constexpr Filter bias = {0, 1, 1, 0, K, PBIAS, BIAS_AT};
-    const auto launch_all = [&] {
-        LAUNCH(at, unet_pack_filters, at.jobs->blocks, *at.jobs);
-        at.jobs->count = at.jobs->blocks = 0;
-    };
+    const auto launch_all = [&] { launch_packing(at); };
     for (int s = 0; s < SEGMENTS; s++)
         add_job(at.jobs, filter_job(packed + FILTER[s].offset, w, FILTER[s], C, TAPS, 0),
                 pack_blocks(FILTER[s]), launch_all);
@@ -983,10 +1105,7 @@ LAUNCHER void simple_denoiser_filter_pack_1(UnetLaunch at, stored *packed, const
     enum { BIAS = 1, SEGMENTS = 1, K = 64, C = 64, TAPS = 9, BIAS_AT = 36864, PBIAS = 64 };
     static constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
     constexpr Filter bias = {0, 1, 1, 0, K, PBIAS, BIAS_AT};
-    const auto launch_all = [&] {
-        LAUNCH(at, unet_pack_filters, at.jobs->blocks, *at.jobs);
-        at.jobs->count = at.jobs->blocks = 0;
-    };
+    const auto launch_all = [&] { launch_packing(at); };
     for (int s = 0; s < SEGMENTS; s++)
         add_job(at.jobs, filter_job(packed + FILTER[s].offset, w, FILTER[s], C, TAPS, 0),
                 pack_blocks(FILTER[s]), launch_all);
@@ -1002,10 +1121,7 @@ LAUNCHER void simple_denoiser_filter_pack_2(UnetLaunch at, stored *packed, const
     enum { BIAS = 1, SEGMENTS = 1, K = 3, C = 64, TAPS = 9, BIAS_AT = 4608, PBIAS = 8 };
     static constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
     constexpr Filter bias = {0, 1, 1, 0, K, PBIAS, BIAS_AT};
-    const auto launch_all = [&] {
-        LAUNCH(at, unet_pack_filters, at.jobs->blocks, *at.jobs);
-        at.jobs->count = at.jobs->blocks = 0;
-    };
+    const auto launch_all = [&] { launch_packing(at); };
     for (int s = 0; s < SEGMENTS; s++)
         add_job(at.jobs, filter_job(packed + FILTER[s].offset, w, FILTER[s], C, TAPS, 0),
                 pack_blocks(FILTER[s]), launch_all);
@@ -1069,101 +1185,111 @@ LAUNCHER void simple_denoiser_conv_2(UnetLaunch at, stored *y, void *workspace, 
 }
 
 /* mse: mse of train: net.6[n,3,64,64] clean[n,3,64,64] -> mse[1] mse scratch[12] */
-struct simple_denoiser_mse_0_Error {
-    DEVICE double of(double p, double t) { return (p - t) * (p - t); }
-};
-
-static __global__ void simple_denoiser_mse_0_bands(double *scratch, const void *p, const void *t,
-                                    const UnetControl *control, Rows bands) {
-    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, BANDS = 2 };
+static __global__ void simple_denoiser_mse_0_bands(UnetComparisons all, const void *p, const void *t,
+                                    const UnetControl *control, uint32_t *arrived, Rows bands) {
+    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, BANDS = 2, N = 6 };
     constexpr Layout P = {0, 8, 0, 0, 0, 0, 0, 0, 0};
     constexpr Layout T = {0, 4, 0, 0, 0, 0, 0, 0, 0};
     constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block, P.ring, T.ring};
-    sum_band<simple_denoiser_mse_0_Error, P_STAGED, T_STAGED>(scratch, p, t, control, by, BANDS, bands);
+    compare_bands<N, BANDS, P_STAGED, T_STAGED>(all, p, t, control, arrived, by, bands);
 }
 
 LAUNCHER void simple_denoiser_mse_0(UnetLaunch at, Rows rows, double *result, double *scratch, const void *p,
                      const void *t) {
-    enum { C = 3, D = 1, H = 64, W = 64, BANDS = 2, ACCUMULATE = 0, N = 6 };
-    constexpr Layout P = {0, 8, 0, 0, 0, 0, 0, 0, 0};
-    constexpr Layout T = {0, 4, 0, 0, 0, 0, 0, 0, 0};
-    constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block, P.ring, T.ring};
-    constexpr auto kernel = unet_sum_samples<Mean, N, BANDS, ACCUMULATE>;
-    const Rows bands = bands_in(rows, by.points, BANDS);
-    if (bands.begin < bands.end)
-        LAUNCH_BLOCKS(at, simple_denoiser_mse_0_bands, N * (bands.end - bands.begin), scratch, p, t, at.control, bands);
-    if (bands.begin < bands.end && bands.end == BANDS)
-        LAUNCH_BLOCKS(at, kernel, 1, result, scratch, at.control, by);
+    enum { D = 1, H = 64, W = 64, BANDS = 2, ACCUMULATE = 0, N = 6 };
+    const Rows bands = bands_in(rows, {D, H, W, 1}, BANDS);
+    const auto launch_all = [&] {
+        const unsigned blocks = at.comparisons->count * N * (bands.end - bands.begin);
+        if (blocks > 0)
+            LAUNCH_BLOCKS(at, simple_denoiser_mse_0_bands, blocks, *at.comparisons, p, t, at.control, at.arrived, bands);
+        at.comparisons->count = 0;
+    };
+    add_comparison(at.comparisons, {result, scratch, 0, COMPARE_MSE, ACCUMULATE}, launch_all);
+    if (!at.more)
+        launch_all();
 }
 
 /* psnr: psnr of train: net.6[n,3,64,64] clean[n,3,64,64] -> psnr[1] psnr scratch[12] */
-struct simple_denoiser_psnr_0_decibels {
-    DEVICE double of(double mean) { return clamp(-10 * log10(mean), 0, 100); }
-};
-
-struct simple_denoiser_psnr_0_Error {
-    DEVICE double of(double p, double t) {
-        const double difference = clamp(p, 0, 1) - clamp(t, 0, 1);
-        return difference * difference;
-    }
-};
-
-static __global__ void simple_denoiser_psnr_0_bands(double *scratch, const void *p, const void *t,
-                                    const UnetControl *control, Rows bands) {
-    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, BANDS = 2 };
+static __global__ void simple_denoiser_psnr_0_bands(UnetComparisons all, const void *p, const void *t,
+                                    const UnetControl *control, uint32_t *arrived, Rows bands) {
+    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, BANDS = 2, N = 6 };
     constexpr Layout P = {0, 8, 0, 0, 0, 0, 0, 0, 0};
     constexpr Layout T = {0, 4, 0, 0, 0, 0, 0, 0, 0};
     constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block, P.ring, T.ring};
-    sum_band<simple_denoiser_psnr_0_Error, P_STAGED, T_STAGED>(scratch, p, t, control, by, BANDS, bands);
+    compare_bands<N, BANDS, P_STAGED, T_STAGED>(all, p, t, control, arrived, by, bands);
 }
 
 LAUNCHER void simple_denoiser_psnr_0(UnetLaunch at, Rows rows, double *result, double *scratch, const void *p,
                      const void *t) {
-    enum { C = 3, D = 1, H = 64, W = 64, BANDS = 2, ACCUMULATE = 0, N = 6 };
-    constexpr Layout P = {0, 8, 0, 0, 0, 0, 0, 0, 0};
-    constexpr Layout T = {0, 4, 0, 0, 0, 0, 0, 0, 0};
-    constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block, P.ring, T.ring};
-    constexpr auto kernel = unet_sum_samples<simple_denoiser_psnr_0_decibels, N, BANDS, ACCUMULATE>;
-    const Rows bands = bands_in(rows, by.points, BANDS);
-    if (bands.begin < bands.end)
-        LAUNCH_BLOCKS(at, simple_denoiser_psnr_0_bands, N * (bands.end - bands.begin), scratch, p, t, at.control, bands);
-    if (bands.begin < bands.end && bands.end == BANDS)
-        LAUNCH_BLOCKS(at, kernel, 1, result, scratch, at.control, by);
+    enum { D = 1, H = 64, W = 64, BANDS = 2, ACCUMULATE = 0, N = 6 };
+    const Rows bands = bands_in(rows, {D, H, W, 1}, BANDS);
+    const auto launch_all = [&] {
+        const unsigned blocks = at.comparisons->count * N * (bands.end - bands.begin);
+        if (blocks > 0)
+            LAUNCH_BLOCKS(at, simple_denoiser_psnr_0_bands, blocks, *at.comparisons, p, t, at.control, at.arrived, bands);
+        at.comparisons->count = 0;
+    };
+    add_comparison(at.comparisons, {result, scratch, 0, COMPARE_PSNR, ACCUMULATE}, launch_all);
+    if (!at.more)
+        launch_all();
 }
 
-/* mse_grad: mse of train: net.6[n,3,64,64] clean[n,3,64,64] -> d net.6[n,3,64,64] */
+/* mse_grad: mse of train: net.6[n,3,64,64] clean[n,3,64,64] -> d net.6[n,3,64,64]
+    net.6 sums for bias[3080] */
 struct simple_denoiser_mse_grad_0_Slope {
     DEVICE double of(double p, double t) { return p - t; }
 };
 
-static __global__ void simple_denoiser_mse_grad_0_vectors(Range range, stored *__restrict__ dp, const void *__restrict__ p,
-                                      const void *__restrict__ t, const double *scale,
-                                      const UnetControl *control) {
+/* Vector i, which it returns. */
+DEVICE Vector simple_denoiser_mse_grad_0_vector(unsigned i, stored *__restrict__ dp, const void *__restrict__ p,
+                            const void *__restrict__ t, const double *scale, const UnetControl *control) {
     enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, SCALED = 0 };
     constexpr Layout P = {0, 8, 0, 0, 0, 0, 0, 0, 0};
     constexpr Layout T = {0, 4, 0, 0, 0, 0, 0, 0, 0};
     constexpr double WEIGHT = 1;
     constexpr Layout DP = {0, 8, 0, 0, 0, 0, 0, 0, 0};
     constexpr Compared by = {{D, H, W, DP.block / LANES, DP.ring}, C, P.block, T.block, P.ring, T.ring};
-    const unsigned i = vector_index(range);
-    if (i != NO_VECTOR)
-        store_slopes<simple_denoiser_mse_grad_0_Slope, P_STAGED, T_STAGED>(dp, i, p, t, control, by,
-                                                       2 * WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1));
+    return store_slopes<simple_denoiser_mse_grad_0_Slope, P_STAGED, T_STAGED>(dp, i, p, t, control, by,
+                                                          2 * WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1));
 }
 
-LAUNCHER void simple_denoiser_mse_grad_0(UnetLaunch at, Rows rows, stored *dp, const void *p, const void *t,
-                     const double *scale) {
+static __global__ void simple_denoiser_mse_grad_0_vectors(Range range, stored *__restrict__ dp, const void *__restrict__ p,
+                                      const void *__restrict__ t, const double *scale,
+                                      const UnetControl *control) {
+    const unsigned i = vector_index(range);
+    if (i != NO_VECTOR)
+        simple_denoiser_mse_grad_0_vector(i, dp, p, t, scale, control);
+}
+
+/* All vectors, and sums over bands of their points. */
+static __global__ void simple_denoiser_mse_grad_0_sums(stored *__restrict__ dp, real *__restrict__ sums,
+                                   const void *__restrict__ p, const void *__restrict__ t,
+                                   const double *scale, const UnetControl *control) {
     enum { D = 1, H = 64, W = 64, N = 6 };
     constexpr Layout DP = {0, 8, 0, 0, 0, 0, 0, 0, 0};
-    LAUNCH_RANGE(at, simple_denoiser_mse_grad_0_vectors, range_of(N, {D, H, W, DP.block / LANES}, rows), dp, p, t, scale,
-                 at.control);
+    constexpr int columns = DP.block / LANES;
+    sum_over_points<columns>(sums, N * D * H * W, [=](unsigned point, int column) {
+        return simple_denoiser_mse_grad_0_vector(point * columns + column, dp, p, t, scale, control);
+    });
+}
+
+LAUNCHER void simple_denoiser_mse_grad_0(UnetLaunch at, Rows rows, stored *dp, real *sums, const void *p, const void *t,
+                     const double *scale) {
+    enum { D = 1, H = 64, W = 64, SUM_BANDS = 385, N = 6 };
+    constexpr Layout DP = {0, 8, 0, 0, 0, 0, 0, 0, 0};
+    constexpr int columns = DP.block / LANES;
+    if (SUM_BANDS > 0)
+        LAUNCH_BLOCKS(at, simple_denoiser_mse_grad_0_sums, (sum_grid<columns, SUM_BANDS>()), dp, sums, p, t, scale, at.control);
+    else
+        LAUNCH_RANGE(at, simple_denoiser_mse_grad_0_vectors, range_of(N, {D, H, W, columns}, rows), dp, p, t, scale,
+                     at.control);
 }
 
 /* conv_wgrad: net.6 of train: net.5[n,64,64,64] d net.6[n,3,64,64] -> net.6 scratch[8388608]
-    net.6 packed gradient[5384] */
+    net.6 packed gradient[2304] */
 LAUNCHER void simple_denoiser_conv_wgrad_0(UnetLaunch at, real *, real *, void *scratch, real *, real *packed,
                      const stored *const *x, const stored *dy) {
-    enum { D = 1, H = 64, W = 64, TRANSPOSED = 0, BANDS = 385, SEGMENTS = 1, N = 6, BANDS_AT = 2304 };
+    enum { D = 1, H = 64, W = 64, TRANSPOSED = 0, BANDS = 0, SEGMENTS = 1, N = 6, BANDS_AT = 2304 };
     constexpr Layout DY = {0, 8, 0, 0, 0, 0, 0, 0, 0};
     static constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
     static constexpr int GRAPH[1] = {3};
@@ -1249,21 +1375,25 @@ LAUNCHER void simple_denoiser_conv_wgrad_2(UnetLaunch at, real *, real *, void *
                       range_of(N, points, {0, D * H}), points);
 }
 
-/* filter_unpack: net.6 of train: net.6 packed gradient[5384] -> d net.6.weight[3,64,3,3] d net.6.bias[3] */
+/* filter_unpack: net.6 of train: net.6 packed gradient[2304] net.6 sums for bias[3080]
+    -> d net.6.weight[3,64,3,3] d net.6.bias[3] */
 LAUNCHER void simple_denoiser_filter_unpack_0(UnetLaunch at, real *dw, real *db, const real *packed, const real *summed) {
-    enum { CO = 3, BIAS = 1, BANDS = 385, SUMMED = 0, ACCUMULATE = 0, SEGMENTS = 1, C = 64, TAPS = 9,
+    enum { CO = 3, BIAS = 1, BANDS = 385, SUMMED = 1, ACCUMULATE = 0, SEGMENTS = 1, K = 3, C = 64, TAPS = 9,
            BANDS_AT = 2304 };
     constexpr Layout DY = {0, 8, 0, 0, 0, 0, 0, 0, 0};
     static constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
-    constexpr Filter bands = {0, BANDS, 1, 0, CO, DY.block, 0};
+    constexpr Filter bands = {0, BANDS, slice_padding(CO), 0, CO, DY.block, 0};
     const auto launch_all = [&] {
         LAUNCH_BLOCKS(at, unet_unpack_filters, at.jobs->blocks, *at.jobs);
         at.jobs->count = at.jobs->blocks = 0;
     };
-    for (int s = 0; s < SEGMENTS; s++)
+    for (int s = 0; s < SEGMENTS; s++) {
+        Filter filter = FILTER[s];
+        filter.kp = s == SEGMENTS - 1 ? slice_padding(K * C * TAPS) : 0;
         add_job(at.jobs,
-                filter_job(dw, (const stored *)packed + FILTER[s].offset, FILTER[s], C, TAPS, ACCUMULATE),
-                filter_blocks(FILTER[s], TAPS), launch_all);
+                filter_job(dw, (const stored *)packed + filter.offset, filter, C, TAPS, ACCUMULATE),
+                filter_blocks(filter, TAPS), launch_all);
+    }
     if (BIAS)
         add_job(at.jobs, filter_job(db, SUMMED ? summed : packed + BANDS_AT, bands, 0, 0, ACCUMULATE),
                 channel_blocks(CO), launch_all);
@@ -1274,19 +1404,22 @@ LAUNCHER void simple_denoiser_filter_unpack_0(UnetLaunch at, real *dw, real *db,
 /* filter_unpack: net.4 of train, net.2 of train: net.4 packed gradient[18432] net.4 sums for bias[24640]
     -> d net.4.weight[64,64,3,3] d net.4.bias[64] */
 LAUNCHER void simple_denoiser_filter_unpack_1(UnetLaunch at, real *dw, real *db, const real *packed, const real *summed) {
-    enum { CO = 64, BIAS = 1, BANDS = 385, SUMMED = 1, ACCUMULATE = 0, SEGMENTS = 1, C = 64, TAPS = 9,
+    enum { CO = 64, BIAS = 1, BANDS = 385, SUMMED = 1, ACCUMULATE = 0, SEGMENTS = 1, K = 64, C = 64, TAPS = 9,
            BANDS_AT = 18432 };
     constexpr Layout DY = {0, 64, 0, 0, 0, 0, 0, 0, 0};
     static constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
-    constexpr Filter bands = {0, BANDS, 1, 0, CO, DY.block, 0};
+    constexpr Filter bands = {0, BANDS, slice_padding(CO), 0, CO, DY.block, 0};
     const auto launch_all = [&] {
         LAUNCH_BLOCKS(at, unet_unpack_filters, at.jobs->blocks, *at.jobs);
         at.jobs->count = at.jobs->blocks = 0;
     };
-    for (int s = 0; s < SEGMENTS; s++)
+    for (int s = 0; s < SEGMENTS; s++) {
+        Filter filter = FILTER[s];
+        filter.kp = s == SEGMENTS - 1 ? slice_padding(K * C * TAPS) : 0;
         add_job(at.jobs,
-                filter_job(dw, (const stored *)packed + FILTER[s].offset, FILTER[s], C, TAPS, ACCUMULATE),
-                filter_blocks(FILTER[s], TAPS), launch_all);
+                filter_job(dw, (const stored *)packed + filter.offset, filter, C, TAPS, ACCUMULATE),
+                filter_blocks(filter, TAPS), launch_all);
+    }
     if (BIAS)
         add_job(at.jobs, filter_job(db, SUMMED ? summed : packed + BANDS_AT, bands, 0, 0, ACCUMULATE),
                 channel_blocks(CO), launch_all);
@@ -1297,19 +1430,22 @@ LAUNCHER void simple_denoiser_filter_unpack_1(UnetLaunch at, real *dw, real *db,
 /* filter_unpack: net.0 of train: net.0 packed gradient[2304] net.0 sums for bias[24640]
     -> d net.0.weight[64,3,3,3] d net.0.bias[64] */
 LAUNCHER void simple_denoiser_filter_unpack_2(UnetLaunch at, real *dw, real *db, const real *packed, const real *summed) {
-    enum { CO = 64, BIAS = 1, BANDS = 385, SUMMED = 1, ACCUMULATE = 0, SEGMENTS = 1, C = 3, TAPS = 9,
+    enum { CO = 64, BIAS = 1, BANDS = 385, SUMMED = 1, ACCUMULATE = 0, SEGMENTS = 1, K = 64, C = 3, TAPS = 9,
            BANDS_AT = 2304 };
     constexpr Layout DY = {0, 64, 0, 0, 0, 0, 0, 0, 0};
     static constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
-    constexpr Filter bands = {0, BANDS, 1, 0, CO, DY.block, 0};
+    constexpr Filter bands = {0, BANDS, slice_padding(CO), 0, CO, DY.block, 0};
     const auto launch_all = [&] {
         LAUNCH_BLOCKS(at, unet_unpack_filters, at.jobs->blocks, *at.jobs);
         at.jobs->count = at.jobs->blocks = 0;
     };
-    for (int s = 0; s < SEGMENTS; s++)
+    for (int s = 0; s < SEGMENTS; s++) {
+        Filter filter = FILTER[s];
+        filter.kp = s == SEGMENTS - 1 ? slice_padding(K * C * TAPS) : 0;
         add_job(at.jobs,
-                filter_job(dw, (const stored *)packed + FILTER[s].offset, FILTER[s], C, TAPS, ACCUMULATE),
-                filter_blocks(FILTER[s], TAPS), launch_all);
+                filter_job(dw, (const stored *)packed + filter.offset, filter, C, TAPS, ACCUMULATE),
+                filter_blocks(filter, TAPS), launch_all);
+    }
     if (BIAS)
         add_job(at.jobs, filter_job(db, SUMMED ? summed : packed + BANDS_AT, bands, 0, 0, ACCUMULATE),
                 channel_blocks(CO), launch_all);
@@ -1418,9 +1554,19 @@ static __global__ void simple_denoiser_cast_1_vectors(Range range, stored *__res
 }
 
 LAUNCHER void simple_denoiser_cast_1(UnetLaunch at, Rows rows, stored *y, const void *x) {
-    enum { D = 1, H = 64, W = 64, N = 1 };
+    enum { C = 3, D = 1, H = 64, W = 64, X_STAGED = 1, N = 1 };
     constexpr Layout Y = {0, 8, 0, 0, 0, 0, 0, 0, 0};
-    LAUNCH_RANGE(at, simple_denoiser_cast_1_vectors, range_of(N, {D, H, W, Y.block / LANES}, rows), y, x);
+    constexpr Layout X = {0, 4, 0, 0, 0, 0, 0, 0, 0};
+    constexpr Filter image = {X_STAGED, N * D * H * W, X.block, 0, C, Y.block, 0};
+    const auto launch_all = [&] { launch_packing(at); };
+    if (!at.more && at.jobs->count == 0) {
+        LAUNCH_RANGE(at, simple_denoiser_cast_1_vectors, range_of(N, {D, H, W, Y.block / LANES}, rows), y, x);
+        return;
+    }
+    add_job(at.jobs, filter_job(y, x, image, 0, 0, 0), blocks_for(image.kn * (image.cp / LANES)),
+            launch_all);
+    if (!at.more)
+        launch_all();
 }
 
 /* conv: net.0 of eval, net.0 of predict: noisy cast[n,3,64,64] net.0 filters[4672] net.0.bias[64]
@@ -1477,64 +1623,51 @@ LAUNCHER void simple_denoiser_conv_5(UnetLaunch at, stored *y, void *workspace, 
 }
 
 /* mse: mse of eval: net.6[n,3,64,64] clean[n,3,64,64] -> mse[1] mse scratch[2] */
-struct simple_denoiser_mse_1_Error {
-    DEVICE double of(double p, double t) { return (p - t) * (p - t); }
-};
-
-static __global__ void simple_denoiser_mse_1_bands(double *scratch, const void *p, const void *t,
-                                    const UnetControl *control, Rows bands) {
-    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, BANDS = 2 };
+static __global__ void simple_denoiser_mse_1_bands(UnetComparisons all, const void *p, const void *t,
+                                    const UnetControl *control, uint32_t *arrived, Rows bands) {
+    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, BANDS = 2, N = 1 };
     constexpr Layout P = {0, 8, 0, 0, 0, 0, 0, 0, 0};
     constexpr Layout T = {0, 4, 0, 0, 0, 0, 0, 0, 0};
     constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block, P.ring, T.ring};
-    sum_band<simple_denoiser_mse_1_Error, P_STAGED, T_STAGED>(scratch, p, t, control, by, BANDS, bands);
+    compare_bands<N, BANDS, P_STAGED, T_STAGED>(all, p, t, control, arrived, by, bands);
 }
 
 LAUNCHER void simple_denoiser_mse_1(UnetLaunch at, Rows rows, double *result, double *scratch, const void *p,
                      const void *t) {
-    enum { C = 3, D = 1, H = 64, W = 64, BANDS = 2, ACCUMULATE = 0, N = 1 };
-    constexpr Layout P = {0, 8, 0, 0, 0, 0, 0, 0, 0};
-    constexpr Layout T = {0, 4, 0, 0, 0, 0, 0, 0, 0};
-    constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block, P.ring, T.ring};
-    constexpr auto kernel = unet_sum_samples<Mean, N, BANDS, ACCUMULATE>;
-    const Rows bands = bands_in(rows, by.points, BANDS);
-    if (bands.begin < bands.end)
-        LAUNCH_BLOCKS(at, simple_denoiser_mse_1_bands, N * (bands.end - bands.begin), scratch, p, t, at.control, bands);
-    if (bands.begin < bands.end && bands.end == BANDS)
-        LAUNCH_BLOCKS(at, kernel, 1, result, scratch, at.control, by);
+    enum { D = 1, H = 64, W = 64, BANDS = 2, ACCUMULATE = 0, N = 1 };
+    const Rows bands = bands_in(rows, {D, H, W, 1}, BANDS);
+    const auto launch_all = [&] {
+        const unsigned blocks = at.comparisons->count * N * (bands.end - bands.begin);
+        if (blocks > 0)
+            LAUNCH_BLOCKS(at, simple_denoiser_mse_1_bands, blocks, *at.comparisons, p, t, at.control, at.arrived, bands);
+        at.comparisons->count = 0;
+    };
+    add_comparison(at.comparisons, {result, scratch, 0, COMPARE_MSE, ACCUMULATE}, launch_all);
+    if (!at.more)
+        launch_all();
 }
 
 /* psnr: psnr of eval: net.6[n,3,64,64] clean[n,3,64,64] -> psnr[1] psnr scratch[2] */
-struct simple_denoiser_psnr_1_decibels {
-    DEVICE double of(double mean) { return clamp(-10 * log10(mean), 0, 100); }
-};
-
-struct simple_denoiser_psnr_1_Error {
-    DEVICE double of(double p, double t) {
-        const double difference = clamp(p, 0, 1) - clamp(t, 0, 1);
-        return difference * difference;
-    }
-};
-
-static __global__ void simple_denoiser_psnr_1_bands(double *scratch, const void *p, const void *t,
-                                    const UnetControl *control, Rows bands) {
-    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, BANDS = 2 };
+static __global__ void simple_denoiser_psnr_1_bands(UnetComparisons all, const void *p, const void *t,
+                                    const UnetControl *control, uint32_t *arrived, Rows bands) {
+    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, BANDS = 2, N = 1 };
     constexpr Layout P = {0, 8, 0, 0, 0, 0, 0, 0, 0};
     constexpr Layout T = {0, 4, 0, 0, 0, 0, 0, 0, 0};
     constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block, P.ring, T.ring};
-    sum_band<simple_denoiser_psnr_1_Error, P_STAGED, T_STAGED>(scratch, p, t, control, by, BANDS, bands);
+    compare_bands<N, BANDS, P_STAGED, T_STAGED>(all, p, t, control, arrived, by, bands);
 }
 
 LAUNCHER void simple_denoiser_psnr_1(UnetLaunch at, Rows rows, double *result, double *scratch, const void *p,
                      const void *t) {
-    enum { C = 3, D = 1, H = 64, W = 64, BANDS = 2, ACCUMULATE = 0, N = 1 };
-    constexpr Layout P = {0, 8, 0, 0, 0, 0, 0, 0, 0};
-    constexpr Layout T = {0, 4, 0, 0, 0, 0, 0, 0, 0};
-    constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block, P.ring, T.ring};
-    constexpr auto kernel = unet_sum_samples<simple_denoiser_psnr_1_decibels, N, BANDS, ACCUMULATE>;
-    const Rows bands = bands_in(rows, by.points, BANDS);
-    if (bands.begin < bands.end)
-        LAUNCH_BLOCKS(at, simple_denoiser_psnr_1_bands, N * (bands.end - bands.begin), scratch, p, t, at.control, bands);
-    if (bands.begin < bands.end && bands.end == BANDS)
-        LAUNCH_BLOCKS(at, kernel, 1, result, scratch, at.control, by);
+    enum { D = 1, H = 64, W = 64, BANDS = 2, ACCUMULATE = 0, N = 1 };
+    const Rows bands = bands_in(rows, {D, H, W, 1}, BANDS);
+    const auto launch_all = [&] {
+        const unsigned blocks = at.comparisons->count * N * (bands.end - bands.begin);
+        if (blocks > 0)
+            LAUNCH_BLOCKS(at, simple_denoiser_psnr_1_bands, blocks, *at.comparisons, p, t, at.control, at.arrived, bands);
+        at.comparisons->count = 0;
+    };
+    add_comparison(at.comparisons, {result, scratch, 0, COMPARE_PSNR, ACCUMULATE}, launch_all);
+    if (!at.more)
+        launch_all();
 }

@@ -60,66 +60,67 @@ typedef uint16_t stored;
 #define B046_net_4_filters 48812032LL /* 73984 */
 #define B047_net_5 40775168LL /* 3145728 */
 #define B048_net_4_workspace 929280LL /* 33554432 */
-#define B049_net_6_filters 48907776LL /* 9472 */
+#define B049_net_6_filters 48898560LL /* 9472 */
 #define B050_net_6 43920896LL /* 393216 */
 #define B051_net_6_workspace 929280LL /* 33554432 */
 #define B052_mse 48917504LL /* 256 */
 #define B053_mse_scratch 929280LL /* 256 */
 #define B054_psnr 48917760LL /* 256 */
-#define B055_psnr_scratch 929280LL /* 256 */
+#define B055_psnr_scratch 929536LL /* 256 */
 #define B056_d_net_6 48246272LL /* 393216 */
-#define B057_net_6_scratch 929280LL /* 33554432 */
-#define B058_net_6_packed_gradient 48886016LL /* 21760 */
-#define B059_d_net_4 43920896LL /* 3145728 */
-#define B060_net_6_workspace 929280LL /* 33554432 */
-#define B061_net_4_sums_for_bias 48639488LL /* 98560 */
-#define B062_net_4_scratch 929280LL /* 33554432 */
-#define B063_net_4_packed_gradient 48344832LL /* 73728 */
-#define B064_d_net_2 40775168LL /* 3145728 */
-#define B065_net_4_workspace 929280LL /* 33554432 */
-#define B066_net_2_sums_for_bias 48246272LL /* 98560 */
-#define B067_net_2_scratch 929280LL /* 33554432 */
-#define B068_net_2_packed_gradient 44019456LL /* 73728 */
-#define B069_d_net_0 37629440LL /* 3145728 */
-#define B070_net_2_workspace 929280LL /* 33554432 */
-#define B071_net_0_sums_for_bias 43920896LL /* 98560 */
-#define B072_net_0_scratch 929280LL /* 33554432 */
-#define B073_net_0_packed_gradient 34483712LL /* 9216 */
-#define B074_control 35671808LL /* 256 */
-#define B075_noisy 929280LL /* 65536 */
-#define B076_clean 35606272LL /* 65536 */
-#define B077_noisy_cast 35008000LL /* 65536 */
-#define B078_net_0_filters 35073536LL /* 9472 */
-#define B079_net_1 34483712LL /* 524288 */
-#define B080_net_0_workspace 929280LL /* 33554432 */
-#define B081_net_2_filters 35532288LL /* 73984 */
-#define B082_net_3 35008000LL /* 524288 */
-#define B083_net_2_workspace 929280LL /* 33554432 */
-#define B084_net_4_filters 35532288LL /* 73984 */
-#define B085_net_5 34483712LL /* 524288 */
-#define B086_net_4_workspace 929280LL /* 33554432 */
-#define B087_net_6_filters 35073536LL /* 9472 */
-#define B088_net_6 35008000LL /* 65536 */
-#define B089_net_6_workspace 929280LL /* 33554432 */
-#define B090_mse 929280LL /* 256 */
-#define B091_mse_scratch 929536LL /* 256 */
-#define B092_psnr 929536LL /* 256 */
-#define B093_psnr_scratch 929792LL /* 256 */
-#define B094_net_0_filters 35680256LL /* 9472 */
-#define B095_net_2_filters 35532288LL /* 73984 */
-#define B096_net_4_filters 35606272LL /* 73984 */
-#define B097_net_6_filters 35689728LL /* 9472 */
-#define B098_control 35699200LL /* 256 */
-#define B099_noisy 929280LL /* 65536 */
-#define B100_noisy_cast 35008000LL /* 65536 */
-#define B101_net_1 34483712LL /* 524288 */
-#define B102_net_0_workspace 929280LL /* 33554432 */
-#define B103_net_3 35008000LL /* 524288 */
-#define B104_net_2_workspace 929280LL /* 33554432 */
-#define B105_net_5 34483712LL /* 524288 */
-#define B106_net_4_workspace 929280LL /* 33554432 */
-#define B107_net_6 35008000LL /* 65536 */
-#define B108_net_6_workspace 929280LL /* 33554432 */
+#define B057_net_6_sums_for_bias 48886016LL /* 12544 */
+#define B058_net_6_scratch 929280LL /* 33554432 */
+#define B059_net_6_packed_gradient 48908032LL /* 9216 */
+#define B060_d_net_4 43920896LL /* 3145728 */
+#define B061_net_6_workspace 929280LL /* 33554432 */
+#define B062_net_4_sums_for_bias 48639488LL /* 98560 */
+#define B063_net_4_scratch 929280LL /* 33554432 */
+#define B064_net_4_packed_gradient 48344832LL /* 73728 */
+#define B065_d_net_2 40775168LL /* 3145728 */
+#define B066_net_4_workspace 929280LL /* 33554432 */
+#define B067_net_2_sums_for_bias 48246272LL /* 98560 */
+#define B068_net_2_scratch 929280LL /* 33554432 */
+#define B069_net_2_packed_gradient 44019456LL /* 73728 */
+#define B070_d_net_0 37629440LL /* 3145728 */
+#define B071_net_2_workspace 929280LL /* 33554432 */
+#define B072_net_0_sums_for_bias 43920896LL /* 98560 */
+#define B073_net_0_scratch 929280LL /* 33554432 */
+#define B074_net_0_packed_gradient 34483712LL /* 9216 */
+#define B075_control 35671808LL /* 256 */
+#define B076_noisy 929280LL /* 65536 */
+#define B077_clean 35606272LL /* 65536 */
+#define B078_noisy_cast 35008000LL /* 65536 */
+#define B079_net_0_filters 35073536LL /* 9472 */
+#define B080_net_1 34483712LL /* 524288 */
+#define B081_net_0_workspace 929280LL /* 33554432 */
+#define B082_net_2_filters 35532288LL /* 73984 */
+#define B083_net_3 35008000LL /* 524288 */
+#define B084_net_2_workspace 929280LL /* 33554432 */
+#define B085_net_4_filters 35532288LL /* 73984 */
+#define B086_net_5 34483712LL /* 524288 */
+#define B087_net_4_workspace 929280LL /* 33554432 */
+#define B088_net_6_filters 35073536LL /* 9472 */
+#define B089_net_6 35008000LL /* 65536 */
+#define B090_net_6_workspace 929280LL /* 33554432 */
+#define B091_mse 929280LL /* 256 */
+#define B092_mse_scratch 929536LL /* 256 */
+#define B093_psnr 929792LL /* 256 */
+#define B094_psnr_scratch 930048LL /* 256 */
+#define B095_net_0_filters 35680256LL /* 9472 */
+#define B096_net_2_filters 35532288LL /* 73984 */
+#define B097_net_4_filters 35606272LL /* 73984 */
+#define B098_net_6_filters 35689728LL /* 9472 */
+#define B099_control 35699200LL /* 256 */
+#define B100_noisy 929280LL /* 65536 */
+#define B101_noisy_cast 35008000LL /* 65536 */
+#define B102_net_1 34483712LL /* 524288 */
+#define B103_net_0_workspace 929280LL /* 33554432 */
+#define B104_net_3 35008000LL /* 524288 */
+#define B105_net_2_workspace 929280LL /* 33554432 */
+#define B106_net_5 34483712LL /* 524288 */
+#define B107_net_4_workspace 929280LL /* 33554432 */
+#define B108_net_6 35008000LL /* 65536 */
+#define B109_net_6_workspace 929280LL /* 33554432 */
 
 /* ---- the launchers of simple_denoiser_kernels.cu ---- */
 
@@ -153,7 +154,7 @@ void simple_denoiser_psnr_0(UnetLaunch at, Rows rows, double *result, double *sc
 void simple_denoiser_psnr_1(UnetLaunch at, Rows rows, double *result, double *scratch, const void *p,
     const void *t);
 
-void simple_denoiser_mse_grad_0(UnetLaunch at, Rows rows, stored *dp, const void *p, const void *t,
+void simple_denoiser_mse_grad_0(UnetLaunch at, Rows rows, stored *dp, real *sums, const void *p, const void *t,
     const double *scale);
 
 void simple_denoiser_conv_wgrad_0(UnetLaunch at, real *, real *, void *scratch, real *, real *packed,

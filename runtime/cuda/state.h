@@ -53,8 +53,9 @@ struct UnetCuda {
     UnetCudaMarks marks;
     UnetStatus status; /* of the launches of a piece: the first failure */
     UnetError error;
-    UnetFilterJobs jobs;  /* of steps that one launch does */
-    struct Check *checks; /* of a checking build, the last one first */
+    UnetFilterJobs jobs;         /* of steps that one launch does */
+    UnetComparisons comparisons; /* the same */
+    struct Check *checks;        /* of a checking build, the last one first */
 };
 
 /* ---- state.c --------------------------------------------------------------------------------------- */

@@ -101,10 +101,13 @@ void unet_cuda_free_checks(UnetCuda *cuda) {
 
 static UnetStatus launch_piece(UnetCuda *cuda, const UnetCudaProgram *tables, const UnetCudaPiece *piece,
                                UnetError *error) {
+    UnetControl *control = (UnetControl *)(void *)(cuda->arena + tables->control);
     const UnetLaunch at = {.cuda = cuda,
                            .stream = cuda->stream,
-                           .control = (const UnetControl *)(const void *)(cuda->arena + tables->control),
-                           .jobs = &cuda->jobs};
+                           .control = control,
+                           .arrived = &control->arrived,
+                           .jobs = &cuda->jobs,
+                           .comparisons = &cuda->comparisons};
     cuda->status = UNET_OK;
     piece->launch(at, cuda->arena);
     end_of_checks(at);

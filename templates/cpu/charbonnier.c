@@ -9,7 +9,7 @@ UNUSED static void KERNEL(int n, Rows rows, double *result, double *scratch, con
                           const int32_t (*valid)[3]) {
     SIZES;
     const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
-    terms_sum(n, rows, scratch, by, valid, charbonnier, EPSILON, 0);
+    terms_sum(n, rows, scratch, by, valid, smooth_absolute, EPSILON, 0);
     means_sum(n, rows, result, scratch, by, valid, 0, mean_itself, ACCUMULATE);
 }
 /* END */

@@ -786,8 +786,8 @@ INLINE void store_lovasz(Sorting *s, const uint32_t *errors, real *slopes, long 
     }
 }
 
-INLINE void lovasz_loss(int n, double *result, double *present, real *slopes, long sample, Sorting *s,
-                        Classified by, const int32_t (*valid)[3], int accumulate) {
+INLINE void lovasz_of_batch(int n, double *result, double *present, real *slopes, long sample, Sorting *s,
+                            Classified by, const int32_t (*valid)[3], int accumulate) {
     const Sorted of = {by, valid, (long)by.size[0] * by.size[1] * by.size[2], sample};
     const long count = n * of.points;
     uint32_t *errors = (void *)(s + 1), *others = errors + 2 * count;

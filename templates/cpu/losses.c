@@ -35,7 +35,7 @@ INLINE double absolute(double difference, double epsilon) {
     return fabs(difference);
 }
 
-INLINE double charbonnier(double difference, double epsilon) {
+INLINE double smooth_absolute(double difference, double epsilon) {
     return sqrt(difference * difference + epsilon * epsilon);
 }
 

@@ -10,6 +10,6 @@ UNUSED static void KERNEL(int n, double *result, double *present, real *slopes, 
                           const stored *x, const uint8_t *t, const int32_t (*valid)[3]) {
     SIZES;
     const Classified by = {x, t, &X, &T, C, CLASSES, IGNORE, {D, H, W}, NULL, 0, 0, NULL, NULL, 0};
-    lovasz_loss(n, result, present, slopes, SLOPES.sample, (void *)scratch, by, valid, ACCUMULATE);
+    lovasz_of_batch(n, result, present, slopes, SLOPES.sample, (void *)scratch, by, valid, ACCUMULATE);
 }
 /* END */

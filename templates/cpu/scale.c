@@ -1,5 +1,5 @@
-/* scale.c - a factor, and a bias, for each channel, or, if SHARED, one for all; SLOPES: only where x is not
- * positive. */
+/* scale.c - a factor, and a bias, for each channel, or, if SHARED, one for all; BELOW_ZERO: only where x is
+ * not positive. */
 #include "prologue.c"
 
 #define KERNEL scale
@@ -20,8 +20,8 @@ UNUSED static void KERNEL(int n, Rows rows, stored *y, const stored *x, const re
                 for (int p = 0; p < W; p++) {
                     const Vector here = load_some(from + p * X.block, lanes(&X, v));
                     const Vector scaled = here * factor + shift;
-                    store_some(to + p * Y.block, SLOPES ? vector_choose(here > 0, here, scaled) : scaled,
-                               lanes(&Y, v));
+                    store_some(to + p * Y.block,
+                               BELOW_ZERO ? vector_choose(here > 0, here, scaled) : scaled, lanes(&Y, v));
                 }
             }
 }

@@ -1,6 +1,6 @@
 /* scale_wgrad.c - gradients of a factor and a bias for each channel, or, if SHARED, of one factor for all;
- * SLOPES: of factors where x is not positive. Sums over a row, then over the rows of a sample in double,
- * if SHARED, over channels, then over samples. */
+ * BELOW_ZERO: of factors where x is not positive. Sums over a row, then over the rows of a sample in
+ * double, if SHARED, over channels, then over samples. */
 #include "norms.c"
 
 #define KERNEL scale_wgrad
@@ -18,7 +18,7 @@ INLINE void KERNEL_sums(int i, double sum[2][LANES], const stored *x, const stor
             const Vector here = load_some(at + p * X.block, lanes(&X, v));
             const Vector gradient = load_some(slope + p * DY.block, lanes(&DY, v));
             const Vector product = here * gradient;
-            products += SLOPES ? vector_choose(here > 0, (Vector){0}, product) : product;
+            products += BELOW_ZERO ? vector_choose(here > 0, (Vector){0}, product) : product;
             slopes += gradient;
         }
         add_lanes(sum[0], products);

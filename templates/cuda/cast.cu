@@ -1,6 +1,6 @@
 /* cast.cu - a tensor out of an image as the loader left it, in a type and with a padding of channels of
- * its own. */
-#include "prologue.cuh"
+ * its own; in a launch of its own, or with the filters that are packed. */
+#include "filters.cuh"
 
 #define KERNEL cast
 #include "../example_cuda.h"
@@ -17,6 +17,15 @@ static __global__ void KERNEL_vectors(Range range, stored *__restrict__ y, const
 
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *y, const void *x) {
     SIZES;
-    LAUNCH_RANGE(at, KERNEL_vectors, range_of(N, {D, H, W, Y.block / LANES}, rows), y, x);
+    constexpr Filter image = {X_STAGED, N * D * H * W, X.block, 0, C, Y.block, 0};
+    const auto launch_all = [&] { launch_packing(at); };
+    if (!at.more && at.jobs->count == 0) {
+        LAUNCH_RANGE(at, KERNEL_vectors, range_of(N, {D, H, W, Y.block / LANES}, rows), y, x);
+        return;
+    }
+    add_job(at.jobs, filter_job(y, x, image, 0, 0, 0), blocks_for(image.kn * (image.cp / LANES)),
+            launch_all);
+    if (!at.more)
+        launch_all();
 }
 /* END */

@@ -2,6 +2,7 @@
 #include "prologue.cuh"
 
 #define KERNEL channel_max
+#define Y_IS_A_MAP
 #include "../example_cuda.h"
 
 /* BEGIN */

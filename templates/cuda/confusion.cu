@@ -38,12 +38,12 @@ static __global__ void KERNEL_points(Range range, double *counts, const uint8_t 
 
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, double *counts, const uint8_t *p, const uint8_t *t) {
     SIZES;
-    constexpr unsigned POINTS = 32; /* of a thread */
+    constexpr unsigned OF_THREAD = 32; /* points */
     const Range range = range_of(N, {D, H, W, 1}, rows);
     if (rows.begin == 0 && !ACCUMULATE)
         LAUNCH(at, KERNEL_zero, blocks_for(CLASSES * CLASSES), counts);
     if (range.count > 0)
-        LAUNCH(at, KERNEL_points, blocks_for((range.count + POINTS - 1) / POINTS), range, counts, p, t,
-               at.control);
+        LAUNCH(at, KERNEL_points, blocks_for((range.count + OF_THREAD - 1) / OF_THREAD), range, counts, p,
+               t, at.control);
 }
 /* END */

@@ -9,10 +9,7 @@
 LAUNCHER void KERNEL(UnetLaunch at, stored *packed, const real *w, const real *b) {
     SIZES;
     constexpr Filter bias = {0, 1, 1, 0, K, PBIAS, BIAS_AT};
-    const auto launch_all = [&] {
-        LAUNCH(at, unet_pack_filters, at.jobs->blocks, *at.jobs);
-        at.jobs->count = at.jobs->blocks = 0;
-    };
+    const auto launch_all = [&] { launch_packing(at); };
     for (int s = 0; s < SEGMENTS; s++)
         add_job(at.jobs, filter_job(packed + FILTER[s].offset, w, FILTER[s], C, TAPS, 0),
                 pack_blocks(FILTER[s]), launch_all);

@@ -1,5 +1,5 @@
-/* filters.cuh - filters of many layers in one launch: dense weights packed for cuDNN, its gradients
- * unpacked.
+/* filters.cuh - filters of many layers in one launch: dense weights packed for cuDNN, and images of the
+ * loader cast, or gradients of cuDNN unpacked.
  *
  * A layer's filters are little work, and there are many layers. So a step hands in jobs, as many as it has
  * segments, and one for its bias, and the last of the steps that the plan brought together launches all of
@@ -43,9 +43,8 @@ static void add_job(UnetFilterJobs *jobs, UnetFilterJob job, unsigned blocks, La
 }
 
 /* All taps of a vector of channels of a filter, which come from neighbouring weights: padding is zero. */
-static __global__ void unet_pack_filters(UnetFilterJobs jobs) {
-    const UnetFilterJob &job = job_of_block(jobs);
-    const unsigned i = thread_of_job(job), columns = (unsigned)job.cp / LANES;
+DEVICE void pack_job(const UnetFilterJob &job, unsigned i) {
+    const unsigned columns = (unsigned)job.cp / LANES;
     if (i >= job.kp * columns)
         return;
     const int k = (int)(i / columns), c = (int)(i % columns) * LANES;
@@ -60,12 +59,46 @@ static __global__ void unet_pack_filters(UnetFilterJobs jobs) {
     }
 }
 
+/* A vector of an image (taps 0) that the loader left as k0 says: cp stored channels of kn points, where it
+ * has cn of kp. */
+DEVICE void cast_job(const UnetFilterJob &job, unsigned i) {
+    const unsigned columns = (unsigned)job.cp / LANES, point = i / columns;
+    const int column = (int)(i % columns);
+    if (i < job.kn * columns)
+        store_vector(static_cast<stored *>(job.to), i,
+                     job.k0 == 2 ? load_channels<2>(job.from, job.kp, job.cn, point, column)
+                                 : load_channels<1>(job.from, job.kp, job.cn, point, column));
+}
+
+static __global__ void unet_pack_filters(UnetFilterJobs jobs) {
+    const UnetFilterJob &job = job_of_block(jobs);
+    if (job.taps > 0)
+        pack_job(job, thread_of_job(job));
+    else
+        cast_job(job, thread_of_job(job));
+}
+
+[[maybe_unused]] static void launch_packing(UnetLaunch at) {
+    LAUNCH(at, unet_pack_filters, at.jobs->blocks, *at.jobs);
+    at.jobs->count = at.jobs->blocks = 0;
+}
+
 /* Blocks that pack a filter, a thread for each vector of its channels. */
 [[maybe_unused]] static unsigned pack_blocks(Filter f) {
     return blocks_for(f.kp * (f.cp / LANES));
 }
 
-/* Weight i of a filter of cuDNN to its place in dense weights. */
+/* Numbers that pad a slice of `count` to a whole vector. */
+[[maybe_unused]] static constexpr int slice_padding(int count) {
+    return (4 - count % 4) % 4;
+}
+
+DEVICE void zero_padding(real *from, int count) {
+    for (int i = 0; i < count; i++)
+        from[i] = 0;
+}
+
+/* Weight i of a filter of cuDNN to its place in dense weights; with the last one kp zeros behind it. */
 DEVICE void unpack_job(const UnetFilterJob &job, unsigned i) {
     const unsigned row = (unsigned)job.cn * job.taps;
     if (i >= job.kn * row)
@@ -75,16 +108,22 @@ DEVICE void unpack_job(const UnetFilterJob &job, unsigned i) {
         static_cast<real *>(job.to) + ((long)(job.k0 + k) * job.channels + job.c0 + c) * job.taps + tap;
     const real x = load(static_cast<const stored *>(job.from), ((long)k * job.taps + tap) * job.cp + c);
     *to = job.adds ? *to + x : x;
+    if (i == job.kn * row - 1)
+        zero_padding(to + 1, job.kp);
 }
 
-/* Gradients of filters unpacked, and those of biases (taps 0) summed over kn bands of cp stored channels.
- */
+/* Gradients of filters unpacked, and those of biases (taps 0) summed over kn bands of cp stored channels;
+ * behind them kp zeros. */
 static __global__ void unet_unpack_filters(UnetFilterJobs jobs) {
     const UnetFilterJob &job = job_of_block(jobs);
-    if (job.taps > 0)
+    if (job.taps > 0) {
         unpack_job(job, thread_of_job(job));
-    else
-        sum_bands(static_cast<real *>(job.to), static_cast<const real *>(job.from), job.kn, job.cp, job.cn,
-                  (int)(blockIdx.x - job.first), job.adds);
+        return;
+    }
+    real *const to = static_cast<real *>(job.to);
+    sum_bands(to, static_cast<const real *>(job.from), job.kn, job.cp, job.cn,
+              (int)(blockIdx.x - job.first), job.adds);
+    if (thread_of_job(job) == 0)
+        zero_padding(to + job.cn, job.kp);
 }
 /* END */

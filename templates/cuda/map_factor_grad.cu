@@ -3,6 +3,7 @@
 #include "prologue.cuh"
 
 #define KERNEL map_factor_grad
+#define DB_IS_A_MAP
 #include "../example_cuda.h"
 
 /* BEGIN */

@@ -778,13 +778,11 @@ DEVICE unsigned point_place(Compared by, int ring, unsigned point) {
     return {(int32_t)(rows.begin * (long)bands / all), (int32_t)(rows.end * (long)bands / all)};
 }
 
-/* For a block each: sums of Error::of(p, t) over those of the `bands` of the points of every sample that
- * are `wanted`, as far as they are valid. */
-template <class Error, int P_STAGED, int T_STAGED>
+/* For a block: the sum of OF(p, t) over one of the `bands` of the points of a sample, as far as they are
+ * valid. */
+template <int P_STAGED, int T_STAGED, class Of>
 DEVICE void sum_band(double *scratch, const void *p, const void *t, const UnetControl *control, Compared by,
-                     unsigned bands, Rows wanted) {
-    const unsigned count = wanted.end - wanted.begin;
-    const unsigned sample = blockIdx.x / count, band = wanted.begin + blockIdx.x % count;
+                     unsigned bands, unsigned sample, unsigned band, Of of) {
     const unsigned last = part_start(vectors(1, by.points), bands, band + 1);
     const int32_t *size = valid_size(control, sample);
     double total = 0;
@@ -799,7 +797,7 @@ DEVICE void sum_band(double *scratch, const void *p, const void *t, const UnetCo
             const Vector b = load_channels<T_STAGED>(t, by.t_block, by.channels,
                                                      point_place(by, by.t_ring, point), column);
             for (int l = 0; l < LANES && column * LANES + l < by.channels; l++)
-                total += Error::of(a.lane[l], b.lane[l]);
+                total += of(a.lane[l], b.lane[l]);
         }
     }
     total = block_sum(total);
@@ -808,10 +806,10 @@ DEVICE void sum_band(double *scratch, const void *p, const void *t, const UnetCo
 }
 
 /* Vector i of the gradient by p of `weight` times the mean of errors whose slope is Slope::of(p, t); zero
- * for samples that do not count. */
+ * for samples that do not count.  Returns what it stores. */
 template <class Slope, int P_STAGED, int T_STAGED>
-DEVICE void store_slopes(stored *dp, unsigned i, const void *p, const void *t, const UnetControl *control,
-                         Compared by, double weight) {
+DEVICE Vector store_slopes(stored *dp, unsigned i, const void *p, const void *t, const UnetControl *control,
+                           Compared by, double weight) {
     const unsigned columns = by.points.columns, point = i / columns,
                    of_sample = vectors(1, by.points) / columns;
     Vector gradient = filled(0);
@@ -825,6 +823,7 @@ DEVICE void store_slopes(stored *dp, unsigned i, const void *p, const void *t, c
             gradient.lane[l] = (real)(factor * Slope::of(a.lane[l], b.lane[l]));
     }
     store_vector(dp, place(by.points, i), gradient);
+    return as_stored(gradient);
 }
 
 /* How many elements, or windows, of a sample are valid: none beyond what is compared. */
@@ -845,25 +844,33 @@ DEVICE double mean_of_sample(int i, const double *scratch, int bands, const Unet
     return elements > 0 ? total / elements : 0;
 }
 
+/* For a block: each thread adds the bands of a sample in order, then thread 0 the samples, each of which
+ * adds OF(the mean over its valid elements). */
+template <int N, int BANDS, class Of>
+DEVICE void sum_samples(double *result, double *scratch, const UnetControl *control, Compared by, bool adds,
+                        Of of) {
+    for (int i = threadIdx.x; i < N; i += THREADS) {
+        const double mean = mean_of_sample(i, scratch, BANDS, control, by);
+        scratch[(long)i * BANDS] = is_valid(control, i) ? of(mean) : 0;
+    }
+    __syncthreads();
+    if (threadIdx.x > 0)
+        return;
+    double total = adds ? *result : 0;
+    for (int i = 0; i < N; i++)
+        total += scratch[(long)i * BANDS];
+    *result = total;
+}
+
 /* What a sample adds to a result: a function of the mean over its valid elements. */
 struct Mean {
     DEVICE double of(double mean) { return mean; }
 };
 
-/* One block: each thread adds the bands of a sample in order, then thread 0 the samples. */
 template <class Of, int N, int BANDS, int ACCUMULATE>
 static __global__ void unet_sum_samples(double *result, double *scratch, const UnetControl *control,
                                         Compared by) {
-    for (int i = threadIdx.x; i < N; i += THREADS) {
-        const double mean = mean_of_sample(i, scratch, BANDS, control, by);
-        scratch[(long)i * BANDS] = is_valid(control, i) ? Of::of(mean) : 0;
-    }
-    __syncthreads();
-    if (threadIdx.x > 0)
-        return;
-    double total = ACCUMULATE ? *result : 0;
-    for (int i = 0; i < N; i++)
-        total += scratch[(long)i * BANDS];
-    *result = total;
+    sum_samples<N, BANDS>(result, scratch, control, by, ACCUMULATE,
+                          [](double mean) { return Of::of(mean); });
 }
 /* END */

@@ -9,15 +9,12 @@ struct KERNEL_decibels {
     DEVICE double of(double mean) { return 10 * log10(mean + 1e-8); }
 };
 
-struct KERNEL_Error {
-    DEVICE double of(double p, double t) { return (p - t) * (p - t); }
-};
-
 static __global__ void KERNEL_bands(double *scratch, const void *p, const void *t,
                                     const UnetControl *control) {
     SIZES;
     constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block, P.ring, T.ring};
-    sum_band<KERNEL_Error, P_STAGED, T_STAGED>(scratch, p, t, control, by, BANDS, {0, BANDS});
+    sum_band<P_STAGED, T_STAGED>(scratch, p, t, control, by, BANDS, blockIdx.x / BANDS, blockIdx.x % BANDS,
+                                 [](double p, double t) { return (p - t) * (p - t); });
 }
 
 /* What the gradient reads: of samples that do not count 0. */

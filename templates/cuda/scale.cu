@@ -1,5 +1,5 @@
-/* scale.cu - a factor, and a bias, for each channel, or, if SHARED, one for all; SLOPES: only where x is
- * not positive. */
+/* scale.cu - a factor, and a bias, for each channel, or, if SHARED, one for all; BELOW_ZERO: only where x
+ * is not positive. */
 #include "prologue.cuh"
 
 #define KERNEL scale
@@ -16,7 +16,7 @@ static __global__ void KERNEL_vectors(Range range, stored *y, const stored *x, c
     Vector v = load_vector(x, place(from, i));
     for (int l = 0; l < LANES; l++) {
         const int c = i % to.columns * LANES + l;
-        if (c < C && !(SLOPES && v.lane[l] > 0))
+        if (c < C && !(BELOW_ZERO && v.lane[l] > 0))
             v.lane[l] = v.lane[l] * w[SHARED ? 0 : c] + (BIAS ? b[c] : 0);
     }
     store_vector(y, place(to, i), v);

@@ -1,6 +1,6 @@
 /* scale_wgrad.cu - gradients of a factor and a bias for each channel, or, if SHARED, of one factor for all;
- * SLOPES: of factors where x is not positive. A block sums over all points of all samples for one vector of
- * channels, or for all. */
+ * BELOW_ZERO: of factors where x is not positive. A block sums over all points of all samples for one
+ * vector of channels, or for all. */
 #include "prologue.cuh"
 
 #define KERNEL scale_wgrad
@@ -17,7 +17,7 @@ static __global__ void KERNEL_columns(real *dw, real *db, const stored *__restri
         const unsigned at = p * each + blockIdx.x;
         const Vector here = load_vector(x, at), gradient = load_vector(dy, at);
         for (int l = 0; l < LANES; l++)
-            products.lane[l] += SLOPES && here.lane[l] > 0 ? 0 : here.lane[l] * gradient.lane[l];
+            products.lane[l] += BELOW_ZERO && here.lane[l] > 0 ? 0 : here.lane[l] * gradient.lane[l];
         slopes = sum(slopes, gradient);
     }
     products = block_vector_sum(products);

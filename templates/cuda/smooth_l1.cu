@@ -1,36 +1,29 @@
 /* smooth_l1.cu - mean of |p - t| - BETA / 2, or, below BETA, of (p - t)^2 / (2 BETA). */
-#include "prologue.cuh"
+#include "comparisons.cuh"
 
 #define KERNEL smooth_l1
 #include "../example_cuda.h"
 
 /* BEGIN */
-DEVICE double KERNEL_of(double p, double t) {
-    SIZES;
-    const double difference = fabs(p - t);
-    return difference < BETA ? difference * difference / (2 * BETA) : difference - BETA / 2;
-}
-
-struct KERNEL_Error {
-    DEVICE double of(double p, double t) { return KERNEL_of(p, t); }
-};
-
-static __global__ void KERNEL_bands(double *scratch, const void *p, const void *t,
-                                    const UnetControl *control, Rows bands) {
+static __global__ void KERNEL_bands(UnetComparisons all, const void *p, const void *t,
+                                    const UnetControl *control, uint32_t *arrived, Rows bands) {
     SIZES;
     constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block, P.ring, T.ring};
-    sum_band<KERNEL_Error, P_STAGED, T_STAGED>(scratch, p, t, control, by, BANDS, bands);
+    compare_bands<N, BANDS, P_STAGED, T_STAGED>(all, p, t, control, arrived, by, bands);
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, double *result, double *scratch, const void *p,
                      const void *t) {
     SIZES;
-    constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block, P.ring, T.ring};
-    constexpr auto kernel = unet_sum_samples<Mean, N, BANDS, ACCUMULATE>;
-    const Rows bands = bands_in(rows, by.points, BANDS);
-    if (bands.begin < bands.end)
-        LAUNCH_BLOCKS(at, KERNEL_bands, N * (bands.end - bands.begin), scratch, p, t, at.control, bands);
-    if (bands.begin < bands.end && bands.end == BANDS)
-        LAUNCH_BLOCKS(at, kernel, 1, result, scratch, at.control, by);
+    const Rows bands = bands_in(rows, {D, H, W, 1}, BANDS);
+    const auto launch_all = [&] {
+        const unsigned blocks = at.comparisons->count * N * (bands.end - bands.begin);
+        if (blocks > 0)
+            LAUNCH_BLOCKS(at, KERNEL_bands, blocks, *at.comparisons, p, t, at.control, at.arrived, bands);
+        at.comparisons->count = 0;
+    };
+    add_comparison(at.comparisons, {result, scratch, BETA, COMPARE_SMOOTH_L1, ACCUMULATE}, launch_all);
+    if (!at.more)
+        launch_all();
 }
 /* END */

@@ -461,8 +461,8 @@ UNUSED static double lovasz_of_class(int n, real *slopes, long sample, Classifie
     return loss;
 }
 
-UNUSED static void lovasz_loss(int n, double *result, double *present, real *slopes, long sample,
-                               Classified by, const int32_t (*valid)[3], int accumulate) {
+UNUSED static void lovasz_of_batch(int n, double *result, double *present, real *slopes, long sample,
+                                   Classified by, const int32_t (*valid)[3], int accumulate) {
 #pragma omp single
     {
         double loss = 0, found = 0;

@@ -11,6 +11,6 @@ UNUSED static void KERNEL(int n, double *result, double *present, real *slopes, 
     SIZES;
     const Classified by = {x, t, &X, &T, C, CLASSES, IGNORE, {D, H, W}, NULL, 0, 0, NULL, NULL, 0};
     (void)scratch;
-    lovasz_loss(n, result, present, slopes, SLOPES.sample, by, valid, ACCUMULATE);
+    lovasz_of_batch(n, result, present, slopes, SLOPES.sample, by, valid, ACCUMULATE);
 }
 /* END */

@@ -1,5 +1,5 @@
-/* scale.c - a factor, and a bias, for each channel, or, if SHARED, one for all; SLOPES: only where x is not
- * positive. */
+/* scale.c - a factor, and a bias, for each channel, or, if SHARED, one for all; BELOW_ZERO: only where x is
+ * not positive. */
 #include "prologue.c"
 
 #define KERNEL scale
@@ -8,7 +8,7 @@
 /* BEGIN */
 UNUSED static real KERNEL_point(real v, int c, const real *w, const real *b) {
     SIZES;
-    if (SLOPES && v > 0)
+    if (BELOW_ZERO && v > 0)
         return v;
     return v * w[SHARED ? 0 : c] + (BIAS ? b[c] : 0);
 }

@@ -1,5 +1,5 @@
 /* scale_wgrad.c - gradients of a factor and a bias for each channel, or, if SHARED, of one factor for all;
- * SLOPES: of factors where x is not positive. */
+ * BELOW_ZERO: of factors where x is not positive. */
 #include "prologue.c"
 
 #define KERNEL scale_wgrad
@@ -13,7 +13,7 @@ UNUSED static void KERNEL_add(double sum[2], int i, int c, const stored *x, cons
         for (int p = 0; p < W; p++) {
             const double v = (double)load(x, element(&X, i, c, r / H, r % H, p)),
                          slope = (double)load(dy, element(&DY, i, c, r / H, r % H, p));
-            sum[0] += SLOPES && v > 0 ? 0 : v * slope;
+            sum[0] += BELOW_ZERO && v > 0 ? 0 : v * slope;
             sum[1] += slope;
         }
 }

@@ -18,10 +18,8 @@ PEAK, EFFICIENCY, BANDWIDTH = 790e12, 0.6, 3.7e12  # operations and bytes a seco
 LEAST, LEAST_OWN, GAP = 4.5e-6, 1.5e-6, 1.3e-6  # seconds
 DEFAULTS = [[*"--size=512x512 --batch=4".split(), "examples/denoise/unet_denoiser.unet"],
             [*"--size=256x256 --batch=6".split(), "examples/denoise/tiny_unet.unet"]]
-TWICE = ("mse", "l1", "psnr")  # sums within bands, then over these
 COMMON = "--target=cuda:sm_90 --precision=bf16 --staging=u8".split()
 
-GATHERED = ("filter_pack", "filter_unpack")  # several in one launch
 
 Launch = collections.namedtuple("Launch", "kind bytes flops by_cudnn begins", defaults=[True])
 
@@ -48,28 +46,21 @@ def launches(step, buffers, sums_bias):
     read, written = ([buffers[i] for i in step[side] if buffers[i]["class"] != "workspace"] for side in ("reads", "writes"))
     size = lambda some: sum(buffer["bytes"] for buffer in some)
     moved, flops = size(read) + size(written), step["flops"]
-    if op in GATHERED:
+    if op.startswith("filter_"):
         moved = size(buffers[i] for i in step["reads"] + step["writes"])
+    if "engines" not in step:
         return [Launch(op, moved, 0, False, step.get("section", [0, 1])[1] == 1)]
-    if op.split("_")[0] not in ("conv", "upconv"):
-        sums = [Launch("sum of the parts", 0, 0, False)] * (op in TWICE)
-        return [Launch(op, moved, 0, False)] + sums
     if op.endswith("_wgrad"):
         return weight_gradient(step, read, flops, buffers, sums_bias)
-    many = segments(op, read, written)
+    many = len(step["engines"])  # one for each segment
     found = [Launch(op, moved / many, flops / many, True) for _ in range(many)]
     result = size(written)
-    if op == "upconv":  # of a conv cuDNN adds the bias with the last segment
+    has_bias = any(b["class"] == "parameter" for b in read)
+    if op in ("conv", "upconv") and has_bias and not step["engines"][-1]["bias"]:
         found.append(Launch("bias", 2 * result, 0, False))
     if op.endswith("dgrad") and any(b["class"] == "activation" for b in read):
         found.append(Launch("ReLU mask", 3 * result, 0, False))  # by the output of the ReLU
     return found
-
-
-def segments(op, read, written):
-    """Images that a convolution reads: those of a concat are separate buffers."""
-    images = [b for b in read if len(b["shape"]) == 4 and b["class"] == "activation"]
-    return max(1, len(images)) if op in ("conv", "upconv") else 1
 
 
 def weight_gradient(step, read, flops, buffers, sums_bias):

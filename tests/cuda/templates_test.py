@@ -1,9 +1,14 @@
 """templates_test.py - each operator of compiler/ir/ops.def has its CUDA template, or shares that of another
 (compiler/cuda/kernels.c), except those that only the CPU has, or that no kernel runs; and each template stands for an operator, or is listed below. Names of kernels begin such that tests/gpu/sanitizer.py knows
-them for ours."""
+them for ours.  Every template, those of the CPU and the reference included, compiles as it stands, with the sizes of
+templates/example.h or example_cuda.h."""
+import concurrent.futures
 import os
 import re
+import shutil
+import subprocess
 import sys
+import tempfile
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 sys.path.insert(0, os.path.join(ROOT, "tests", "gpu"))
@@ -25,7 +30,7 @@ def main():
         print("templates/cuda/%s.cu is missing: the operator cannot run on a GPU" % name)
     for name in sorted(strange):
         print("templates/cuda/%s.cu: no such operator" % name)
-    foreign = kernels_of_nobody(folder)
+    foreign = kernels_of_nobody(folder) + do_not_compile() + device_templates_do_not_compile(folder)
     print("%d operators, %d templates" % (len(operators), len(there)))
     sys.exit(1 if missing or strange or foreign or not operators else 0)
 
@@ -56,6 +61,52 @@ def kernels_of_nobody(folder):
             print("templates/cuda/%s: kernels should be `__global__ void KERNEL_...` or unet_...: %s" % (name, kernels))
             found += 1
     return found
+
+
+C = ["gcc", "-std=gnu11", "-fsyntax-only", "-Wall", "-Werror", "-Wno-unknown-pragmas", "-I", os.path.join(ROOT, "runtime", "include")]
+
+
+def complains(command):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode:
+        print(" ".join(command), done.stdout[:2000], sep="\n")
+    return done.returncode != 0
+
+
+def do_not_compile():
+    """How many C templates do not."""
+    files = [os.path.join(folder, name) for folder in (os.path.join(ROOT, "templates", "cpu"), os.path.join(ROOT, "templates", "reference"))
+             for name in sorted(os.listdir(folder)) if name.endswith(".c")]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        return sum(pool.map(complains, [C + [file] for file in files]))
+
+
+def device_templates_do_not_compile(folder):
+    """Whether those of the GPU do not, by a C++ compiler with tests/cuda/shim in front: each in a namespace of its own, so
+    that CUDA's headers are read once."""
+    home = next((home for home in (os.environ.get("CUDA_HOME"), "/usr/local/cuda") if home and os.path.exists(home + "/include/cuda_runtime_api.h")), None)
+    if home is None or not shutil.which("g++"):
+        print("no g++, or no headers of CUDA: templates/cuda is not compiled")
+        return 0
+    lines = []
+    for name in sorted(os.listdir(folder), key=lambda name: (name != "prologue.cuh", not name.endswith(".cuh"), name)):
+        path = os.path.join(folder, name)
+        with open(path) as file:
+            text = file.read()
+        begin, end = text.index("/* BEGIN */"), text.index("/* END */")
+        head = re.sub('#include "[^.].*', "", text[:begin]) # the prologue, or what it shares with others, is there already
+        if name.endswith(".cuh"):
+            lines += ['#line 1 "%s"' % path, head + text[begin:end]]
+            continue
+        names = "SIZES KERNEL EXAMPLE EXAMPLE_MAP EXAMPLE_X EXAMPLE_Y EXAMPLE_DB EXAMPLE_SEGMENTS X_IS_SEGMENTS Y_IS_A_MAP DB_IS_A_MAP"
+        lines += ["#undef " + macro for macro in names.split()]
+        lines += ['#line 1 "%s"' % path, head.replace('"../', '"%s/' % os.path.dirname(folder)), "namespace example_%s {" % name[:-3], text[begin:end], "}"]
+    with tempfile.TemporaryDirectory() as place:
+        source = os.path.join(place, "templates.cpp")
+        with open(source, "w") as file:
+            file.write("\n".join(lines))
+        return complains(["g++", "-std=c++17", "-fsyntax-only", "-Wall", "-Werror", "-Wno-unknown-pragmas", "-include", os.path.join(ROOT, "tests", "cuda", "shim", "shim.h"),
+                          "-isystem", home + "/include", "-I", os.path.join(ROOT, "runtime", "include"), source])
 
 
 main()

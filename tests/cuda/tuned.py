@@ -13,6 +13,7 @@ from steps import TINY, WAYS, Run, cuda, execute, expect
 
 FASTEST, PLANNED, CHANGING = 0, 3, 2  # engines of the stand-in; the last one sums in no fixed order
 ROUNDS = {"UNET_CUDNN_REFERENCE_ROUNDS": "1"}
+FAST, SLOW = 1e-5, 2e-3  # seconds that an engine takes, by the stand-in's word, so that they are the same in each run
 STEPS, HALF = 4, 2  # one launched kernel by kernel, one captured, then replays
 INPUT = 4
 
@@ -78,9 +79,17 @@ def file_in(folder, tiny):
     return os.path.join(folder, tiny.plan["model"] + ".engines.json")
 
 
+def fastest(number):
+    return {"UNET_CUDNN_REFERENCE_FAST": str(number), "UNET_SHIM_CLOCK": "1"}
+
+
 def tune(tiny, folder, **environment):
     said, _ = execute([tiny.path, "tune", "--out=" + folder], environment=environment)
     return Tuned(file_in(folder, tiny)), said
+
+
+def times(row):
+    return round(row["seconds"], 6), round(row["planned"], 6)
 
 
 # ---- checks ------------------------------------------------------------------------------------------------------------
@@ -92,7 +101,7 @@ def check_table(tiny, tuned, said):
     expect(device["name"] == "CPU, through the shim" and device["cudnn"] > 0 and device["driver"] > 0, "a device: %s", device)
     expect({engine(row) for row in tuned.rows} == {str(FASTEST)}, "the fastest engine is %d, the table has %s", FASTEST,
            {engine(row) for row in tuned.rows})
-    expect(all(0 < row["seconds"] < row["planned"] for row in tuned.rows), "times that are not faster")
+    expect({times(row) for row in tuned.rows} == {(FAST, SLOW)}, "times: %s", {times(row) for row in tuned.rows})
     lines = re.findall(r"^ *(\d+) of (\d+)  ", said, re.M)
     expect([(int(a), int(b)) for a, b in lines] == [(i + 1, len(tuned.rows)) for i in range(len(tuned.rows))], "it says:\n%s", said)
     expect("; %d convolutions have another engine" % len(tuned.rows) in said, "it says:\n%s", said)
@@ -100,8 +109,9 @@ def check_table(tiny, tuned, said):
 
 def check_planned_stays(tiny):
     """What is planned stays where nothing is faster."""
-    tuned, said = tune(tiny, tiny.folder(), UNET_CUDNN_REFERENCE_FAST=str(PLANNED))
+    tuned, said = tune(tiny, tiny.folder(), **fastest(PLANNED))
     expect({row["engine"] for row in tuned.rows} == {PLANNED}, "the planned engine is the fastest, the table has others")
+    expect({times(row) for row in tuned.rows} == {(FAST, FAST)}, "times: %s", {times(row) for row in tuned.rows})
 
 
 def mixed(tuned, path):
@@ -200,8 +210,7 @@ def check_pins(tiny, tuned):
 def check_training_tunes(tiny):
     """`train --tune` measures where there is no table yet, and only then."""
     folder = tiny.folder()
-    fast = {"UNET_CUDNN_REFERENCE_FAST": str(FASTEST)}
-    half = train(tiny, "--steps=%d" % HALF, "--tune", folder=folder, **fast)
+    half = train(tiny, "--steps=%d" % HALF, "--tune", folder=folder, **fastest(FASTEST))
     tuned = Tuned(file_in(folder, tiny))
     expect("all convolutions once take" in half.said and "engines: " + tuned.path in half.said, "it says %s", half.said)
     rest = train(tiny, "--resume", "--tune", folder=folder)
@@ -234,6 +243,19 @@ def check_fault(shop, tiny, tuned):
     expect(differing(found.engines, tuned) != [] and found.bytes != right.bytes, "a pin of another engine is not noticed")
 
 
+def check_report(shop, net, tuned):
+    """`unetc mem --engines` names the table, where it was measured, and the engines that it has."""
+    words = [shop.tools.unetc, "mem", "--target=cuda", *net[2], shop.file(net), "--engines=" + tuned.path]
+    report, told = (execute(words + more, environment={"UNETC_CUDNN": shop.tools.cudnn})[0] for more in ([], ["--format=json"]))
+    where = "%s, cuDNN %d" % (tuned.table["device"]["name"], tuned.table["device"]["cudnn"])
+    expect("engines: %s, measured on %s: " % (tuned.path, where) in report, "it says %s", report[:500])
+    plan = json.loads(told)
+    all_of_them = [engine for steps in plan["programs"].values() for step in steps for engine in step.get("engines", [])]
+    count = len(all_of_them)
+    expect(plan["engines"] == {"file": tuned.path, "measured_on": where, "found": count, "convolutions": count}, "it says %s", plan["engines"])
+    expect(count > 0 and {engine["engine"] for engine in all_of_them} == {FASTEST, PLANNED}, "steps have engines %s", all_of_them[:9])
+
+
 def check_planned_with(shop, net, tuned, run):
     """`unetc --engines`: the table is compiled in, within its own workspaces; a planted pin of another engine is noticed."""
     compiled = shop.cuda(net, "--engines=" + tuned.path)
@@ -246,6 +268,7 @@ def check_planned_with(shop, net, tuned, run):
     faulty = shop.cuda(net, "--engines=" + tuned.path, edit=(".c", lambda text: text.replace(
         ".engine = %d, " % FASTEST, ".engine = %d, " % PLANNED, 1)))
     expect(differing(train(faulty, "--steps=1").engines, tuned) != [], "a program with the pin of another engine is not noticed")
+    check_report(shop, net, tuned)
     lacks = tuned.path + ".part"
     with open(lacks, "w") as file:
         file.write(spoilt(tuned, lambda t: t["convolutions"].pop()))
@@ -259,7 +282,7 @@ def check_planned_with(shop, net, tuned, run):
 
 def check_tuned(shop, tiny, plain):
     folder = tiny.folder()
-    tuned, said = tune(tiny, folder, UNET_CUDNN_REFERENCE_FAST=str(FASTEST))
+    tuned, said = tune(tiny, folder, **fastest(FASTEST))
     check_table(tiny, tuned, said)
     check_planned_stays(tiny)
     turns = mixed(tuned, tiny.folder() + ".json")

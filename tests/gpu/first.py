@@ -2,10 +2,14 @@
 UNetDenoiser at 512x512 in bf16.
 
 Versions and engines; the tests of the kernels; one training step beside PyTorch's f32; our step with all its parts,
-with graphs and without; PyTorch's step, eager and as a CUDA graph; memory beside the arena; how long each convolution
-takes by each engine that cuDNN has for it; PyTorch's step, compiled.
+with graphs and without; PyTorch's step, eager and as a CUDA graph; `tune`, and our step with the table that it leaves;
+memory beside the arena; how long each convolution takes by each engine that cuDNN has for it; PyTorch's step, compiled.
 """
 import json
+import os
+import re
+import shutil
+import tempfile
 import time
 
 import memory
@@ -15,12 +19,13 @@ import speed
 from stage import Stage
 
 STEPS, MEMORY_STEPS = 100, 200
-SWEEP_SECONDS, SWEEP_REPEATS = (70, 90), 20  # of each net
+TUNE_SECONDS, SWEEP_SECONDS, SWEEP_REPEATS = (40, 60), (50, 70), 20  # of each net
 SAVED_EVERY = 2  # seconds
 WAYS = [("eager", "bf16", True), ("graph", "bf16", True)]
 COMPILED = [("compile", "bf16", True)]
-BENCH_HEAD = ["net", "program", "graphs", "steps", "ms on the device", "ms, one begun ahead", "ms of inputs", "images/s",
+BENCH_HEAD = ["net", "program", "engines", "graphs", "steps", "ms on the device", "ms, one begun ahead", "ms of inputs", "images/s",
               "sum of the parts, ms"]
+TUNE_HEAD = ["no.", "convolution", "fastest: engine", "µs", "planned, µs"]
 SWEEP_HEAD = ["no.", "form", "sizes", "engines", "planned: engine", "µs", "workspace", "fastest: engine", "µs", "workspace",
               "compiled when run: engine", "µs", "workspace"]
 MS = 1e3
@@ -29,13 +34,14 @@ MS = 1e3
 # ---- our step ---------------------------------------------------------------------------------------
 
 
-def bench(stage, spec, graphs, table):
-    found = speed.bench(stage, spec, graphs, STEPS)
+def bench(stage, spec, graphs, table, engines=None):
+    """ENGINES: a file that `tune` left, or those of the plan."""
+    found = speed.bench(stage, spec, graphs, STEPS, engines)
     for name, told in found.items():
         device = told["device"]
         parts = sum(part["seconds"] for part in device["parts"])
         numbers = [device["step"], told["median"], device["inputs"]]
-        table.add(spec.config, name, "yes" if graphs else "no", told["steps"], *["%.3f" % (MS * n) for n in numbers],
+        table.add(spec.config, name, "measured" if engines else "planned", "yes" if graphs else "no", told["steps"], *["%.3f" % (MS * n) for n in numbers],
                   "%.1f" % (told["batch"] / told["median"]), "%.3f" % (MS * parts))
     return found
 
@@ -50,6 +56,53 @@ def parts_table(stage, spec, found):
 
 
 # ---- engines ----------------------------------------------------------------------------------------
+
+
+class Tune:
+    """What `PROGRAM tune` says of one net, a row for each convolution as it comes, and the file that it leaves at its end."""
+
+    LINE = re.compile(r" *(\d+) of (\d+)  (.*): engine (\d+), ([\d.]+) us(?: \(planned: ([\d.]+) us\))?")
+
+    def __init__(self, stage, spec):
+        self.stage, self.spec, self.folder = stage, spec, tempfile.mkdtemp()
+        self.found = stage.results.setdefault("tune", {}).setdefault(spec.name, {"said": [], "table": None})
+        self.table = stage.table("## The fastest engines of %s within its plan, by `tune`" % spec.name, TUNE_HEAD)
+
+    def take(self, line):
+        self.found["said"].append(line.rstrip())
+        match = self.LINE.match(line)
+        if match:
+            number, _, convolution, engine, us, planned = match.groups()
+            self.table.add(number, convolution, engine, us, planned or us)
+
+    def run(self, seconds):
+        """The file, or None where the time ran out."""
+        name = self.spec.name
+        code = self.stage.stream([self.stage.path(self.spec, "program"), "tune", "--out=" + self.folder], self.take, self.spec, seconds)
+        if code == 124:
+            self.stage.unfinished("tune of %s" % name)
+            return None
+        path = os.path.join(self.folder, self.spec.file + ".engines.json")
+        if not self.stage.check("tune of %s: exit code %d: %s" % (name, code, " ".join(self.stage.results["said"][name][-3:])),
+                                code == 0 and os.path.exists(path)):
+            return None
+        with open(path) as file:
+            self.found["table"] = json.load(file)
+        self.stage.say("- tune of %s: %s" % (name, self.found["said"][-1].split(": ")[-1]))
+        return path
+
+
+def tuned_steps(stage, specs, table, comparisons):
+    """Our steps by the engines that `tune` finds."""
+    for spec, seconds, comparison in zip(specs, TUNE_SECONDS, comparisons):
+        if stage.late("tune of " + spec.name):
+            continue
+        tune = Tune(stage, spec)
+        path = tune.run(min(seconds, int(stage.left())))
+        found = bench(stage, spec, True, table, path) if path else {}
+        if found:
+            comparison.ours("bf16", found, "unetc, engines of `tune`")
+        shutil.rmtree(tune.folder)
 
 
 class Sweep:
@@ -122,17 +175,17 @@ def main():
     numerics.kernels(stage)
     numerics.nets(stage, specs, device, lambda spec: numerics.Course(1, "f32"))
     table = stage.table("## Our steps; the median of %d back to back where one is begun ahead" % STEPS, BENCH_HEAD)
-    comparisons = []
-    for spec in specs:
+    comparisons = [speed.Comparison(stage, [spec], True) for spec in specs]
+    for i, spec in enumerate(specs):
         if stage.late("steps of " + spec.name):
             continue
         found = bench(stage, spec, True, table)
-        comparisons.append(speed.Comparison(stage, [spec], True))
         if found:
-            comparisons[-1].ours("bf16", found)
+            comparisons[i].ours("bf16", found)
         bench(stage, spec, False, table)
         parts_table(stage, spec, found)
     compare_with_pytorch(stage, comparisons, WAYS[:1] if stage.dry else WAYS, device)
+    tuned_steps(stage, specs, table, comparisons)
     beside = stage.table(memory.TITLE, memory.HEAD)
     for spec in specs:
         memory.measure(stage, spec, 20 if stage.dry else MEMORY_STEPS, beside)

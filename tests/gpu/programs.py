@@ -62,18 +62,19 @@ def specs(stage, dry):
             return each([tiny], PRECISIONS) + each([("simple_denoiser", 8, 16, 2)], ["f32"]) + [Spec(*tiny, "f32", bands=2)]
         if stage == "speed":
             return each([tiny], ["bf16", "f32", "f16"]) + [Spec(*tiny, "bf16", True)]
-        return each([tiny], ["bf16"])
+        return each([tiny], ["bf16", "f32"] if stage == "memory" else ["bf16"])
     tiny, medium, large = ("tiny_unet", 16, 256, 6), ("unet_denoiser", 64, 256, 8), ("unet_denoiser", 64, 512, 8)
     small, deep = ("tiny_unet", 16, 64, 4), ("unet_denoiser", 64, 64, 2)
+    timed = each([large, tiny, medium], PRECISIONS) + [Spec(*large, "bf16", True), Spec(*large, "bf16", bands=8)]
     if stage == "first":
         return each([tiny, large], ["bf16"])
     if stage == "numerics":
-        return each([tiny, large], ["bf16", "f32"]) + each([small, deep, ("simple_denoiser", 64, 64, 2)], PRECISIONS) + [
+        return timed + each([small, deep, ("simple_denoiser", 64, 64, 2)], PRECISIONS) + [
             Spec(*deep, "bf16", True), Spec(*deep, "f32", bands=2), Spec(*deep, "bf16", bands=2)]
     if stage == "memory":
         return each([large], ["bf16", "f32"]) + each([tiny], ["bf16"])
     if stage == "speed":
-        return each([large, tiny, medium], PRECISIONS) + [Spec(*large, "bf16", True), Spec(*large, "bf16", bands=8)]
+        return timed
     return each([small], ["bf16", "f32", "f16"])
 
 
@@ -252,7 +253,7 @@ def build(folder, stages, dry=False, seconds=None):
         jobs += [workers.submit(build_spec, tools, folder, spec) for spec in missing]
         if dry and can_build_for_device():
             tools, unused = ForDevice(folder), os.path.join(folder, "for a device")
-            jobs += [workers.submit(build_kernels, tools, unused, t, 2) for t in types]
+            jobs += [workers.submit(build_kernels, tools, unused, t, 1) for t in types]
             jobs += [workers.submit(build_spec, tools, unused, spec) for spec in missing[:1]]
         concurrent.futures.wait(jobs, seconds)
         for job in jobs:

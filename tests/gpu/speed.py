@@ -34,12 +34,14 @@ SLOW, FIRST = ("compile", "reduce-overhead"), [(0, True), (1, True), (0, False)]
 # ---- ours -------------------------------------------------------------------------------------------
 
 
-def bench(stage, spec, graphs=True, steps=0):
-    """{program: {...}} as `bench --format=json` has it; without GRAPHS, launched one by one. STEPS: at most, if not 0."""
+def bench(stage, spec, graphs=True, steps=0, engines=None):
+    """{program: {...}} as `bench --format=json` has it; without GRAPHS, launched one by one. STEPS: at most, if not 0.
+    ENGINES: a file that `tune` left."""
     env = dict(os.environ) if graphs else dict(os.environ, UNET_CUDA_GRAPH="0")
-    what = spec.name + ("" if graphs else ", no graphs")
+    what = spec.name + ("" if graphs else ", no graphs") + (", engines of tune" if engines else "")
     steps = 5 if stage.dry else steps
-    done = stage.run([stage.path(spec, "program"), "bench", "--format=json"] + ["--steps=%d" % steps] * (steps > 0), spec, env)
+    done = stage.run([stage.path(spec, "program"), "bench", "--format=json"] + ["--steps=%d" % steps] * (steps > 0) +
+                     ["--engines=%s" % engines] * bool(engines), spec, env)
     if not stage.succeeded(what, done):
         return {}
     found = {program["name"]: program for program in json.loads(done.stdout)["programs"]}
@@ -167,10 +169,12 @@ class Comparison:
         title = "## %s, %s, batch %d" % (self.spec.config, "training step" if training else "prediction", self.batch)
         self.table = stage.table(title, ["", "precision", "ms", "images/s", "unetc is faster by", ""])
 
-    def ours(self, kind, found):
+    def ours(self, kind, found, name="unetc"):
+        """PyTorch's are compared with the first of a KIND."""
         told = found[self.program]
-        seconds = self.seconds[kind] = told["device"]["step"]
-        self.table.add("unetc", kind, "%.3f" % (1e3 * seconds), "%.1f" % (self.batch / seconds), "",
+        seconds = told["device"]["step"]
+        self.seconds.setdefault(kind, seconds)
+        self.table.add(name, kind, "%.3f" % (1e3 * seconds), "%.1f" % (self.batch / seconds), "",
                        "inputs %.3f ms, whole %.3f ms" % (1e3 * told["device"]["inputs"], 1e3 * told["median"]))
 
     def peer(self, way, seconds):

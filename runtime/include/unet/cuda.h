@@ -26,6 +26,8 @@ typedef struct {
     int32_t n; /* valid samples of the batch; kernels work on all, losses and their gradients on these */
     int32_t start; /* the first sample of this iteration of a loop over samples, 0 without a loop */
     double labelled[UNET_CONTROL_LABELS]; /* what is counted of the labels of the batch */
+    uint32_t arrived; /* blocks of the kernel that runs, 0 between two; the last one does what needs all */
+    uint32_t unused;
 } UnetControl;
 
 /* Rows [begin, end) of a sample, which has depth * height of them: those of a kernel's output that it
@@ -34,10 +36,10 @@ typedef struct {
     int32_t begin, end;
 } Rows;
 
-/* What a layer's filters have to do with another place in memory, or a bias with its sums; what it means
- * only kernels know (templates/cuda/filters.cuh).  Its blocks begin with block `first`; of the dense
- * weights [K][channels][taps] it concerns kn filters from k0 on and cn channels from c0 on, which are
- * packed as [kp][taps][cp]. */
+/* What a layer's filters have to do with another place in memory, or a bias with its sums, or the points of
+ * an image; what it means only kernels know (templates/cuda/filters.cuh).  Its blocks begin with block
+ * `first`; of the dense weights [K][channels][taps] it concerns kn filters from k0 on and cn channels from
+ * c0 on, which are packed as [kp][taps][cp]. */
 typedef struct {
     void *to;
     const void *from;
@@ -53,6 +55,20 @@ typedef struct {
     UnetFilterJob job[UNET_FILTER_JOBS];
 } UnetFilterJobs;
 
+/* Losses and metrics that compare the same two tensors, in one launch: to what they sum, with scratch for
+ * the parts, and how (templates/cuda/comparisons.cuh). */
+typedef struct {
+    double *result, *scratch;
+    double number; /* that the kind has for its own */
+    int32_t kind, adds;
+} UnetComparison;
+
+enum { UNET_COMPARISONS = 8 };
+typedef struct {
+    uint32_t count;
+    UnetComparison of[UNET_COMPARISONS];
+} UnetComparisons;
+
 typedef struct UnetCuda UnetCuda; /* a device with a program on it */
 
 /* The first argument of every launcher. */
@@ -60,9 +76,11 @@ typedef struct {
     UnetCuda *cuda;
     cudaStream_t stream;
     const UnetControl *control;
+    uint32_t *arrived;    /* in it */
     const char *step;     /* "conv of enc1.0": the name under which it is timed */
-    UnetFilterJobs *jobs; /* on the host: of the steps before this one that one launch does with it */
-    int32_t more;         /* steps come that it does, too */
+    UnetFilterJobs *jobs; /* on the host: of the steps before this one that one launch does with it, */
+    UnetComparisons *comparisons; /* and what they compare */
+    int32_t more;                 /* steps come that it does, too */
 } UnetLaunch;
 
 /* Runs convolution INDEX of the program's table: computes RESULT from its two operands, in the order of

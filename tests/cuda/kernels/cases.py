@@ -111,7 +111,7 @@ class Cases:
         self.lanes = 16 // BYTES[stored]
         prologue = template("cuda/prologue.cuh")
         head = "#define UNET_STORED %s\n%s%s" % (stored, prologue.replace("/* BEGIN */", "").replace("/* END */", ""),
-                                                body(template("cuda/rows.cuh")) + body(template("cuda/filters.cuh")) + body(template("cuda/labels.cuh")) +
+                                                body(template("cuda/rows.cuh")) + body(template("cuda/filters.cuh")) + body(template("cuda/comparisons.cuh")) + body(template("cuda/labels.cuh")) +
                                                 body(template("cuda/similarity.cuh")))
         self.cuda = Instances("cuda", head)
         prologue = template("reference/prologue.c")
@@ -328,7 +328,11 @@ def casting(cases):
     cases.function("cast of %d channels, stored as %d, %d x %s" % (c, x.block, n, size), [
         "Tensor x = test.%s(%s), y = test.output(%s);" % (("staged", "bytes")[staged - 1], x.cpp(), y.cpp()),
         "Tensor same_y = test.output(%s);" % y.cpp(),
-        *cases.by_rows("cast", "cast", cast, size[0] * size[1], {"y": "y", "x": "x"}, before=[n])])
+        *cases.by_rows("cast", "cast", cast, size[0] * size[1], {"y": "y", "x": "x"}, before=[n]),
+        "Tensor together = test.output(%s);" % y.cpp(), "test.poison(same_y);", "test.poison(together);", "test.more = 1;",
+        cases.device_call("cast", cast[0], {"y": "same_y", "x": "x"}, (0, size[0] * size[1])), "test.more = 0;",
+        cases.device_call("cast", cast[0], {"y": "together", "x": "x"}, (0, size[0] * size[1])),
+        'test.same("cast with others", same_y, y);', 'test.same("cast, the last of several", together, y);'])
 
 
 def argmax_bits(taps):
@@ -528,18 +532,18 @@ def scaling(cases):
     r = cases.random
     c, n, size = cases.channels(), r.randint(1, 3), cases.size()
     shape, rows, count = cases.shape(c, n, size), size[0] * size[1], r.choice([1, c])
-    numbers = {"C": c, "N": n, "SHARED": int(count < c), "BIAS": 0, "SLOPES": 0, "ACCUMULATE": r.randint(0, 1), **extents("", size)}
+    numbers = {"C": c, "N": n, "SHARED": int(count < c), "BIAS": 0, "BELOW_ZERO": 0, "ACCUMULATE": r.randint(0, 1), **extents("", size)}
     both = lambda name, **more: cases.both(name, {**numbers, **more}, {k: shape for k in ("X", "Y", "DX", "DY")}, {"EPSILON": 0.01})
     lines = ["const Shape shape = %s;" % shape.cpp(),
              "Tensor x = test.numbers(shape), dy = test.numbers(shape), y = test.output(shape), same_y = test.output(shape);",
              "Tensor w = test.reals(%d), b = test.reals(%d), dw = test.reals(%d), db = test.reals(%d);" % (count, c, count, c),
-             *cases.by_rows("prelu", "prelu", both("scale", SLOPES=1), rows, {"y": "y", "x": "x", "w": "w", "b": None}, before=[n]),
+             *cases.by_rows("prelu", "prelu", both("scale", BELOW_ZERO=1), rows, {"y": "y", "x": "x", "w": "w", "b": None}, before=[n]),
              *cases.by_rows("prelu_grad", "prelu_grad", both("prelu_grad"), rows, {"dx": "y", "x": "x", "dy": "dy", "w": "w"},
                             before=[n]),
              *cases.by_rows("layer_norm", "layer_norm", both("layer_norm"), rows, {"y": "y", "x": "x"}, before=[n]),
              *cases.by_rows("layer_norm_grad", "layer_norm_grad", both("layer_norm_grad"), rows,
                             {"dx": "y", "x": "x", "dy": "dy"}, before=[n]),
-             *cases.run("prelu_wgrad", "prelu_wgrad", both("scale_wgrad", SLOPES=1),
+             *cases.run("prelu_wgrad", "prelu_wgrad", both("scale_wgrad", BELOW_ZERO=1),
                         {"dw": "dw", "db": None, "scratch": None, "x": "x", "dy": "dy"}, adds=numbers["ACCUMULATE"], before=[n])]
     biased = int(count == c)
     lines += [*cases.by_rows("scale", "scale", both("scale", BIAS=biased), rows,
@@ -682,17 +686,37 @@ def losses(cases, some_count):
                            adds=numbers["ACCUMULATE"], before=[here], behind=["valid + %d" % start])
     lines.append("Tensor dp = test.output(%s), same_dp = test.output(%s);" % (dp.cpp(), dp.cpp()))
     lines.append("Result scale = test.result(4);")
+    some = [(name, cases.cuda.add(name, {**numbers, "ACCUMULATE": 0}, layouts, reals)) for name in ("mse", "psnr", "smooth_l1")]
+    for name, kernel in some:  # one by one, and in one launch, as a section of a plan
+        lines += ["Result %s_alone = test.result(), %s_parts = test.result(%d);" % (name, name, n * max(bands, rows))]
+        lines.append(cases.device_call(name, kernel, {cases.rows.row[name]["operands"][0]["name"]: name + "_alone", "scratch": name + "_parts",
+                                                      "prediction": "p", "truth": "t"}, (0, rows)))
+    for k, (name, kernel) in enumerate(some):
+        lines += ["Result %s_together = test.result();" % name, "test.more = %d;" % (k < len(some) - 1)]
+        lines.append(cases.device_call(name, kernel, {cases.rows.row[name]["operands"][0]["name"]: name + "_together", "scratch": name + "_parts",
+                                                      "prediction": "p", "truth": "t"}, (0, rows)))
+    lines += ['test.same("%s with others", %s_together, %s_alone);' % (name, name, name) for name, _ in some]
+    sum_bands = cases.bands(1, 3)
+    lines.append("Tensor sums = test.real_output(%d);" % (sum_bands * dp.block))
+    slopes = {"p": "p", "t": "t", "scale": "scale" if numbers["SCALED"] else None}
+
+    def gradient(name, given):
+        """By rows, and of all rows, with sums."""
+        numbers["SUM_BANDS"] = 0
+        found = cases.by_rows(name, name, cases.both(name, numbers, layouts, reals), rows, {"dp": "dp", **given}, {"sums": None}, [here, valid])
+        summing = cases.cuda.add(name, {**numbers, "SUM_BANDS": sum_bands}, layouts, reals)
+        return found + ["test.poison(sums);", cases.device_call(name, summing, {"dp": "same_dp", "sums": "sums", **given}, (0, rows)),
+                        'test.same("%s that sums", same_dp, dp);' % name, "test.sum_bands(sums, dp, %d);" % sum_bands,
+                        'test.compare("%s, sums", sums);' % name]
+
     for name in ("mse_grad", "l1_grad", "charbonnier_grad", "smooth_l1_grad"):
-        lines += cases.by_rows(name, name, cases.both(name, numbers, layouts, reals), size[0] * size[1],
-                               {"dp": "dp", "p": "p", "t": "t", "scale": "scale" if numbers["SCALED"] else None},
-                               before=[here, valid])
+        lines += gradient(name, slopes)
     layouts["ERRORS"] = Shape(1, n, [1, 1, 1], 1)
     lines.append("Result errors = test.result(%d);" % n)
     lines += cases.run("psnr_loss", "psnr_loss", cases.both("psnr_loss", numbers, layouts), {
         "loss": "result", "errors": "errors", "scratch": "scratch", "prediction": "p", "truth": "t"}, adds=numbers["ACCUMULATE"],
         before=[here], behind=["valid + %d" % start])
-    lines += cases.by_rows("psnr_loss_grad", "psnr_loss_grad", cases.both("psnr_loss_grad", numbers, layouts, reals), rows, {
-        "dp": "dp", "p": "p", "t": "t", "errors": "errors", "scale": "scale" if numbers["SCALED"] else None}, before=[here, valid])
+    lines += gradient("psnr_loss_grad", {**slopes, "errors": "errors"})
     cases.function("losses over %d channels, %d of %d x %s from %d on, %d bands, %s" % (
         c, valid, n, size, start, bands, {k: v for k, v in numbers.items() if k.endswith("STAGED")}), lines)
 
@@ -1085,9 +1109,10 @@ def convolution(cases, transposed):
                               {"DY": c.y}, {}, c.arrays(filters, graphs))
     unpack = cases.cuda.add("filter_unpack", gradient, {"DY": c.y}, {}, c.arrays(filters, graphs))
     wgrad = cases.reference.add("conv_wgrad", numbers, {"X": c.x, "DY": c.y})
+    weights = rows * columns * c.taps
     lines.append("Tensor dw = test.reals(%d), db = test.reals(%d), packed_dw = test.real_output(%d), scratch = test.real_output(64);" % (
-        rows * columns * c.taps, c.co, bands_at + bands))
-    lines.append("Result sums = test.result(%d);" % (rows * columns * c.taps + c.co))
+        padded(weights, 4), padded(c.co, 4), bands_at + bands))
+    lines.append("Result sums = test.result(%d);" % (weights + c.co))
     if numbers["SUMMED"]:
         lines += ["Tensor summed_dy = test.real_output(%d);" % bands, "test.sum_bands(summed_dy, dy, %d);" % numbers["BANDS"],
                   "Tensor summed = test.copy(summed_dy);"]
@@ -1099,6 +1124,8 @@ def convolution(cases, transposed):
     lines += [*cases.before("filter_unpack", unpacked, numbers["ACCUMULATE"]), cases.device_call("filter_unpack", unpack, unpacked),
               cases.reference_call(name + "_wgrad", wgrad, {**result, "scratch": "sums", "x": x, "dy": "dy"},
                                    told(c.x_size if transposed else c.y_size)),
+              "for (long i = %d; i < dw.count(); i++)" % weights, "    dw.host()[i] = 0;",
+              "for (long i = %d; i < db.count(); i++)" % c.co, "    db.host()[i] = 0;",
               *cases.after(name + "_wgrad", "filter_unpack", unpacked, {"dw": [1, "true"]}), 'test.unchanged("filter_unpack");']
     cases.function("%s %s to %d, x %d x %s, y %s, kernel, stride, dilation, padding %s, %s" % (
         name, c.ins, c.co, c.n, c.x_size, c.y_size, [a[:5] for a in c.axes if a != (1, 1, 1, 0, 0, 1, 1)],

@@ -29,7 +29,8 @@ def losses(cases, channels, staged, size):
     t = Shape(channels, N, size, channels) if staged else p
     numbers = {"C": channels, "N": N, "BANDS": 64, "ACCUMULATE": 1, "SCALED": 1, "P_STAGED": 0, "T_STAGED": staged, **extents("", size)}
     for name in ("mse", "l1", "psnr", "mse_grad", "l1_grad"):
-        cases.cuda.add(name, numbers, {"P": p, "T": t, "DP": p}, {"WEIGHT": 0.5})
+        for bands in (0, 256) if name.endswith("_grad") else (0,):
+            cases.cuda.add(name, {**numbers, "SUM_BANDS": bands}, {"P": p, "T": t, "DP": p}, {"WEIGHT": 0.5})
 
 
 def joining(cases, channels, segments, size):

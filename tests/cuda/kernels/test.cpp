@@ -232,19 +232,21 @@ void Test::begin(const char *what) {
 }
 
 UnetLaunch Test::at() const {
-    return {nullptr, nullptr, told ? told->as<UnetControl>() : nullptr, nullptr, jobs.get(), 0};
+    UnetControl *control = told ? told->as<UnetControl>() : nullptr;
+    return {nullptr, nullptr,    control,        told ? &control->arrived : nullptr,
+            nullptr, jobs.get(), compared.get(), more};
 }
 
 void Test::control(int n, const int32_t (*valid)[3], int samples, int start) {
     const size_t bytes = (size_t)samples * sizeof *valid;
     told.reset(new Device(sizeof(UnetControl) + bytes));
-    *told->as<UnetControl>() = {0, 7, 11, n, start, {LABELLED}};
+    *told->as<UnetControl>() = {0, 7, 11, n, start, {LABELLED}, 0, 0};
     memcpy(told->as<UnetControl>() + 1, valid, bytes);
 }
 
 void Test::step(double rate, int64_t number) {
     told.reset(new Device(sizeof(UnetControl)));
-    *told->as<UnetControl>() = {rate, number, 0, 0, 0, {}};
+    *told->as<UnetControl>() = {rate, number, 0, 0, 0, {}, 0, 0};
 }
 
 /* ---- comparison ------------------------------------------------------------------------------------- */
@@ -293,6 +295,13 @@ void Test::same(const char *what, Tensor &t, const Tensor &other) {
         fail(what, "other bits");
     t.device().forget();
     comparisons++;
+}
+
+void Test::same(const char *what, const Result &result, const Result &other) {
+    comparisons++;
+    add_to_hash(result.device().as<void>(), (size_t)result.count() * sizeof(double));
+    if (result.device().bits() != other.device().bits())
+        fail(what, "other bits");
 }
 
 void Test::same(const char *what, const Labels &labels, const Labels &other) {

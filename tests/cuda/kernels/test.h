@@ -144,7 +144,9 @@ class Test {
     /* The same bits on the device in both; then the first is forgotten. */
     void same(const char *what, Tensor &tensor, const Tensor &other);
     void same(const char *what, const Labels &labels, const Labels &other);
+    void same(const char *what, const Result &result, const Result &other);
 
+    int more = 0; /* steps come that one launch does with this one */
     int failures = 0, comparisons = 0;
     uint64_t hash = 14695981039346656037u; /* of all results, to the bit */
 
@@ -157,6 +159,7 @@ class Test {
     const char *name = "";
     std::unique_ptr<Device> told; /* the UnetControl */
     std::unique_ptr<UnetFilterJobs> jobs{new UnetFilterJobs()};
+    std::unique_ptr<UnetComparisons> compared{new UnetComparisons()};
     std::vector<std::pair<const char *, const Device *>> watched;
     std::vector<std::string> before; /* what was in them */
 };

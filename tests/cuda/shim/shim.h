@@ -15,9 +15,10 @@
  *     UNET_SHIM_LAZY          1: what a stream is asked to do is done when somebody waits for it, not at
  *                             once; 2: then, and all streams take turns as far as events let them
  *     UNET_SHIM_DEVICE_BYTES  memory of the device, 80 GiB when not set
- *     UNET_SHIM_FAULT         N: launch N reaches for memory that is not there; the device then does
- * nothing more, and every call that is asked says so UNET_SHIM_REPORT        1: says at exit how much was
- * allocated and launched
+ *     UNET_SHIM_CLOCK         1: events measure the time that launches say they take (shim_takes), so that
+ * it is the same in each run UNET_SHIM_FAULT         N: launch N reaches for memory that is not there; the
+ * device then does nothing more, and every call that is asked says so UNET_SHIM_REPORT        1: says at
+ * exit how much was allocated and launched
  *
  * What a device would refuse is an error of the CUDA call; what it would not notice (threads that wait at
  * different barriers, a barrier that some threads never reach) ends the program with a message. Shared
@@ -65,6 +66,9 @@ void launch(cudaStream_t stream, Kernel kernel, dim3 blocks, dim3 threads, void 
 void barrier(int line);
 unsigned long long exchange(unsigned mask, unsigned long long value, unsigned lane);
 
+/* What runs now takes so many nanoseconds. */
+extern "C" void shim_takes(long nanoseconds);
+
 /* Fills an array of the block with NaN when the block's first thread comes to it. *BLOCK: the one that it
  * was filled for. */
 void fill_shared(void *array, size_t bytes, unsigned long *block);
@@ -95,6 +99,14 @@ template <class T> T __shfl_down_sync(unsigned mask, T value, unsigned distance)
 }
 
 /* One thread runs at a time. */
+inline void __threadfence() {}
+
+inline unsigned atomicInc(unsigned *at, unsigned last) {
+    const unsigned was = *at;
+    *at = was >= last ? 0 : was + 1;
+    return was;
+}
+
 inline double atomicAdd(double *at, double x) {
     const double was = *at;
     *at += x;

@@ -221,7 +221,7 @@ static void lazy_streams_put_work_off() {
     cudaMemcpyAsync(memory.device, pageable, sizeof pageable, cudaMemcpyHostToDevice, memory.stream);
     pageable[0] = 4;
     EXPECT(memory.first() == 3);
-    cudaEvent_t start, end;
+    cudaEvent_t start = nullptr, end = nullptr;
     float milliseconds = -1;
     EXPECT(cudaEventCreate(&start) == cudaSuccess && cudaEventCreate(&end) == cudaSuccess);
     cudaEventRecord(start, memory.stream);
