@@ -12,6 +12,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "unet/words.h"
+
 /* ---- what the model can do -------------------------------------------------------------------- */
 
 UnetStatus prediction_check(Prediction *prediction) {
@@ -206,6 +208,22 @@ static UnetStatus predict_and_show(Prediction *prediction, const char *in) {
             status = write_overlay(in, path, &prediction->driver->error);
     }
     return status;
+}
+
+void prediction_example(Driver *driver, const UnetDataset *data, char *word, size_t size) {
+    Prediction prediction = {.driver = driver, .program = driver->model->predict};
+    char path[UNET_PATH_BYTES];
+    if (size > 0)
+        word[0] = '\0';
+    if (prediction_check(&prediction) != UNET_OK ||
+        unet_dataset_file(data, 0, prediction.input, path, &driver->error) != UNET_OK)
+        return;
+    const UnetStatus status = prediction.volumes ? prediction_check_volume_size(&prediction, path)
+                                                 : prediction_check_size(&prediction, path);
+    if (status == UNET_OK)
+        (void)unet_shell_word(word, size, path);
+    else
+        (void)snprintf(word, size, "IN%s", path + stem_length(path));
 }
 
 /* ---- the command ------------------------------------------------------------------------------ */

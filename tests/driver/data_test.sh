@@ -106,7 +106,8 @@ weights measured.run/measured.safetensors >weights_measured
 weights given.run/given.safetensors >weights_given
 same weights_measured weights_given "measured and given numbers"
 write plain 'crop'
-run ./plain train --data=data --out=plain.run
+expect 0 "try it: ./plain predict --weights=plain.run/plain.best.safetensors data/noisy/0[0-8].png -o OUT.png" \
+    ./plain train --data=data --out=plain.run
 weights plain.run/plain.safetensors >weights_plain
 cmp -s weights_plain weights_measured && fail "nothing is normalised"
 for kind in measured given; do
