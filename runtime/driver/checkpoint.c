@@ -395,8 +395,10 @@ UnetStatus run_load_weights(Driver *driver, char *arena) {
             return load(driver, path, NULL, UNET_LOAD_ALL, arena);
         }
     }
-    return unet_fail(&driver->error, UNET_IO,
-                     "no weights: neither %s.best.safetensors nor %s.safetensors is in %s; "
-                     "name a file with --weights=FILE or train first",
-                     driver->model->name, driver->model->name, run_folder(driver));
+    return unet_fail(
+        &driver->error, UNET_IO,
+        "no weights: %s holds neither %s.best.safetensors nor %s.safetensors; name the folder of a "
+        "training by --out=DIR, or a file by --weights=FILE, or train first",
+        driver->options.out != NULL ? run_folder(driver) : "this folder", driver->model->name,
+        driver->model->name);
 }

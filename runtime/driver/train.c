@@ -463,7 +463,9 @@ UnetStatus driver_train(Driver *driver) {
                       " evaluation%s without a better one (`patience`)\n",
                       run.state.stale, unet_plural(run.state.stale));
     } else if (status == UNET_OK && is_done(&run)) {
-        (void)fprintf(stderr, "nothing to do: %" PRId64 " of %" PRId64 " step%s done (--epochs, --steps)\n",
+        (void)fprintf(stderr,
+                      "nothing to do: %" PRId64 " of %" PRId64
+                      " step%s done; train longer by --epochs=N or --steps=N\n",
                       run.state.step, run.steps, run.steps == 1 ? " is" : "s are");
     } else if (status == UNET_OK) {
         run.start = machine_seconds();

@@ -198,7 +198,29 @@ expect 0 'samples 2' ./lists eval --data=data --weights=lists.run/lists.safetens
     fail "no line for noisy/05.png"
 expect 0 '4 samples in `data`, 2 in `eval`, 12 files' ./lists check-data --data=data
 mkdir cases && cp -r data/noisy data/clean cases && cp cases/noisy/02.png cases/noisy/X02.PNG && cp cases/noisy/02.png cases/noisy/Y02.Png
-expect 0 'noisy: 2 files are not read: they match "noisy/\*.png" but for upper and lower case' ./plain check-data --data=cases
+expect 0 'noisy: 2 files are not read, such as X02.PNG: "noisy/\*.png" would match them but for upper and lower case' \
+    ./plain check-data --data=cases
+cat >both.unet <<'UNET'
+input  noisy : image(1, 16, 16)
+target clean : image(1)
+output o = conv(noisy, 1, 3)
+data {
+    clean = images(["*.PNG", "*.png"])
+    noisy = clean + gaussian(25/255)
+    crop
+}
+train {
+    loss mse(o, clean)
+    steps 4
+}
+predict { size 24, 24 }
+UNET
+run "$unetc" both.unet -o both
+expect 0 '10 samples in `data`, 10 files' ./both check-data --data=cases/noisy
+expect 0 '9 samples, batch 1' ./both train --data=data/noisy --out=both.run # nothing is *.PNG
+expect 0 'samples 9$' ./both eval --eval-data=data/noisy --out=both.run
+mkdir empty
+expect 4 'empty: no file matches "\*.PNG"' ./both train --data=empty --out=never
 mkdir elsewhere && cp -r data/noisy data/clean elsewhere && echo 'noisy/02.png clean/02.png' >elsewhere/val.txt
 expect 0 'samples 1$' ./lists eval --eval-data=elsewhere --weights=lists.run/lists.safetensors
 expect 0 'step 4: evaluation' ./lists train --data=data --eval-data=elsewhere --out=elsewhere.run
