@@ -122,6 +122,8 @@ measure=$(grep '^mse' measured.eval | cut -d' ' -f3)
 tail -1 measured.run/log.csv | grep -q "$(printf %.4s "$measure")" || fail "eval says $measure, training $(tail -1 measured.run/log.csv)"
 expect 4 'unet.normal.noisy is missing or wrong' ./measured eval --data=data --weights=plain.run/plain.safetensors
 expect 0 'takes `noisy` as it is after `normalize`' "$unetc" onnx given.unet --weights=given.run/given.safetensors -o given.onnx
+{ head -c -4 given.run/given.safetensors && printf '\000\000\300\177'; } >nan.safetensors # the last number is none
+expect 4 'nan.safetensors: .* has values that are not finite' "$unetc" onnx given.unet --weights=nan.safetensors -o nan.onnx
 write pointwise "crop
     normalize" "conv(noisy, 1, 1)"
 run ./pointwise train --data=data --out=pointwise.run
