@@ -165,8 +165,7 @@ static UnetStatus check_together(const UnetOptions *options, UnetError *error) {
                          "`--engines` names engines that were timed, and `--tune` times them: give one of "
                          "them");
     if (options->map != NULL && options->weights == NULL)
-        return unet_fail(error, UNET_USAGE,
-                         "`--map` tells the names in the file of `--weights`: give both");
+        return unet_fail(error, UNET_USAGE, "`--map` is for the names in `--weights`: give both");
     if (options->command == UNET_COMMAND_PREDICT) {
         if (options->nfile == 0)
             return unet_fail(error, UNET_USAGE, "`predict` needs images: predict IN... -o OUT");

@@ -30,8 +30,7 @@ UnetStatus prediction_check(Prediction *prediction) {
         }
     prediction->volumes = inputs == 1 && model->inputs[prediction->input].kind == UNET_VOLUME;
     if (inputs != 1 || model->inputs[prediction->input].kind == UNET_LABELS)
-        return unet_fail(error, UNET_USAGE,
-                         "predict reads one image or volume, and the inputs of %s are not one",
+        return unet_fail(error, UNET_USAGE, "predict reads one image or volume, and %s has other inputs",
                          model->name);
     if (prediction->volumes)
         return prediction_check_volume(prediction);
@@ -94,7 +93,7 @@ static UnetStatus check_place(const char *in, const char *path, UnetError *error
     if (stat(in, &from) == 0 && from.st_dev == to.st_dev && from.st_ino == to.st_ino)
         return unet_fail(error, UNET_USAGE, "%s would be overwritten by its own result", in);
     if (!S_ISREG(to.st_mode))
-        return unet_fail(error, UNET_IO, "%s: is not a file that a result can take the place of", path);
+        return unet_fail(error, UNET_IO, "%s: is no regular file, and a result replaces only those", path);
     return UNET_OK;
 }
 

@@ -50,7 +50,7 @@ expect 2 'whole number from 1$' "$fake" train --steps=99999999999999999999
 expect 2 'use text, csv or json' "$fake" eval --format=html
 expect 2 'use text or json' "$fake" info --format=csv
 expect 2 'takes no files' "$fake" train data
-expect 2 '`--map` tells the names in the file of `--weights`' "$fake" eval --map=x
+expect 2 '`--map` is for the names in `--weights`' "$fake" eval --map=x
 expect 2 'needs .-o OUT' "$fake" predict x.png
 expect 2 '`tune` is for programs that compute on a GPU' "$fake" tune
 expect 2 '`--engines` is for programs that compute on a GPU' "$fake" bench --engines=x
