@@ -266,12 +266,12 @@ static const UnetOptionRow options[] = {
      .help = "weights or a checkpoint, as `train` writes them; required",
      .instead = "it is for `unetc onnx`; programs take --weights when they run"},
     {"--map", .kind = UNET_TEXT, .commands = OF(ONNX), .place = AT(map), .value = "FILE",
-     .help = "names in --weights: lines `NAME THERE -> NAME HERE`, with * for any part",
+     .help = "how names in --weights differ: lines `NAME THERE -> NAME HERE`; * stands for any part",
      .instead = "it is for `unetc onnx`; programs take --map when they run"},
     {"--format", .kind = UNET_CHOICE, .commands = OF(MEM), .take = take_format,
      .value = "text|json|csv|html",
-     .help = "text for reading; json for tools; csv: the buffers, columns id, lower, upper, size, offset; "
-             "html: a map of the memory over time; with --diff text or json",
+     .help = "text for reading; json for tools; csv: the buffers, with the columns id, lower, upper, size, "
+             "offset; html: a map of the memory over time. --diff prints text or json",
      .instead = "it is for `unetc mem` and `unetc fit`; --error-format=json is for diagnostics"},
     {"--format", .kind = UNET_CHOICE, .commands = OF(FIT), .take = take_format, .value = "text|json",
      .help = "text for reading, json for tools",
@@ -282,37 +282,35 @@ static const UnetOptionRow options[] = {
      .help = "what to enlarge; required", .instead = "write `unetc fit --max=batch FILE.unet`"},
     {"--mem", .kind = UNET_BYTES, .commands = FILES & ~OF(FIT), .tag = PLAN, .place = AT(options.budget),
      .value = "SIZE",
-     .help = "budget of the arena: 8GiB or 8G are 8 x 2^30 bytes, 8GB is 8 x 10^9; K, M and T alike; it is "
-             "an error if no plan fits (exit 3)"},
+     .help = "budget of the arena; if no plan fits, that is an error (exit 3). 8GiB or 8G: 8 x 2^30 bytes; "
+             "8GB: 8 x 10^9; K, M and T alike"},
     {"--mem", .kind = UNET_BYTES, .commands = OF(FIT), .tag = PLAN, .place = AT(options.budget),
      .value = "SIZE",
-     .help =
-         "memory for the arena and what lies beside it: 8GiB or 8G are 8 x 2^30 bytes, 8GB is 8 x 10^9; "
-         "K, M and T alike"},
+     .help = "memory for the arena and what lies beside it. 8GiB or 8G: 8 x 2^30 bytes; 8GB: 8 x 10^9; K, "
+             "M and T alike"},
     {"--batch", .kind = UNET_NUMBER, .commands = FILES, .tag = TRAINING, .place = AT(lower.batch), .min = 1,
-     .max = 1 << 20, .value = "N", .help = "samples of a batch, in place of what the file says"},
+     .max = 1 << 20, .value = "N", .help = "samples of a batch, instead of what the file says"},
     {"--size", .kind = UNET_TEXT, .commands = FILES | OF(ONNX), .tag = TRAINING, .take = take_size,
-     .value = "HxW", .help = "size of the inputs, or DxHxW, in place of what the file says"},
+     .value = "HxW", .help = "size of the inputs, or DxHxW, instead of what the file says"},
     {"-D", .letter = 'D', .kind = UNET_TEXT, .commands = FILES | OF(ONNX), .tag = TRAINING,
      .take = take_define, .value = "NAME=VALUE", .help = "another value of a `let` of the file"},
     {"--freeze", .kind = UNET_TEXT, .commands = FILES, .tag = TRAINING, .take = take_freeze,
      .value = "LAYERS",
-     .help =
-         "do not train the layers of this name, and those whose name begins with it and a dot; * stands "
-         "for any characters; may be given several times"},
+     .help = "do not train the layers of this name, nor those whose names begin with it and a dot; * "
+             "stands for any characters; may be given several times"},
     {"--seed", .kind = UNET_NUMBER, .commands = FILES, .tag = TRAINING, .take = take_seed, .min = 0,
-     .max = INT64_MAX, .value = "N", .help = "seed of training, in place of what the file says"},
+     .max = INT64_MAX, .value = "N", .help = "seed of training, instead of what the file says"},
     {"--programs", .kind = UNET_TEXT, .commands = FILES, .tag = PLAN, .take = take_programs,
-     .value = "train,eval,predict", .help = "build only these; `predict` alone has no training code"},
+     .value = "train,eval,predict", .help = "build these alone; `predict` has no training code"},
     {"--target", .kind = UNET_TEXT, .commands = FILES, .tag = PLAN, .take = take_target,
      .value = "cpu|cuda[:ARCH]",
-     .help = "the machine to compile for (cpu); ARCH is sm_90, an H100, h200, sm_100, a B200, sm_120, an "
-             "RTX 5090, or sm_80, an A100, which is also right for cards of the GeForce 30 and 40 series"},
+     .help = "the machine to compile for (cpu). ARCH: sm_90 (H100), h200, sm_100 (B200), sm_120 (RTX "
+             "5090), or sm_80 (A100, GeForce 30 and 40 series)"},
     {"--isa", .kind = UNET_CHOICE, .commands = FILES, .tag = PLAN, .take = take_isa,
      .value = "native|portable",
-     .help = "native: for this processor and those that have all its instructions; portable: for all "
-             "processors of its kind; on x86-64 the program holds code for several levels of "
-             "instructions, and takes the best one when it starts"},
+     .help = "native: for processors that have all instructions of this one; portable: for all of its "
+             "kind; on x86-64 the program then holds code for several levels of instructions, and picks "
+             "the best when it starts"},
     {"--precision", .kind = UNET_CHOICE, .commands = FILES, .tag = PLAN, .take = take_precision,
      .value = "f32|f64|tf32|bf16|f16",
      .help = "bf16, f16: activations and their gradients take 16 bits, everything else is f32; f16 scales "
@@ -325,39 +323,36 @@ static const UnetOptionRow options[] = {
      .help = "for cuda: faster convolutions whose results differ from run to run"},
     {"--engines", .kind = UNET_TEXT, .commands = FILES, .tag = PLAN, .place = AT(options.engines),
      .value = "FILE",
-     .help =
-         "for cuda: plan with the engines that `tune` of an earlier program measured, NAME.engines.json"},
+     .help = "for cuda: plan with the engines that `PROG tune` measured and wrote to NAME.engines.json"},
     {"--kernels", .kind = UNET_CHOICE, .commands = FILES, .tag = PLAN, .take = take_kernels,
      .value = "fast|reference", .help = "reference: slow, obvious, for checking"},
     {"--conv", .kind = UNET_CHOICE, .commands = FILES, .tag = PLAN, .take = take_conv,
      .value = "auto|direct|winograd|fast",
-     .help =
-         "how a CPU computes 3x3 convolutions. auto: by Winograd's method if there are at least 16 "
-         "channels and 12 columns; winograd: by that method wherever it can; direct: never by it, "
-         "which takes less memory for weights; fast: as auto, but with factors of bf16 if the processor "
-         "multiplies these; results then differ by 1 %, not by a millionth. For cuda cuDNN advises "
-         "the engine"},
+     .help = "how a CPU computes 3x3 convolutions. auto: by Winograd's method from 16 channels and 12 "
+             "columns on; winograd: by that method wherever possible; direct: never by it, which takes "
+             "less memory for weights; fast: as auto, with factors in bf16 if the processor multiplies "
+             "these: results differ by 1 % instead of a millionth. On cuda, cuDNN chooses"},
     {"--micro-batches", .kind = UNET_CHOICE, .commands = FILES, .tag = PLAN, .take = take_micro_batches,
      .min = 1, .max = 1 << 20, .value = "auto|off|N",
      .help = "train a few samples at a time; the result is the same"},
     {"--bands", .kind = UNET_CHOICE, .commands = FILES, .tag = PLAN, .take = take_bands, .min = 1,
      .max = 1 << 20, .value = "auto|off|N",
-     .help =
-         "compute in about N bands of rows where possible and keep only the rows that are still needed; "
-         "the result is the same, except that cuda rounds trained weights differently; on a CPU "
-         "prediction then takes images of any height; auto: if the budget asks for it, or it is free"},
+     .help = "compute in about N bands of rows where possible, and keep only the rows that are still "
+             "needed. The result is the same, except that cuda rounds trained weights differently. On a "
+             "CPU, prediction then takes images of any height. auto: if the budget asks for it, or if it "
+             "costs nothing"},
     {"--max-threads", .kind = UNET_NUMBER, .commands = FILES, .tag = PLAN, .take = take_threads, .min = 1,
      .max = UNET_MOST_THREADS, .value = "N", .help = "threads a program may use (default 16)"},
     {"--no-reuse", .commands = FILES, .tag = PLAN, .place = AT(options.no_reuse),
      .help = "no two buffers share bytes"},
     {"--no-recompute", .commands = FILES, .tag = PLAN, .place = AT(options.no_recompute),
-     .help = "keep every tensor until its last reader; compute none a second time"},
+     .help = "keep every tensor until its last reader, and compute none twice"},
     {"--poison", .commands = FILES, .tag = PLAN, .place = AT(options.poison),
      .help = "build a program that stops at the first access outside a buffer's lifetime"},
     {"--emit", .kind = UNET_TEXT, .commands = OF(COMPILE), .take = take_emit, .value = "STAGE",
      .help =
          "print a stage and stop. ast: the syntax tree; graph: the graph of the file; graph:after=PASS: "
-         "those of the programs after a pass; plan; remat: what may be computed again",
+         "the graphs of the programs after a pass; plan: the plan; remat: what may be computed again",
      .instead = "write `unetc --emit=graph FILE.unet`"},
     {"--color", .kind = UNET_CHOICE, .commands = ALL, .take = take_color, .value = "auto|always|never",
      .help = "colours of diagnostics"},
@@ -378,39 +373,37 @@ static const UnetCommandRow commands[] = {
                          .more =
                              "Compiles a U-Net, its training and its data into one program with one fixed "
                              "buffer, or with -S into C sources."},
-    [COMMAND_CHECK] =
-        {"check", false, "[OPTIONS] FILE.unet", "check names and shapes; nothing is planned",
-         "Prints the inputs and outputs with their shapes, the number of parameters, and which "
-         "sizes of the input the network takes.  Exit code 1: the file has errors."},
+    [COMMAND_CHECK] = {"check", false, "[OPTIONS] FILE.unet", "check names and shapes; nothing is planned",
+                       "Prints the inputs and outputs with their shapes, the number of parameters, and the "
+                       "sizes of input that the network takes.  Exit code 1: the file has errors."},
     [COMMAND_MEM] =
         {"mem", false, "[OPTIONS] FILE.unet\n[OPTIONS] --diff A B",
          "print the memory plan; nothing is compiled or run",
-         "Prints how many bytes the programs need and for what.  --diff prints what changed from "
-         "A to B, which are .unet files or plans as --format=json prints them; exit code 1: B needs "
-         "more than A."},
+         "Prints how many bytes the programs need and for what.  --diff prints what changed from A to B; "
+         "each is a .unet file or a plan that --format=json printed.  Exit code 1: B needs more than A."},
     [COMMAND_FIT] = {"fit", false, "[OPTIONS] --max=batch|size FILE.unet",
                      "find the largest batch or size of the input that fits a budget",
-                     "Without --mem usual amounts of memory are tried.  Exit code 3: nothing fits."},
+                     "Without --mem it tries usual amounts of memory.  Exit code 3: nothing fits."},
     [COMMAND_ONNX] =
         {"onnx", false, "[OPTIONS] --weights=FILE FILE.unet",
          "write the trained network for other programs",
-         "Writes the network, as it predicts, and its weights to an ONNX file (opset 17), for ONNX "
-         "Runtime and all that reads such files.  It takes batches of any length, of the size in "
-         "the file; pictures are f32, channels first, 0 to 1.  Exit code 4: the weights do not fit "
+         "Writes the network of prediction and its weights to an ONNX file (opset 17), which ONNX Runtime "
+         "and others read.  The network in it takes batches of any length and images of the size in "
+         "FILE.unet: f32, channels first, 0 to 1.  Exit code 4: the weights do not fit "
          "the network."},
-    [COMMAND_EXPLAIN] = {"explain", false, "CODE | WORD | settings | operators",
-                         "print what a diagnostic means, at length",
-                         "For example `unetc explain U0401`; or how a word is called, `unetc explain "
-                         "conv`; or all settings, or all operators, as one types "
-                         "them, with their defaults."},
+    [COMMAND_EXPLAIN] =
+        {"explain", false, "CODE | WORD | settings | operators",
+         "explain a diagnostic, a word of the language, or all words",
+         "`unetc explain U0401` explains a diagnostic at length; `unetc explain conv` shows how a word is "
+         "called; `settings` and `operators` print all of them with their defaults."},
     [COMMAND_WORDS] =
         {"words", false, "", "list the operators and settings, and how they are called",
          "A line for each word of the language: its kind, a tab, and the word with its arguments "
          "and their defaults."},
     [COMMAND_COMPLETION] =
-        {"completion", false, "bash|zsh|fish", "print a script that makes a shell complete this",
-         "An unetc that is installed has these scripts where shells look for them.  Else, in ~/.bashrc: "
-         "eval \"$(unetc completion bash)\".  In ~/.zshrc, behind compinit: eval \"$(unetc completion "
+        {"completion", false, "bash|zsh|fish", "print a script by which a shell completes options",
+         "Shells find the scripts of an installed unetc by themselves.  For any other write, in ~/.bashrc: "
+         "eval \"$(unetc completion bash)\".  In ~/.zshrc, below compinit: eval \"$(unetc completion "
          "zsh)\".  In ~/.config/fish/config.fish: unetc completion fish | source."},
     [COMMAND_RUNTIME] = {"runtime", true, "", "print the folder of the runtime library", NULL},
     [COMMAND_HELP] = {"help", true, "[COMMAND]", NULL, NULL},

@@ -171,6 +171,10 @@ void mistake_quote(Parser *p) {
     if (!first_mistake(p, p->line))
         return;
     diag_begin(p->diag, ERROR, "U0107", p->current.span, "this text has no closing quote");
+    const char *text = p->current.text + 1;
+    const int length = (int)strcspn(text, " \t\r\n,)]");
+    if (length > 0)
+        diag_help(p->diag, "write `\"%.*s\"`", length, text);
     diag_end(p->diag);
 }
 
@@ -244,10 +248,8 @@ static Span misfit_span(const Parser *p, const Misfit *m) {
     return span;
 }
 
-/* `skips.append(x)`, `x.relu()`, `weights.pth` */
+/* `skips.append(x)`, `x.relu()` */
 static void help_method(Parser *p) {
-    static const char *const endings[] = {"safetensors", "pth", "pt",  "ckpt", "h5", "onnx",
-                                          "png",         "jpg", "tif", "txt",  NULL};
     const char *object = word_text(p, p->last), *end = p->at;
     while (in_word(*end))
         end++;
@@ -260,11 +262,60 @@ static void help_method(Parser *p) {
     else if (strcmp(method, "parameters") == 0)
         diag_help(p->diag,
                   "leave it out: an optimizer changes all parameters but those that `freeze` names");
-    else if (word_among((Word){method, (int)strlen(method), {0, 0, 0}}, endings))
-        diag_help(p->diag, "a text stands in quotes: `\"%s.%s\"`", object, method);
     else
         diag_help(p->diag, "there are no methods: write `%s(%s%s%s)`", method, object,
                   *argument == '\0' ? "" : ", ", argument);
+}
+
+static bool in_path(char c) {
+    return in_word(c) || (c != '\0' && strchr("./*-+~", c) != NULL);
+}
+
+/* The word in front of the parenthesis that is in front of FROM, or FROM. */
+static const char *callee_of(const Parser *p, const char *from) {
+    const char *line = line_start(p, from), *callee = from;
+    if (from < line + 2 || from[-1] != '(' || !in_word(from[-2]))
+        return from;
+    for (callee--; callee > line && in_word(callee[-1]);)
+        callee--;
+    return callee;
+}
+
+/* Is LENGTH characters at FROM the name of a file, or a pattern of such?  It has the ending of one, or it
+ * is the argument of CALLEE, which takes nothing else. */
+static bool is_path(const char *from, int length, Word callee) {
+    static const char *const sources[] = {"images", "volumes", "labels", "list", NULL};
+    static const char *const endings[] = {"png", "jpg",  "jpeg", "tif",  "tiff", "gif",         "nii",
+                                          "gz",  "PNG",  "JPG",  "txt",  "csv",  "safetensors", "pth",
+                                          "pt",  "ckpt", "h5",   "onnx", NULL};
+    int dot = length;
+    while (dot > 0 && in_word(from[dot - 1]))
+        dot--;
+    const bool has_ending =
+        dot > 0 && from[dot - 1] == '.' && word_among((Word){from + dot, length - dot, {0, 0, 0}}, endings);
+    return has_ending || (word_among(callee, sources) && memchr(from, '/', (size_t)length) != NULL);
+}
+
+/* The name of a file that lacks its quotes, where it cannot be arithmetic: `pretrained weights.pth`. */
+static bool report_path(Parser *p, const Misfit *m) {
+    const char *from = p->current.text, *to = from, *line = line_start(p, from);
+    while (from > line && in_path(from[-1]))
+        from--;
+    while (in_path(*to))
+        to++;
+    const char *callee = callee_of(p, from);
+    const int length = (int)(to - from);
+    const bool quoted = (from > line && from[-1] == '"') || *to == '"';
+    if (is_end(m) || quoted || !is_path(from, length, (Word){callee, (int)(from - callee) - 1, {0, 0, 0}}))
+        return false;
+    const int column = p->current.span.column - (int)(p->current.text - from);
+    diag_begin(p->diag, ERROR, "U0119", (Span){p->current.span.line, column, length},
+               "the name of a file needs quotes");
+    const bool whole = callee < from && *to == ')';
+    callee = whole ? callee : from;
+    diag_help(p->diag, "write `%.*s\"%.*s\"%s`", (int)(from - callee), callee, length, from,
+              whole ? ")" : "");
+    return true;
 }
 
 static bool report_python(Parser *p, const Misfit *m) {
@@ -469,8 +520,9 @@ void syntax_error(Parser *p, const char *found, const char *const *expected, int
         p->lost[p->nbrace - 1] = true;
     p->headless += expects(&m, "'{'") && strcmp(found, "'{'") != 0;
     if (!follows_from_brace(p, found) && first_mistake(p, p->current.span.line)) {
-        if (!report_bracket(p, found) && !report_python(p, &m) && !report_keyword(p, &m) &&
-            !report_lost_value(p, &m) && !report_arrow(p, &m) && !report_comparison(p, &m))
+        if (!report_bracket(p, found) && !report_path(p, &m) && !report_python(p, &m) &&
+            !report_keyword(p, &m) && !report_lost_value(p, &m) && !report_arrow(p, &m) &&
+            !report_comparison(p, &m))
             report_misfit(p, &m);
         diag_end(p->diag);
     }

@@ -135,10 +135,9 @@ static bool read_ignore_index(const Call *call, int64_t classes, int64_t *ignore
     if (*ignore < classes)
         return true;
     if (*ignore != IGNORED)
-        return report_value(
-            call, "ignore_index",
-            "`ignore_index` is one of the classes, or 255, which counts nowhere in any case; "
-            "`labels(..., ignore = 0)` says which value of the files that is");
+        return report_value(call, "ignore_index",
+                            "`ignore_index` must be a class, or 255. To leave out points by their value in "
+                            "the files, declare `labels(..., ignore = VALUE)`");
     *ignore = -1;
     return true;
 }
@@ -150,10 +149,9 @@ static bool read_class_weights(const Call *call, const char *name, int64_t class
     if (list.kind == DATUM_NONE)
         return true;
     if (list.kind == DATUM_TEXT)
-        return report_value(
-            call, "weight",
-            "`weight` is a list of numbers: the command `check-data` of the program, compiled "
-            "without it, prints one by which all classes count alike");
+        return report_value(call, "weight",
+                            "`weight` is a list of numbers. To have all classes count alike, compile "
+                            "without it: `check-data` of that program prints the list");
     bool good = list.kind == DATUM_LIST && list.count == classes;
     double *number = NEW_ARRAY(l->pool, double, classes);
     for (int i = 0; good && i < classes; i++)
@@ -214,7 +212,7 @@ static bool read_map(const Call *call, Compared *by) {
             return l->only_axis >= 0
                        ? false
                        : report_map(call, by, "U0406",
-                                    pool_text(l->pool, "points weigh by %s, and labels are %s",
+                                    pool_text(l->pool, "the weights of points are %s, and the labels %s",
                                               sizes_text(l, by->map), sizes_text(l, by->labels)));
         }
     if (l->only_axis < 0 && shape_channels(map) != 1)

@@ -226,7 +226,7 @@ static void check_computed(Lower *l, const Stmt *stmt, ValueId output) {
     const Value *value = &l->graph->value[output];
     if (value->class != CLASS_STAGING)
         return;
-    diag_begin(l->diag, ERROR, "U0215", stmt->value->span, "the output `%s` is the %s `%s` as it came",
+    diag_begin(l->diag, ERROR, "U0215", stmt->value->span, "the output `%s` is the %s `%s`, unchanged",
                stmt->name, l->model->input[value->input].is_target ? "target" : "input", value->name);
     diag_help(l->diag, "remove the line, or name what a layer computes");
     diag_end(l->diag);

@@ -225,8 +225,8 @@ static void help_place(Lower *l, const char *name, Span span) {
     const bool measures =
         setting != NULL && (strcmp(setting->name, "loss") == 0 || strcmp(setting->name, "metric") == 0);
     if (measures && l->model->noutput > 0 && !has_target(l))
-        diag_help(l->diag, "what a loss compares with is declared at the top: `target %s : image(%lld)`",
-                  name, (long long)shape_channels(l->graph->value[l->model->output[0].value].shape));
+        diag_help(l->diag, "declare what a loss compares with at the top: `target %s : image(%lld)`", name,
+                  (long long)shape_channels(l->graph->value[l->model->output[0].value].shape));
     else if (measures && l->model->noutput > 0)
         diag_help(l->diag, "the output of the network is called `%s`", l->model->output[0].name);
     else if (setting != NULL ? !measures : is_choice(name))

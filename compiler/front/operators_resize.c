@@ -90,7 +90,7 @@ static bool check_resize(const Call *call) {
     const ArgList *args = &call->expr->args;
     for (int i = 0; i < args->count; i++)
         if (args->item[i].name == NULL && args->item[i].value == scale->expr)
-            return report_resize(call, "U0307", scale->span, "say by its name what `resize` is given",
+            return report_resize(call, "U0307", scale->span, "`resize` needs the name of its argument",
                                  "`scale = 2` makes it twice as large, `like = y` as large as `y`");
     if (scale->given == like->given)
         return report_resize(call, scale->given ? "U0302" : "U0301", call->span,
@@ -194,7 +194,7 @@ static bool whole_steps(const Call *call, const ResizeAttributes *a, Shape in, S
 static ValueId resized_labels(Call *call, ValueId x, Attributes a, Shape out) {
     Graph *g = call->l->graph;
     if (a.resize.linear) {
-        report_resize(call, "U0415", argument(call, "mode")->span, "labels have no values between them",
+        report_resize(call, "U0415", argument(call, "mode")->span, "labels cannot be interpolated",
                       "write `mode = \"nearest_exact\"`, as nnU-Net has it, or \"nearest\"");
         return -1;
     }

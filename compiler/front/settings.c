@@ -532,7 +532,7 @@ static bool set_twice(Lower *l, const Stmt *stmt, int section, int setting) {
     }
     diag_begin(l->diag, ERROR, "U0603", stmt->span, "`%s` is set twice", stmt->name);
     diag_also(l->diag, *before, "first here");
-    diag_note(l->diag, section == 0 ? "only transforms may be repeated, all but `elastic`"
+    diag_note(l->diag, section == 0 ? "only transforms may be repeated, except `elastic`"
                                     : "only `loss` and `metric` may be repeated (losses add up)");
     diag_end(l->diag);
     return true;
@@ -651,7 +651,8 @@ static void check_label_counts(Lower *l) {
     if (found <= MOST_LABEL_COUNTS || l->only_axis >= 0)
         return;
     diag_begin(l->diag, ERROR, "U0621", model->result[model->nresult - 1].span,
-               "the losses have %d different means over labels; there may be %d", found, MOST_LABEL_COUNTS);
+               "the losses take %d different means over labels, and at most %d are possible", found,
+               MOST_LABEL_COUNTS);
     diag_note(l->diag, "losses with the same target, `ignore_index` and class weights share one");
     diag_end(l->diag);
 }

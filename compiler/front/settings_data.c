@@ -147,8 +147,8 @@ static bool is_right_call(Reader *r, const Expr *call) {
     else if (volumes && input != NULL && !fills_volume(r))
         report_wrong_files(r, call, "an image", "images");
     else if (labels && call != expr_inside(r->expr))
-        report_not_a_source(r, r->expr,
-                            "classes are no numbers to reckon with: `labels(...)` stands alone");
+        report_not_a_source(
+            r, r->expr, "`labels(...)` stands alone: nothing is added to classes or multiplied with them");
     else if (strcmp(call->text, "border_weight") == 0 && (input == NULL || call != expr_inside(r->expr)))
         report_not_a_source(
             r, r->expr,
@@ -196,7 +196,7 @@ static void check_pattern(Reader *r, const SourceTerm *term, Span span) {
         diag_begin(diag, ERROR, "U0609", span, "the patterns cannot be paired: they are %d and %d",
                    first->nmore + 1, term->nmore + 1);
         diag_also(diag, (Span){first->span.line, 1, 0}, "%s", "");
-        diag_note(diag, "where there are several, the first of one source belongs to the first of another");
+        diag_note(diag, "the first pattern of one source belongs to the first of the other, and so on");
     } else {
         diag_begin(diag, ERROR, "U0609", span, "the patterns cannot be paired: they have %d and %d `*`",
                    before, found);
@@ -228,8 +228,9 @@ static bool read_list(Reader *r, Call *call, SourceTerm *term) {
         return true;
     if (list->value.kind != DATUM_TEXT || *list->value.text == '\0' || names || stars(term->text) == 0 ||
         term->nmore > 0) {
-        report_not_a_source(r, call->expr,
-                            "`list` names a text file with what the `*` of the only pattern stands for");
+        report_not_a_source(
+            r, call->expr,
+            "`list` names a text file that says what `*` stands for: it needs one pattern with a `*`");
         return false;
     }
     term->list = list->value.text;
@@ -417,11 +418,12 @@ static bool push_channel(Reader *r, const Call *call, const SourceTerm *first, i
         good = more[i] != NULL;
     }
     if (!good) {
-        report_not_a_source(r, call->expr,
-                            pool_text(r->l->pool,
-                                      "`%s` has %d channels, and a file of volumes one: name those of the "
-                                      "first, with `_0000` in their names; those of the next have `_0001`",
-                                      r->source->name, r->source->channels));
+        report_not_a_source(
+            r, call->expr,
+            pool_text(r->l->pool,
+                      "`%s` has %d channels, and each file holds one: name the files of the first channel, "
+                      "with `_0000` in their names; those of the others have `_0001` and so on",
+                      r->source->name, r->source->channels));
         return false;
     }
     term.text = more[0];
@@ -470,8 +472,8 @@ static bool read_values(Reader *r, Call *call, int64_t classes) {
         if (good)
             continue;
         diag_begin(diag, ERROR, "U0612", a->span,
-                   "the value of class %d is not a whole number from 0 to %d that no class before it has",
-                   i, UINT16_MAX);
+                   "the value of class %d must be a whole number from 0 to %d that no earlier class has", i,
+                   UINT16_MAX);
         diag_end(diag);
         return false;
     }

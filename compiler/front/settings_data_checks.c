@@ -14,7 +14,7 @@ static void help_unused_source(Lower *l, const DataSection *data, const char *na
             PUSH(l->pool, names, count, source->name);
     const char *near = unet_nearest_word(name, names, count);
     if (near != NULL)
-        diag_help(l->diag, "is `%s` meant, which fills nothing?", near);
+        diag_help(l->diag, "did you mean `%s`? It fills nothing yet", near);
 }
 
 static void check_filled(Lower *l, const DataSection *data, bool targets) {
@@ -113,7 +113,7 @@ static void report_images(Lower *l, const Source *source) {
 /* Samples are pictures or volumes, all of them. */
 static void report_mixture(Lower *l, const Source *source) {
     diag_begin(l->diag, ERROR, "U0606", source->span,
-               "`%s` reads images, and others of this section volumes", source->name);
+               "`%s` reads images, and other sources of this section read volumes", source->name);
     diag_note(l->diag, "the files of a sample show the same place, point by point");
     diag_end(l->diag);
 }

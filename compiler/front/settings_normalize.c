@@ -31,7 +31,7 @@ void set_normalize(Call *call) {
                deviation = argument(call, "std")->value.kind != DATUM_NONE;
     int how, count;
     if (argument(call, "how")->value.kind == DATUM_LIST) {
-        report_setting(call, "how", "numbers have names here: `normalize mean = [0.5], std = [0.5]`");
+        report_setting(call, "how", "name the numbers: `normalize mean = [0.5], std = [0.5]`");
         return;
     }
     if (!argument_choice(call, "how", choices, &how))
@@ -50,7 +50,7 @@ void set_normalize(Call *call) {
         !read_numbers(call, "std", true, &data->deviation, &count))
         return;
     if (count != data->nnormal)
-        report_setting(call, "std", "`mean` and `std` have as many numbers");
+        report_setting(call, "std", "`mean` and `std` need equally many numbers");
     else
         data->normalizing = NORMALIZED;
 }
@@ -96,7 +96,7 @@ static void check_volume(Lower *l, const DataSection *data, const Source *source
         if (!source->term[k].volumes) {
             report_input(l,
                          pool_text(l->pool,
-                                   "`%s` is not read from volumes alone, which `normalize` is to measure",
+                                   "`normalize` measures volumes, and `%s` is made of something else, too",
                                    source->name),
                          NULL);
             return;
@@ -104,7 +104,7 @@ static void check_volume(Lower *l, const DataSection *data, const Source *source
     for (int i = 0; i < data->nsource; i++)
         labels |= data->source[i].input >= 0 && l->model->input[data->source[i].input].kind == KIND_LABELS;
     if (ct && !labels)
-        report_input(l, "`normalize \"ct\"` measures what is of a class above 0, and there are no labels",
+        report_input(l, "`normalize \"ct\"` measures voxels of classes above 0, and there are no labels",
                      "add a target of labels and its source");
 }
 

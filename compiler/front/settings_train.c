@@ -298,7 +298,7 @@ void set_clip(Call *call) {
                value = argument(call, "value")->value.kind != DATUM_NONE;
     if (norm == value)
         report_setting(call, NULL,
-                       "`clip` takes one of a norm, `clip 1.0`, and a value, `clip value = 0.5`");
+                       "`clip` takes either a norm, `clip 1.0`, or a value, `clip value = 0.5`");
     else if (norm)
         (void)read_positive(call, "norm", &train->clip_norm);
     else
@@ -312,8 +312,7 @@ void set_ema(Call *call) {
     if (decay > 0 && decay < 1)
         call->l->model->train.ema = decay;
     else
-        report_setting(call, "decay",
-                       "`ema` keeps a share of the averaged weights: more than 0, less than 1");
+        report_setting(call, "decay", "the decay of `ema` must be greater than 0 and less than 1");
 }
 
 enum { MOST_SAMPLES = 1 << 20 }; /* of a step, as of a batch */
@@ -336,7 +335,7 @@ void check_accumulation(Lower *l) {
     if (train->accumulate == 1 || train->batch <= MOST_SAMPLES)
         return;
     diag_begin(l->diag, ERROR, "U0614", train->accumulate_span, "a step has at most 1,048,576 samples");
-    diag_note(l->diag, "`accumulate` times `batch` are %lld", (long long)train->batch);
+    diag_note(l->diag, "`accumulate` times `batch` is %lld", (long long)train->batch);
     diag_end(l->diag);
     train->batch = train->accumulate = 1;
 }
@@ -347,7 +346,7 @@ void check_updates(Lower *l) {
     const bool plateau = train->schedule.kind == SCHEDULE_PLATEAU;
     if ((plateau || train->patience > 0) && !l->model->eval.present) {
         diag_begin(l->diag, ERROR, "U0623", plateau ? train->schedule.span : train->patience_span,
-                   "%s looks at evaluations, and the file has none",
+                   "%s needs evaluations, and the file has none",
                    plateau ? "`schedule plateau`" : "`patience`");
         diag_help(l->diag, "add a section `eval { every 1 }`, and `holdout 0.1` to `data`");
         diag_end(l->diag);

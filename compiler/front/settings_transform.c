@@ -137,7 +137,8 @@ void set_elastic(Call *call) {
     bend.amount[1] = (double)grid;
     if (grid > MOST_GRID)
         report_setting(call, "grid",
-                       pool_text(call->l->pool, "`grid` is at most %d: so many displacements along an axis",
+                       pool_text(call->l->pool,
+                                 "`grid` is the number of displacements along an axis, at most %d",
                                  MOST_GRID));
     else if (bend.amount[0] > 4096)
         report_setting(call, "sigma", "`sigma` is at most 4096 points");
@@ -200,13 +201,13 @@ static void check_kind(Lower *l, const DataSection *data, const Transform *trans
     for (int i = 0; i < data->nsource; i++)
         labels |= data->source[i].input >= 0 && l->model->input[data->source[i].input].kind == KIND_LABELS;
     if (volumes && transform->op != TRANSFORM_CROP && transform->op != TRANSFORM_FLIP)
-        report_kind(l, transform, "this transform of volumes is not in this version of unetc",
+        report_kind(l, transform, "this version of unetc has no such transform for volumes",
                     "volumes have: crop flip");
     else if (transform->op == TRANSFORM_CROP && transform->amount[0] > 0 && !volumes)
-        report_kind(l, transform, "`foreground` of `crop` is not in this version of unetc, but for volumes",
+        report_kind(l, transform, "`foreground` of `crop` is for volumes in this version of unetc",
                     "images have: random, pad");
     else if (transform->op == TRANSFORM_CROP && transform->amount[0] > 0 && !(labels && transform->random))
-        report_kind(l, transform, "`foreground` of `crop` needs labels, and windows that are drawn",
+        report_kind(l, transform, "`foreground` of `crop` needs labels and random windows",
                     "it is the share of windows around a voxel of a class above 0");
     else if (transform->pad == PAD_MEAN && !volumes)
         report_kind(l, transform, "`pad = \"mean\"` is for volumes",
@@ -227,10 +228,10 @@ void check_transforms(Lower *l, const DataSection *data) {
         if (cut_later)
             continue;
         if (transform->op == TRANSFORM_SCALE)
-            report_order(l, transform, "what is scaled must be cut to the size of the input",
+            report_order(l, transform, "`scale` changes the size: windows must be cut to that of the input",
                          "write `crop` below this line");
         else if (transform->op == TRANSFORM_ROT90 && !square)
-            report_order(l, transform, "a quarter turn changes the size of a window that is not square",
+            report_order(l, transform, "a quarter turn changes the shape of a window that is not square",
                          "write `crop` below this line, or `rotate 180, step = 180` for half turns");
     }
 }

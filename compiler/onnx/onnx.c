@@ -167,7 +167,9 @@ static UnetStatus load_weights(Export *e, const char *path, const char *map, Une
     if (status == UNET_OK)
         status = unet_parameters_load(&e->weights, file, UNET_LOAD_ALL, e->arena, NULL, NULL, error);
     unet_safetensors_close(file);
-    return status;
+    const char *bad = status == UNET_OK ? unet_parameters_not_finite(&e->weights, e->arena) : NULL;
+    return bad == NULL ? status
+                       : unet_fail(error, UNET_IO, "%s: %s has values that are not finite", path, bad);
 }
 
 /* ---- the file ---- */

@@ -67,7 +67,7 @@ static void note_enlarged(const Program *program, Diag *diag) {
         const Node *maker = logits->producer < 0 ? NULL : &g->node[logits->producer];
         if (maker != NULL && maker->nin == 1 &&
             shape_elements(logits->shape) > shape_elements(g->value[maker->in[0]].shape))
-            diag_note(diag, "`%s` takes all points at once: what line %d enlarges is there as a whole",
+            diag_note(diag, "`%s` needs all points at once, so the result of line %d is kept whole",
                       node->name, node_line(maker).line);
     }
 }
@@ -112,6 +112,6 @@ void warn_of_bands(const Plan *plan, Diag *diag) {
     diag_begin(diag, WARNING, "U0708", end.line, "--bands=%d: bands of rows end at `%s`",
                plan->options->bands, end.name);
     diag_label(diag, "%s", end.why);
-    diag_note(diag, "the images that it reads, and those behind it, are there as a whole");
+    diag_note(diag, "the images that it reads, and those behind it, are kept whole");
     diag_end(diag);
 }

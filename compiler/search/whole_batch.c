@@ -40,9 +40,9 @@ static bool report_parts(Diag *diag, const Model *train, const Node *node, int p
                "`%s` sees the whole batch: --micro-batches=%d would change it", name, parts);
     if (node_line(node).line != node->span.line)
         diag_also(diag, node_line(node), "called here");
-    diag_note(diag, "%s are those of %lld samples; of fewer they are others, and so is the result",
+    diag_note(diag, "%s are taken over %lld samples; over fewer, they and the result differ",
               loss ? "its sums" : "its mean and variance", (long long)batch_of(train));
-    diag_help(diag, "leave the option off: what does not fit is computed again");
+    diag_help(diag, "leave the option out: what does not fit is computed a second time");
     if (loss && node->a.loss.labels != NULL && node->a.loss.labels->overlap.batch)
         diag_help(diag, "or sum each sample by itself, with `batch = false`");
     if (!loss)

@@ -33,23 +33,6 @@ UnetStatus run_path(const Driver *driver, const char *suffix, char path[UNET_PAT
 
 /* ---- writing ---------------------------------------------------------------------------------- */
 
-static const char *first_not_finite(const UnetModel *model, const char *arena) {
-    for (int i = 0; i < model->nparameter; i++) {
-        const UnetParameter *parameter = &model->parameter[i];
-        const char *values = arena + parameter->offset;
-        int64_t count = 1;
-        bool finite = true;
-        for (int32_t d = 0; d < parameter->rank; d++)
-            count *= parameter->dim[d];
-        for (int64_t k = 0; k < count; k++)
-            finite &= model->real == UNET_F64 ? isfinite(((const double *)(const void *)values)[k])
-                                              : isfinite(((const float *)(const void *)values)[k]);
-        if (!finite)
-            return parameter->name;
-    }
-    return NULL;
-}
-
 /* Metadata are strings; these live as long as the save. */
 enum { PLAIN_NOTES = 18, NOTE_BYTES = 40 };
 typedef struct {
@@ -135,7 +118,7 @@ static UnetStatus save(Driver *driver, const char *arena, const RunState *state,
                        bool all) {
     char path[UNET_PATH_BYTES];
     Notes notes;
-    const char *bad = first_not_finite(driver->model, arena);
+    const char *bad = unet_parameters_not_finite(driver->model, arena);
     if (bad != NULL)
         return unet_fail(&driver->error, UNET_DIVERGED, "%s is no longer finite after step %" PRId64, bad,
                          state->step);
@@ -367,7 +350,7 @@ static UnetStatus load(Driver *driver, const char *path, const char *map, UnetLo
     if (status == UNET_OK)
         status =
             unet_parameters_load(driver->model, file, mode, arena, report_skipped, name, &driver->error);
-    const char *bad = status == UNET_OK ? first_not_finite(driver->model, arena) : NULL;
+    const char *bad = status == UNET_OK ? unet_parameters_not_finite(driver->model, arena) : NULL;
     if (bad != NULL)
         status = unet_fail(&driver->error, UNET_IO, "%s: %s has values that are not finite", path, bad);
     if (status == UNET_OK && mode == UNET_LOAD_ALL)
@@ -395,8 +378,10 @@ UnetStatus run_load_weights(Driver *driver, char *arena) {
             return load(driver, path, NULL, UNET_LOAD_ALL, arena);
         }
     }
-    return unet_fail(&driver->error, UNET_IO,
-                     "no weights: neither %s.best.safetensors nor %s.safetensors is in %s; "
-                     "name a file with --weights=FILE or train first",
-                     driver->model->name, driver->model->name, run_folder(driver));
+    return unet_fail(
+        &driver->error, UNET_IO,
+        "no weights: %s holds neither %s.best.safetensors nor %s.safetensors; name the folder of a "
+        "training by --out=DIR, or a file by --weights=FILE, or train first",
+        driver->options.out != NULL ? run_folder(driver) : "this folder", driver->model->name,
+        driver->model->name);
 }

@@ -174,7 +174,7 @@ static UnetStatus evaluate_images(Evaluation *evaluation, const Driver *driver, 
     ImageByImage images = {.listener = {.hear = hear_image}, .data = evaluation->data};
     if (driver->model->eval->batch != 1)
         return unet_fail(error, UNET_USAGE,
-                         "--format=%s measures image by image: `batch 1` in the section eval",
+                         "--format=%s measures image by image: write `batch 1` in the section `eval`",
                          driver->options.format);
     UnetStatus status = tally_create(&images.listener.tally, driver->model, error);
     images.images = csv ? NULL : json_array();

@@ -150,9 +150,8 @@ UnetStatus machine_try_threads(int32_t count, UnetError *error) {
     if (problem == 0)
         return UNET_OK;
     return unet_fail(error, UNET_TOO_SMALL,
-                     "no %" PRId32
-                     " threads can be started (%s): ask for fewer by `--threads`, or raise the limit, "
-                     "`ulimit -v` of memory or `ulimit -u` of threads",
+                     "no %" PRId32 " threads can be started (%s): ask for fewer by `--threads`, or raise "
+                                   "the limit of memory, `ulimit -v`, or of threads, `ulimit -u`",
                      count, strerror(problem));
 }
 

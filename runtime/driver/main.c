@@ -92,7 +92,7 @@ static UnetStatus print_completion(Driver *driver) {
     const size_t length = unet_options_completion(text, sizeof text, driver->program, shell);
     if (length == 0)
         return unet_fail(&driver->error, UNET_USAGE,
-                         "there is no completion for `%s`, but for bash, zsh and fish", shell);
+                         "there is no completion for `%s`: choose bash, zsh or fish", shell);
     (void)fwrite(text, 1, length, stdout);
     return UNET_OK;
 }

@@ -12,24 +12,25 @@
 /* Indexed by UnetCommand. */
 static const UnetCommandRow commands[] = {
     {"train", false, "[OPTIONS]", "train the model and write its weights",
-     "Writes NAME.safetensors, NAME.best.safetensors, checkpoints and log.csv.  Ctrl-C stops after a "
-     "checkpoint; --resume goes on from there, or from the last checkpoint of a run that was killed."},
+     "Writes NAME.safetensors, NAME.best.safetensors, checkpoints and log.csv.  Ctrl-C writes a checkpoint "
+     "and stops.  --resume goes on from the last checkpoint, also after a run was killed."},
     {"eval", false, "[OPTIONS]", "measure the weights on the evaluation data",
-     "That is what `holdout` keeps from training or the section `eval` names; with neither, all of "
-     "--data."},
+     "The evaluation data are what `holdout` keeps from training or the section `eval` names; without "
+     "both, all of --data."},
     {"predict", false, "[OPTIONS] IN... -o OUT", "run the model on images or volumes",
-     "Reads PNG, JPEG, TIFF and GIF; writes PNG, JPEG or TIFF by the name of OUT, and PNG to a folder, "
-     "over what is there.  Volumes are NIfTI, .nii or .nii.gz, in and out.  Images may be smaller than the "
-     "size in `info`; for larger ones the file has "
-     "`predict { size H, W }`, or is compiled with --size."},
+     "Reads PNG, JPEG, TIFF and GIF; writes PNG, JPEG or TIFF, as the name of OUT ends, and PNG to a "
+     "folder.  A file that is there is replaced.  Volumes are NIfTI, .nii or .nii.gz, in and out.  Images "
+     "may be smaller than the "
+     "size in `info`; for larger ones, add `predict { size H, W }` to the file, or compile with --size."},
     {"check-data", false, "[OPTIONS]", "read the data once and report what is wrong with it",
-     "Counts the points of each class, too.  Exit code 4: there are problems, all of which are listed."},
+     "Also counts the points of each class.  Lists all problems; if there are any, the exit code is 4."},
     {"info", false, "[OPTIONS]", "print what this program holds: parameters, programs, memory", NULL},
     {"bench", false, "[OPTIONS]", "time a step of each program and its parts on random inputs", NULL},
     {"tune", false, "[OPTIONS]", "time which engines of cuDNN compute fastest, for programs on a GPU",
-     "Writes NAME.engines.json, which all commands use from then on; results are the same in every run by "
-     "it, and may differ in the last bits from those without.  `unetc --engines=FILE` plans with it."},
-    {"completion", false, "bash|zsh|fish", "print a script that makes a shell complete this", NULL},
+     "Writes NAME.engines.json, which all commands use from then on.  Results with it are the same in "
+     "every run; they may differ in the last bits from results without it.  `unetc --engines=FILE` plans "
+     "with it."},
+    {"completion", false, "bash|zsh|fish", "print a script by which a shell completes options", NULL},
     {"help", true, "[COMMAND]", NULL, NULL},
     {"version", true, "", NULL, NULL},
 };
@@ -76,12 +77,12 @@ static void record(void *result, const UnetOptionRow *row, const UnetValue *valu
 #define AT(field) offsetof(UnetOptions, field)
 static const UnetOptionRow rows[] = {
     {"--data", .kind = UNET_TEXT, .commands = IN(TRAIN) | IN(EVAL) | IN(CHECK_DATA), .place = AT(data),
-     .value = "DIR", .help = "folder in which the model's data patterns start (.)"},
+     .value = "DIR", .help = "folder of the data: the patterns in the file start there (.)"},
     {"--eval-data", .kind = UNET_TEXT, .commands = IN(TRAIN) | IN(EVAL), .place = AT(eval_data),
      .value = "DIR",
-     .help = "evaluate on all of this folder, in place of the data that the model holds back"},
+     .help = "evaluate on all data in this folder, instead of those that the file names or holds back"},
     {"--cache", .kind = UNET_TEXT, .commands = IN(TRAIN) | IN(EVAL) | IN(CHECK_DATA), .place = AT(cache),
-     .value = "DIR", .help = "folder for decoded volumes, which otherwise are kept beside their files"},
+     .value = "DIR", .help = "folder for decoded volumes (beside their files)"},
     {"--epochs", .kind = UNET_NUMBER, .commands = IN(TRAIN), .min = 1, .max = INT64_MAX,
      .place = AT(epochs), .value = "N", .help = "how long to train, in passes over the data"},
     {"--steps", .kind = UNET_NUMBER, .commands = IN(TRAIN), .min = 1, .max = INT64_MAX, .place = AT(steps),
@@ -101,29 +102,29 @@ static const UnetOptionRow rows[] = {
     {"--out", .kind = UNET_TEXT, .commands = IN(TRAIN) | IN(EVAL) | IN(PREDICT), .place = AT(out),
      .value = "DIR", .help = "folder of the weights, the checkpoint and the log (.)"},
     {"--out", .kind = UNET_TEXT, .commands = IN(TUNE), .place = AT(out), .value = "DIR",
-     .help = "folder of the weights, where NAME.engines.json is to lie (.)"},
+     .help = "folder of the weights, which NAME.engines.json is written to (.)"},
     {"--resume", .kind = UNET_MAYBE, .tag = STARTS, .commands = IN(TRAIN), .take = take_resume,
      .value = "FILE", .help = "continue from the checkpoint in --out, or from FILE"},
     {"--overwrite", .tag = STARTS, .commands = IN(TRAIN), .place = AT(overwrite),
-     .help = "begin a new run in a folder that holds one, in place of that"},
+     .help = "begin a new run in place of the one that the folder holds"},
     {"--tensorboard", .kind = UNET_MAYBE, .commands = IN(TRAIN), .take = take_tensorboard, .value = "DIR",
      .help = "also write event files for TensorBoard, in --out/tensorboard, or in DIR"},
     {"--checkpoint-every", .kind = UNET_NUMBER, .commands = IN(TRAIN), .min = 1, .max = INT64_MAX,
      .place = AT(checkpoint_every), .value = "N", .help = "steps between checkpoints"},
     {"--weights", .kind = UNET_TEXT, .tag = STARTS, .commands = IN(TRAIN), .place = AT(weights),
      .value = "FILE",
-     .help = "safetensors file to start from; a tensor that does not fit is left out, and a note says so"},
+     .help = "safetensors file to start from; tensors that do not fit are left out, and a note names them"},
     {"--weights", .kind = UNET_TEXT, .tag = STARTS, .commands = IN(EVAL) | IN(PREDICT) | IN(BENCH),
      .place = AT(weights), .value = "FILE",
-     .help = "safetensors file to use; without it eval and predict take the best weights in --out"},
+     .help = "safetensors file to use; without it, eval and predict take the best weights in --out"},
     {"--map", .kind = UNET_TEXT, .tag = STARTS, .commands = IN(TRAIN) | IN(EVAL) | IN(PREDICT),
      .place = AT(map), .value = "FILE",
-     .help = "names in --weights: lines `NAME THERE -> NAME HERE`, with * for any part"},
+     .help = "how names in --weights differ: lines `NAME THERE -> NAME HERE`; * stands for any part"},
     {"--engines", .kind = UNET_TEXT, .commands = IN(TRAIN) | IN(EVAL) | IN(PREDICT) | IN(BENCH),
      .place = AT(engines), .value = "FILE",
-     .help = "for a GPU: engines that `tune` wrote; without it those beside the weights, if there are any"},
+     .help = "for a GPU: engines that `tune` wrote (NAME.engines.json beside the weights, if it is there)"},
     {"--tune", .tag = STARTS, .commands = IN(TRAIN), .place = AT(tune),
-     .help = "for a GPU: do as `tune` does first, where no engines were timed yet"},
+     .help = "for a GPU: run `tune` first, unless engines were timed already"},
     {"--output", .letter = 'o', .kind = UNET_TEXT, .commands = IN(PREDICT), .place = AT(output),
      .value = "OUT", .help = "file to write, or an existing folder, or a new one ending in /"},
     {"--overlay", .commands = IN(PREDICT), .place = AT(overlay),
@@ -146,7 +147,7 @@ static const UnetGrammar grammar = {
     .where = "the compiler: `unetc COMMAND ...`",
     .seen = record,
     .epilogue = "Exit codes: 0 done, 2 usage, 3 not enough memory, 4 data or files, 6 training diverged, "
-                "70 a bug, 130 and 143 stopped by a signal (training after writing a checkpoint).",
+                "70 a bug, 130 and 143 stopped by a signal (training writes a checkpoint first).",
 };
 
 /* Rules that concern several options. */
@@ -164,8 +165,7 @@ static UnetStatus check_together(const UnetOptions *options, UnetError *error) {
                          "`--engines` names engines that were timed, and `--tune` times them: give one of "
                          "them");
     if (options->map != NULL && options->weights == NULL)
-        return unet_fail(error, UNET_USAGE,
-                         "`--map` tells the names in the file of `--weights`: give both");
+        return unet_fail(error, UNET_USAGE, "`--map` is for the names in `--weights`: give both");
     if (options->command == UNET_COMMAND_PREDICT) {
         if (options->nfile == 0)
             return unet_fail(error, UNET_USAGE, "`predict` needs images: predict IN... -o OUT");

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "unet/words.h"
+
 /* ---- what the model can do -------------------------------------------------------------------- */
 
 UnetStatus prediction_check(Prediction *prediction) {
@@ -28,8 +30,7 @@ UnetStatus prediction_check(Prediction *prediction) {
         }
     prediction->volumes = inputs == 1 && model->inputs[prediction->input].kind == UNET_VOLUME;
     if (inputs != 1 || model->inputs[prediction->input].kind == UNET_LABELS)
-        return unet_fail(error, UNET_USAGE,
-                         "predict reads one image or volume, and the inputs of %s are not one",
+        return unet_fail(error, UNET_USAGE, "predict reads one image or volume, and %s has other inputs",
                          model->name);
     if (prediction->volumes)
         return prediction_check_volume(prediction);
@@ -92,7 +93,7 @@ static UnetStatus check_place(const char *in, const char *path, UnetError *error
     if (stat(in, &from) == 0 && from.st_dev == to.st_dev && from.st_ino == to.st_ino)
         return unet_fail(error, UNET_USAGE, "%s would be overwritten by its own result", in);
     if (!S_ISREG(to.st_mode))
-        return unet_fail(error, UNET_IO, "%s: is not a file that a result can take the place of", path);
+        return unet_fail(error, UNET_IO, "%s: is no regular file, and a result replaces only those", path);
     return UNET_OK;
 }
 
@@ -206,6 +207,22 @@ static UnetStatus predict_and_show(Prediction *prediction, const char *in) {
             status = write_overlay(in, path, &prediction->driver->error);
     }
     return status;
+}
+
+void prediction_example(Driver *driver, const UnetDataset *data, char *word, size_t size) {
+    Prediction prediction = {.driver = driver, .program = driver->model->predict};
+    char path[UNET_PATH_BYTES];
+    if (size > 0)
+        word[0] = '\0';
+    if (prediction_check(&prediction) != UNET_OK ||
+        unet_dataset_file(data, 0, prediction.input, path, &driver->error) != UNET_OK)
+        return;
+    const UnetStatus status = prediction.volumes ? prediction_check_volume_size(&prediction, path)
+                                                 : prediction_check_size(&prediction, path);
+    if (status == UNET_OK)
+        (void)unet_shell_word(word, size, path);
+    else
+        (void)snprintf(word, size, "IN%s", path + stem_length(path));
 }
 
 /* ---- the command ------------------------------------------------------------------------------ */

@@ -69,6 +69,10 @@ UNET_MUST_USE UnetStatus predict_volume(Prediction *prediction, const char *in);
  */
 UNET_MUST_USE UnetStatus write_overlay(const char *image, const char *classes, UnetError *error);
 
+/* predict.c: what the command could read, as a word for a shell: a file of DATA, or where the program does
+ * not take its size a name with its ending; "": the model does not make images or volumes of one. */
+void prediction_example(Driver *driver, const UnetDataset *data, char *word, size_t size);
+
 /* predict.c: where output I of the model goes, for the image IN. */
 UNET_MUST_USE UnetStatus output_path(const Prediction *prediction, const char *in, int i,
                                      char path[UNET_PATH_BYTES]);

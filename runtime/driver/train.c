@@ -10,6 +10,8 @@
  */
 #include "train.h"
 
+#include "predict.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
@@ -390,10 +392,19 @@ static void report_waiting(Run *run) {
                               100 * wait.seconds / run->training_seconds);
 }
 
+static void suggest_prediction(Run *run, const char *program, const char *use) {
+    char in[UNET_PATH_BYTES], weights[UNET_PATH_BYTES];
+    prediction_example(run->driver, run->eval_data != NULL ? run->eval_data : run->data, in, sizeof in);
+    (void)unet_shell_word(weights, sizeof weights, use);
+    if (in[0] != '\0')
+        unet_progress_message(&run->progress, "try it: %s predict --weights=%s %s -o OUT.%s", program,
+                              weights, in, run->model->inputs[0].kind == UNET_VOLUME ? "nii.gz" : "png");
+}
+
 static void summarize(Run *run) {
     char duration[32], text[512], last[UNET_PATH_BYTES], best[UNET_PATH_BYTES];
     UnetProgress *progress = &run->progress;
-    char program[UNET_PATH_BYTES], weights[UNET_PATH_BYTES];
+    char program[UNET_PATH_BYTES];
     (void)unet_shell_word(program, sizeof program, run->driver->program);
     if (run_path(run->driver, "", last, NULL) != UNET_OK ||
         run_path(run->driver, "best.", best, NULL) != UNET_OK)
@@ -427,11 +438,7 @@ static void summarize(Run *run) {
     const char *use = run->state.best_step >= 0 ? best : last;
     if (use == best)
         unet_progress_message(progress, "best: %s (step %" PRId64 ")", best, run->state.best_step);
-    (void)unet_shell_word(weights, sizeof weights, use);
-    const char *suffix = run->model->inputs[0].kind == UNET_VOLUME ? "nii.gz" : "png";
-    if (run->model->predict != NULL)
-        unet_progress_message(progress, "try it: %s predict --weights=%s IN.%s -o OUT.%s", program, weights,
-                              suffix, suffix);
+    suggest_prediction(run, program, use);
 }
 
 /* A run that a signal ended behind its last step still has its last rows to write. */
@@ -456,7 +463,9 @@ UnetStatus driver_train(Driver *driver) {
                       " evaluation%s without a better one (`patience`)\n",
                       run.state.stale, unet_plural(run.state.stale));
     } else if (status == UNET_OK && is_done(&run)) {
-        (void)fprintf(stderr, "nothing to do: %" PRId64 " of %" PRId64 " step%s done (--epochs, --steps)\n",
+        (void)fprintf(stderr,
+                      "nothing to do: %" PRId64 " of %" PRId64
+                      " step%s done; train longer by --epochs=N or --steps=N\n",
                       run.state.step, run.steps, run.steps == 1 ? " is" : "s are");
     } else if (status == UNET_OK) {
         run.start = machine_seconds();

@@ -6,6 +6,7 @@
 #include "unet/words.h"
 
 #include <math.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -297,6 +298,18 @@ int32_t unet_dataset_samples(const UnetDataset *dataset) {
 const char *unet_dataset_stem(const UnetDataset *dataset, int32_t sample) {
     const StemList *names = dataset->names.count > 0 ? &dataset->names : &dataset->stems;
     return names->item[dataset->sample[sample].stem];
+}
+
+UnetStatus unet_dataset_file(const UnetDataset *dataset, int32_t sample, int32_t input,
+                             char path[UNET_PATH_BYTES], UnetError *error) {
+    int32_t series = -1;
+    for (int32_t s = 0; s < dataset->nsource; s++) {
+        series = dataset->source[s].input == input ? dataset->scale[s].series : series;
+    }
+    if (series < 0) {
+        return unet_fail(error, UNET_IO, "no file fills input %" PRId32, input);
+    }
+    return dataset_path(dataset, &dataset->series[series], &dataset->sample[sample], path, error);
 }
 
 size_t unet_dataset_decoder_bytes(const UnetDataset *dataset) {

@@ -37,9 +37,10 @@ static UnetStatus check_stem(const Reading *r, int32_t line, const char *stem) {
     if (r->stars < 0 || parts == r->stars) {
         return UNET_OK;
     }
-    return unet_fail(r->error, UNET_IO,
-                     "%s:%d: \"%.200s\" is to stand for the %d `*` of the pattern: one word, with %d `/`",
-                     r->path, line, stem, r->stars, r->stars - 1);
+    return unet_fail(
+        r->error, UNET_IO,
+        "%s:%d: \"%.200s\" must stand for the %d `*` of the pattern: write one word, with %d `/`", r->path,
+        line, stem, r->stars, r->stars - 1);
 }
 
 static UnetStatus take_line(const Reading *r, int32_t number, char *line) {

@@ -121,11 +121,14 @@ static bool has_both_cases(const FileSeries *series, const char *pattern) {
 
 static UnetStatus expand(const UnetDataset *dataset, FileSeries *series, const char *pattern,
                          StemList *stems, UnetError *error) {
+    const bool both = has_both_cases(series, pattern);
     const UnetStatus status = pattern_expand(dataset->folder, pattern, stems, error);
-    if (status == UNET_OK && !has_both_cases(series, pattern)) {
+    if (status == UNET_OK && !both && stems->other_case > 0) {
         series->other_case += stems->other_case;
+        memcpy(series->other_name, stems->other_name, sizeof series->other_name);
     }
-    return status;
+    return status == UNET_IO && both && stems->count == 0 ? UNET_OK
+                                                          : status; /* the other has files, or none has */
 }
 
 /* The stems of one folder. */
@@ -211,6 +214,11 @@ UnetStatus dataset_match(UnetDataset *dataset, Listener *listener, UnetError *er
         }
         dataset->folder_end[folder] = dataset->stems.count;
         stems_free(&stems);
+    }
+    if (status == UNET_OK && dataset->nseries > 0 && dataset->stems.count == 0) {
+        StemList none = {0};
+        status = pattern_expand(dataset->folder, dataset->series[0].pattern, &none, error);
+        stems_free(&none);
     }
     return status;
 }

@@ -37,10 +37,11 @@ typedef struct {
     int32_t column;     /* of the list called `pattern`, whose words name the files; 0: it is a pattern */
     StemList word;      /* these words, one for each stem */
     bool coloured;      /* colours of its pictures are changed; else it fills no picture that is compared */
-    int32_t other_case; /* files that no pattern of its takes, but one of another case would */
-    int32_t highest;    /* of its files */
-    size_t widest;      /* bytes of the longest row of one */
-    int32_t files;      /* whose header was read, */
+    int32_t other_case; /* files that no pattern of its takes, but one of another case would, */
+    char other_name[256];                   /* and one of these */
+    int32_t highest;                        /* of its files */
+    size_t widest;                          /* bytes of the longest row of one */
+    int32_t files;                          /* whose header was read, */
     int32_t with[UNET_IMAGE_TRAITS];        /* and how many of them have a trait */
     int64_t strange;                        /* voxels that are not finite */
     char with_name[UNET_IMAGE_TRAITS][256]; /* of the first of these: as long as a file's name may be */

@@ -204,12 +204,13 @@ void unet_dataset_notes(const UnetDataset *dataset, UnetProblemReport *note, voi
             note(context, text);
         }
         if (series->other_case > 0) {
-            (void)snprintf(text, sizeof text,
-                           "%.100s: %d file%s not read: %s \"%.200s\"%s but for upper and lower case",
-                           dataset->source[series->source].name, series->other_case,
-                           series->other_case == 1 ? " is" : "s are",
-                           series->other_case == 1 ? "it matches" : "they match", series->pattern,
-                           series->more != NULL ? " and others" : "");
+            (void)snprintf(
+                text, sizeof text,
+                "%.100s: %d file%s not read, such as %s: \"%.200s\"%s would match %s but for upper and "
+                "lower case",
+                dataset->source[series->source].name, series->other_case,
+                series->other_case == 1 ? " is" : "s are", series->other_name, series->pattern,
+                series->more != NULL ? " and others" : "", series->other_case == 1 ? "it" : "them");
             note(context, text);
         }
         for (int trait = 0; trait < UNET_IMAGE_TRAITS; trait++) {

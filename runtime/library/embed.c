@@ -168,6 +168,9 @@ UnetStatus unet_embed_load(void *buffer, const char *path, UnetError *error) {
     if (status == UNET_OK)
         status = unet_parameters_load(model, file, UNET_LOAD_ALL, parts.arena, NULL, NULL, error);
     unet_safetensors_close(file);
+    const char *bad = status == UNET_OK ? unet_parameters_not_finite(model, parts.arena) : NULL;
+    if (bad != NULL)
+        return unet_fail(error, UNET_IO, "%s: %s has values that are not finite", path, bad);
     return status == UNET_OK ? push_weights(&parts, error) : status;
 }
 

@@ -65,8 +65,9 @@ void advise_names(const UnetSafetensors *file, const char *name, char advice[ADV
     write_name(there, sizeof there, other, SHOWN);
     if (found < 0) {
         snprintf(advice, ADVICE_BYTES,
-                 ". It has %d tensor%s, such as \"%s\"; where names differ, --map=FILE tells how", count,
-                 count == 1 ? "" : "s", there);
+                 ". It has %d tensor%s, such as \"%s\"; where names differ, the model's own program takes "
+                 "--map=FILE",
+                 count, count == 1 ? "" : "s", there);
         return;
     }
     write_name(front, sizeof front, other, (int)(strlen(other) - strlen(name)));

@@ -86,8 +86,8 @@ const char *unet_image_trait(int trait, UnetType into) {
     } traits[UNET_IMAGE_TRAITS] = {
         {"alpha is dropped", NULL},
         {"grey fills three channels alike", NULL},
-        {"warning: read as they lie, though their orientation (EXIF or TIFF) says to turn them; `mogrify "
-         "-auto-orient` turns files",
+        {"warning: the orientation that EXIF or TIFF gives is ignored; `mogrify -auto-orient FILES` turns "
+         "files",
          NULL},
         {"warning: only the first of several pages is read", NULL},
         {"all 16 bits are kept",

@@ -35,11 +35,16 @@ UnetStatus image_fail(const UnetImageReader *reader, UnetError *error, const cha
 UnetStatus image_fail_decoding(UnetImageReader *reader, UnetError *error) {
     const char *what = reader->cut_short ? "cut short" : "damaged";
     const UnetStatus status = status_of(reader->reason);
+    const bool whole =
+        strncmp(reader->reason, "a TIFF file", 11) == 0; /* a codec that is left out says so */
     int32_t row = reader->next_row;
     reader->next_row = INT32_MAX;
     if (reader->file.failure != 0) { /* of the disk or the network: it says nothing about the image */
         return unet_fail(error, UNET_IO, "%s: cannot read: %s", reader->path,
                          strerror(reader->file.failure));
+    }
+    if (whole) {
+        return image_fail(reader, error, reader->reason);
     }
     if (reader->rows == NULL) {
         return unet_fail(error, status, "%s: %s in the header (%s)", reader->path, what, reader->reason);
@@ -61,7 +66,8 @@ static UnetStatus fail_format(const UnetImageReader *reader, const uint8_t *sign
                          "%s: a %s file: install %s and build unetc anew, which was built without",
                          reader->path, kind->name, kind->package);
     }
-    return image_fail(reader, error, "neither a PNG, a JPEG, a TIFF nor a GIF file");
+    return image_fail(reader, error,
+                      "neither a PNG, a JPEG, a TIFF nor a GIF file: convert it, to PNG for example");
 }
 
 static UnetStatus open_file(UnetImageReader *reader, UnetError *error) {

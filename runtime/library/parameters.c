@@ -380,6 +380,22 @@ static UnetStatus load_loss_scale(const UnetModel *model, const UnetSafetensors 
     return status;
 }
 
+const char *unet_parameters_not_finite(const UnetModel *model, const void *arena) {
+    for (int32_t i = 0; i < model->nparameter; i++) {
+        const UnetParameter *parameter = &model->parameter[i];
+        const char *values = (const char *)arena + parameter->offset;
+        bool finite = true;
+        for (int64_t k = 0; k < elements(parameter); k++) {
+            finite &= model->real == UNET_F64 ? isfinite(((const double *)(const void *)values)[k]) != 0
+                                              : isfinite(((const float *)(const void *)values)[k]) != 0;
+        }
+        if (!finite) {
+            return parameter->name;
+        }
+    }
+    return NULL;
+}
+
 UnetStatus unet_moments_load(const UnetModel *model, const UnetSafetensors *file, int64_t step, void *arena,
                              UnetError *error) {
     int moments = moment_count(model);

@@ -158,6 +158,13 @@ static bool differs_in_case(const char *component, const char *name, Text *stem)
     return does;
 }
 
+/* The first by name stands for all. */
+static void note_other_case(StemList *found, const char *name) {
+    if (found->other_case++ == 0 || strcmp(name, found->other_name) < 0) {
+        (void)snprintf(found->other_name, sizeof found->other_name, "%s", name);
+    }
+}
+
 /* NAME, in the folder that the path has reached, does not match. */
 static void note_beside(Walk *at, const char *name) {
     struct stat status;
@@ -189,7 +196,9 @@ static UnetStatus enter_matching(Walk *at, const char *component, size_t length)
         if (!hidden && match(component, length, entry->d_name, &at->stem)) {
             status = enter(at, entry->d_name, component + length);
         } else if (component[length] == '\0') {
-            at->found->other_case += !hidden && differs_in_case(component, entry->d_name, &at->stem);
+            if (!hidden && differs_in_case(component, entry->d_name, &at->stem)) {
+                note_other_case(at->found, entry->d_name);
+            }
             if (at->found->count == 0) {
                 note_beside(at, entry->d_name);
             }

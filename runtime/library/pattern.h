@@ -19,7 +19,8 @@ typedef struct {
     char **item;
     int32_t count, capacity;
     int32_t other_case; /* files that pattern_expand() left out, whose ending differs from the pattern's in
-                           case */
+                           case, */
+    char other_name[256]; /* and one of these */
 } StemList;
 
 void stems_free(StemList *stems);

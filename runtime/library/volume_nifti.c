@@ -111,7 +111,7 @@ static UnetStatus sort_bytes(UnetVolumeReader *reader, nifti_1_header *header, U
 static UnetStatus read_sizes(UnetVolumeReader *reader, const nifti_1_header *header, UnetError *error) {
     int64_t voxels = 1;
     if (header->dim[0] < 1 || header->dim[0] > 7) {
-        return unet_fail(error, UNET_IO, "%s: its header says %d axes, and there are 1 to 7", reader->path,
+        return unet_fail(error, UNET_IO, "%s: its header says %d axes; 1 to 7 are possible", reader->path,
                          header->dim[0]);
     }
     for (int i = 1; i <= header->dim[0]; i++) {

@@ -106,7 +106,8 @@ weights measured.run/measured.safetensors >weights_measured
 weights given.run/given.safetensors >weights_given
 same weights_measured weights_given "measured and given numbers"
 write plain 'crop'
-run ./plain train --data=data --out=plain.run
+expect 0 "try it: ./plain predict --weights=plain.run/plain.best.safetensors data/noisy/0[0-8].png -o OUT.png" \
+    ./plain train --data=data --out=plain.run
 weights plain.run/plain.safetensors >weights_plain
 cmp -s weights_plain weights_measured && fail "nothing is normalised"
 for kind in measured given; do
@@ -121,6 +122,8 @@ measure=$(grep '^mse' measured.eval | cut -d' ' -f3)
 tail -1 measured.run/log.csv | grep -q "$(printf %.4s "$measure")" || fail "eval says $measure, training $(tail -1 measured.run/log.csv)"
 expect 4 'unet.normal.noisy is missing or wrong' ./measured eval --data=data --weights=plain.run/plain.safetensors
 expect 0 'takes `noisy` as it is after `normalize`' "$unetc" onnx given.unet --weights=given.run/given.safetensors -o given.onnx
+{ head -c -4 given.run/given.safetensors && printf '\000\000\300\177'; } >nan.safetensors # the last number is none
+expect 4 'nan.safetensors: .* has values that are not finite' "$unetc" onnx given.unet --weights=nan.safetensors -o nan.onnx
 write pointwise "crop
     normalize" "conv(noisy, 1, 1)"
 run ./pointwise train --data=data --out=pointwise.run
@@ -197,7 +200,29 @@ expect 0 'samples 2' ./lists eval --data=data --weights=lists.run/lists.safetens
     fail "no line for noisy/05.png"
 expect 0 '4 samples in `data`, 2 in `eval`, 12 files' ./lists check-data --data=data
 mkdir cases && cp -r data/noisy data/clean cases && cp cases/noisy/02.png cases/noisy/X02.PNG && cp cases/noisy/02.png cases/noisy/Y02.Png
-expect 0 'noisy: 2 files are not read: they match "noisy/\*.png" but for upper and lower case' ./plain check-data --data=cases
+expect 0 'noisy: 2 files are not read, such as X02.PNG: "noisy/\*.png" would match them but for upper and lower case' \
+    ./plain check-data --data=cases
+cat >both.unet <<'UNET'
+input  noisy : image(1, 16, 16)
+target clean : image(1)
+output o = conv(noisy, 1, 3)
+data {
+    clean = images(["*.PNG", "*.png"])
+    noisy = clean + gaussian(25/255)
+    crop
+}
+train {
+    loss mse(o, clean)
+    steps 4
+}
+predict { size 24, 24 }
+UNET
+run "$unetc" both.unet -o both
+expect 0 '10 samples in `data`, 10 files' ./both check-data --data=cases/noisy
+expect 0 '9 samples, batch 1' ./both train --data=data/noisy --out=both.run # nothing is *.PNG
+expect 0 'samples 9$' ./both eval --eval-data=data/noisy --out=both.run
+mkdir empty
+expect 4 'empty: no file matches "\*.PNG"' ./both train --data=empty --out=never
 mkdir elsewhere && cp -r data/noisy data/clean elsewhere && echo 'noisy/02.png clean/02.png' >elsewhere/val.txt
 expect 0 'samples 1$' ./lists eval --eval-data=elsewhere --weights=lists.run/lists.safetensors
 expect 0 'step 4: evaluation' ./lists train --data=data --eval-data=elsewhere --out=elsewhere.run

@@ -50,7 +50,7 @@ expect 2 'whole number from 1$' "$fake" train --steps=99999999999999999999
 expect 2 'use text, csv or json' "$fake" eval --format=html
 expect 2 'use text or json' "$fake" info --format=csv
 expect 2 'takes no files' "$fake" train data
-expect 2 '`--map` tells the names in the file of `--weights`' "$fake" eval --map=x
+expect 2 '`--map` is for the names in `--weights`' "$fake" eval --map=x
 expect 2 'needs .-o OUT' "$fake" predict x.png
 expect 2 '`tune` is for programs that compute on a GPU' "$fake" tune
 expect 2 '`--engines` is for programs that compute on a GPU' "$fake" bench --engines=x
@@ -366,7 +366,7 @@ expect 0 'limited to 2 threads.*--max-threads=1024`' "$fake" predict --threads=1
 expect 0 'limited to 2 threads.*--max-threads=3`' "$fake" predict --threads=3 small/noisy/00.png -o many.png
 expect 2 'standard output' "$fake" predict small/noisy/00.png -o -
 expect 0 '' "$fake" predict small/noisy/00.png -o OUT.PNG
-expect 4 '/dev/null: is not a file' "$fake" predict small/noisy/00.png -o /dev/null
+expect 4 '/dev/null: is no regular file' "$fake" predict small/noisy/00.png -o /dev/null
 ln -s small.png link.png && rm small.png && touch small.png
 expect 0 '' "$fake" predict small/noisy/00.png -o link.png
 [ -L link.png ] && [ -s small.png ] || fail "a picture that a symbolic link stands for"
@@ -378,9 +378,9 @@ wait $!
 status=$?
 [ $status -eq 143 ] && [ -z "$(ls stopped)" ] || fail "a prediction that is stopped: exit $status: $(ls stopped; cat stopped.txt)"
 mkfifo fifo
-expect 4 'fifo: is not a file' timeout 10 "$fake" predict small/noisy/00.png -o fifo
+expect 4 'fifo: is no regular file' timeout 10 "$fake" predict small/noisy/00.png -o fifo
 mkdir into && mkfifo into/00.png
-expect 4 'into/00.png: is not a file' timeout 10 "$fake" predict small/noisy/00.png -o into
+expect 4 'into/00.png: is no regular file' timeout 10 "$fake" predict small/noisy/00.png -o into
 [ -p fifo ] && [ -p into/00.png ] || fail "a prediction took the place of a pipe"
 expect 2 'overwritten' "$fake" predict small.png -o small.png
 expect 4 'nothing.png' "$fake" predict nothing.png -o out.png

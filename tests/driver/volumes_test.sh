@@ -72,6 +72,7 @@ says "3 samples in \`data\`, 9 files"
 [ -z "$(find data -name '*.unetvol')" ] || fail "decoded files beside the data"
 touch -d '2001-01-01' cache/*
 run ./volumes train --data=data --cache=cache --out=run
+grep -q "try it: ./volumes predict --weights=run/volumes.*safetensors data/.*_0000.nii.gz -o OUT.nii.gz" run.txt || fail "$(tail -3 run.txt)"
 says "normalize: scan: mean"
 ! grep -q decoding run.txt || fail "volumes are decoded twice"
 says "clipped to"

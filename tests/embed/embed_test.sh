@@ -85,6 +85,9 @@ same tiny.safetensors tiny/tiny_unet.safetensors
 run embed/program_tiny_unet predict --weights=tiny.safetensors data/noisy/00.png -o program.png
 run embed/examples/denoise tiny.safetensors data/noisy/00.png denoise.png
 run embed/denoise_in_bands tiny.safetensors data/noisy/00.png bands.png
+{ head -c -4 tiny.safetensors && printf '\000\000\300\177'; } >nan.safetensors # the last number is none
+embed/examples/denoise nan.safetensors data/noisy/00.png nan.png 2>refusal.txt && fail "weights that are not finite"
+grep -q "^denoise: nan.safetensors: .* has values that are not finite" refusal.txt || fail "$(cat refusal.txt)"
 cmp program.png denoise.png && cmp program.png bands.png || fail "another prediction"
 
 export UNET_ISA=portable # like_cells knows but that

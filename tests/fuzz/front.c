@@ -72,7 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     setenv("UNETC_CUDNN", "/dev/null", 1); /* not that of this machine, which is slow to ask */
     if (memchr(text, '\0', size) == NULL)  /* read_source() refuses it */
         run_caught(compile, &c);
-    if (c.opened != NULL)
+    if (c.device != NULL)
         c.opened->close(c.device);
     pool_free(c.pool);
     free(text);

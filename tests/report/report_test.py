@@ -297,7 +297,7 @@ def test_enlarged():
     net = os.path.join(ROOT, "tests", "oracle", "cases", "enlarged.unet")
     for losses, whole in ("lovasz", True), ("ohem", False):
         code, _, err = unetc("mem", net, '-Dlosses="%s"' % losses, "--mem=200KiB")
-        said = "note: `lovasz_loss` takes all points at once: what line 15 enlarges is there as a whole" in err
+        said = "note: `lovasz_loss` needs all points at once, so the result of line 15 is kept whole" in err
         expect(code == 3 and said == whole, "over budget: what is enlarged for %s" % losses)
 
 

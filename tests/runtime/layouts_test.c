@@ -305,7 +305,7 @@ static void test_voc(void) {
     text("ImageSets/Segmentation/train.txt", "2007_000033\n2007_000034\n");
     check_fails(&fake, "2007_000034");
     text("ImageSets/Segmentation/train.txt", "2007/000033\n");
-    check_fails(&fake, "train.txt:1: \"2007/000033\" is to stand for the 1 `*` of the pattern");
+    check_fails(&fake, "train.txt:1: \"2007/000033\" must stand for the 1 `*` of the pattern");
     text("ImageSets/Segmentation/train.txt", "\n# nothing\n");
     check_fails(&fake, "train.txt: lists no samples");
     unlink(place("ImageSets/Segmentation/train.txt"));

@@ -11,6 +11,7 @@
 #ifndef UNET_DATASET_H
 #define UNET_DATASET_H
 
+#include "unet/atomic_file.h"
 #include "unet/image.h"
 #include "unet/model.h"
 #include "unet/status.h"
@@ -60,6 +61,11 @@ int32_t unet_dataset_samples(const UnetDataset *dataset);
 /* What stands for the stars in the files of SAMPLE: "03", or "scene/03" for two stars; where there are
  * several folders, the first of its files. */
 const char *unet_dataset_stem(const UnetDataset *dataset, int32_t sample);
+
+/* The file from which input INPUT of SAMPLE comes, itself or by way of other sources; fails with UNET_IO
+ * where none does.  Of a volume with several channels it is that of the first. */
+UNET_MUST_USE UnetStatus unet_dataset_file(const UnetDataset *dataset, int32_t sample, int32_t input,
+                                           char path[UNET_PATH_BYTES], UnetError *error);
 
 /* Of one reading thread: its working memory, and the most bytes that its decoders allocate besides. */
 size_t unet_dataset_scratch_bytes(const UnetDataset *dataset);

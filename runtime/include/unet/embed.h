@@ -58,8 +58,8 @@ UNET_MUST_USE UnetStatus unet_embed_init(const UnetModel *const *models, int32_t
 /* Gives a device back, if there is one; the buffer is the caller's. */
 void unet_embed_close(void *buffer);
 
-/* Weights of a safetensors file that has every tensor of the model; and such a file.  Where loading fails
- * some of the weights may be those of the file: load others before you go on. */
+/* Weights of a safetensors file that has every tensor of the model, all values finite; and such a file.
+ * Where loading fails some of the weights may be those of the file: load others before you go on. */
 UNET_MUST_USE UnetStatus unet_embed_load(void *buffer, const char *path, UnetError *error);
 UNET_MUST_USE UnetStatus unet_embed_save(void *buffer, const char *path, UnetError *error);
 

@@ -51,6 +51,9 @@ UNET_MUST_USE UnetStatus unet_parameters_load(const UnetModel *model, const Unet
                                               UnetLoadMode mode, void *arena, UnetLoadReport *report,
                                               void *context, UnetError *error);
 
+/* The name of a parameter that has a value which is infinite or no number; NULL: none has. */
+const char *unet_parameters_not_finite(const UnetModel *model, const void *arena);
+
 /* Loads the optimiser's state as unet_parameters_save wrote it after STEP steps; all of it must be there.
  * Only the loss scale may be missing: it then starts anew. */
 UNET_MUST_USE UnetStatus unet_moments_load(const UnetModel *model, const UnetSafetensors *file,
