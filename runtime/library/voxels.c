@@ -336,6 +336,7 @@ static UnetStatus make(const char *path, const char *cache, const struct stat *s
     if (status != UNET_OK) {
         return status;
     }
+    unet_atomic_clean(cache); /* a run may have been killed while it decoded */
     status = unet_atomic_open(&file, cache, error);
     if (status == UNET_OK) {
         status = write_parts(&d, path, source, error);
