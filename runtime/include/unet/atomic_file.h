@@ -2,9 +2,9 @@
  *
  * Writing goes to PATH.########.part in the same folder, eight hexadecimal digits that no other file there
  * has; commit makes that durable (fsync), gives it its name in one rename and makes the rename durable.  A
- * crash leaves the old file, or none, and a stale .part, which unet_atomic_clean() takes away.  Only regular files are replaced; where PATH is a
- * symbolic link, the file that it points at is.  Nothing is allocated, so a checkpoint can be written
- * between two steps. */
+ * crash leaves the old file, or none, and a stale .part, which unet_atomic_clean() takes away.  Only
+ * regular files are replaced; where PATH is a symbolic link, the file that it points at is.  Nothing is
+ * allocated, so a checkpoint can be written between two steps. */
 #ifndef UNET_ATOMIC_FILE_H
 #define UNET_ATOMIC_FILE_H
 
