@@ -37,7 +37,7 @@ The laws:
 Lifetimes.  A buffer of one step lives from its first write to its last use; if it is used inside a loop and
 outside, or read in a loop's body before that body writes it, it lives for the whole loop.  A metric lives to
 the end of the program, where it is returned; but not what a loss leaves for its gradient beside a metric that is.  A whole lives as long as any of its slices.  A buffer of a whole
-program lives in each program that touches it.  A persistent one lives in all, since they take turns on one arena.
+program lives in each program that touches it, or, where no step does, in prediction.  A persistent one lives in all, since they take turns on one arena.
 What a loader fills lives from the first step on.
 Steps side by side that say "section": [NUMBER, BRANCH] with one number may run at once where their branches differ: what one
 of them touches lives through all of them.
@@ -316,6 +316,12 @@ class Judge:
             first, last = paths[0][common - 1].first, paths[0][common - 1].last
         return first, last
 
+    def untouched(self):
+        """What lives through a whole program that no step touches: the runtime does, where windows go through a volume."""
+        touched = {number for steps in self.plan["programs"].values() for step in all_steps(steps)
+                   for number in step["reads"] + step["writes"]}
+        return {number for number, buffer in self.buffers.items() if buffer["lifetime"] == "program" and number not in touched}
+
     def compute_lives(self):
         for program, steps in self.plan["programs"].items():
             if not steps:
@@ -324,11 +330,13 @@ class Judge:
             self.accesses[program] = accesses
             self.fleeting = {slot for loop in all_loops(steps) if loop["loop"] == "bands" for slot in self.fleeting_rings(loop)}
             lives = {}
+            untouched = self.untouched()
             for number, buffer in self.buffers.items():
                 if buffer["space"] == "host":
                     continue
                 touched = accesses.get(number, [])
-                if buffer["lifetime"] == "persistent" or (touched and buffer["lifetime"] == "program"):
+                of_runtime = program == "predict" and number in untouched
+                if buffer["lifetime"] == "persistent" or of_runtime or (touched and buffer["lifetime"] == "program"):
                     lives[number] = (0, length)
                 elif touched:
                     lives[number] = self.life_in_step(program, number, touched, length)

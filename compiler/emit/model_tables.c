@@ -247,6 +247,8 @@ static void program_table(const Tables *t, const Program *program) {
         text_line(t->out, "    .input_bands = predict_input_band,");
         text_line(t->out, "    .output_bands = predict_output_band,");
     }
+    if (has_windows(program))
+        text_line(t->out, "    .windows = &predict_windows,");
     text_line(t->out, "    .result_offsets = %s_result_offset,", name);
     text_line(t->out, "    .input_bytes = %lld,", (long long)slot_bytes(program));
     if (program->gradient_norm >= 0)
@@ -298,6 +300,20 @@ static void passed_tables(const Tables *t, const Program *program) {
     text_line(t->out, "static const UnetBand predict_output_band[] = {%s};", out.bytes);
 }
 
+static void windows_table(const Tables *t, const Program *program) {
+    const Windows *w = &program->model->predict.windows;
+    const Buffer *buffer = t->plan->buffer;
+    text_add(t->out, "static const int64_t predict_sums[] = {");
+    for (int i = 0; i < program->model->noutput; i++)
+        text_add(t->out, "%lld, ", (long long)buffer[program->window_sums[i]].offset);
+    text_line(t->out, "};");
+    text_line(
+        t->out,
+        "static const UnetWindows predict_windows = {{%lld, %lld}, %.17g, %s, %u, %lld, predict_sums};",
+        (long long)w->most[0], (long long)w->most[1], w->overlap, bool_text(w->gaussian), w->mirror,
+        (long long)buffer[program->window_slices].offset);
+}
+
 static void program_tables(const Tables *t, const Program *program) {
     const Model *m = program->model;
     const char *name = program->name;
@@ -322,6 +338,8 @@ static void program_tables(const Tables *t, const Program *program) {
     }
     if (passes_rows(program))
         passed_tables(t, program);
+    if (has_windows(program))
+        windows_table(t, program);
     text_line(t->out, "static const int64_t %s_result_offset[] = {", name);
     for (int i = 0; i < m->nresult; i++) {
         int b = predict ? -1 : program->buffer_of[m->result[i].value];

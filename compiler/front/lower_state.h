@@ -338,6 +338,8 @@ void list_updates(Text *out); /* optimizers and schedules */
 DataSection *data_of_section(Lower *l); /* of the section that is being read */
 void set_crop(Call *call);
 void set_flip(Call *call);
+/* "d", "h", "w" or a list of them: bit 0 depth, 1 height, 2 width. */
+bool read_axes(const Call *call, const char *name, unsigned *axes);
 void set_scale(Call *call);
 void set_rot90(Call *call);
 void set_rotate(Call *call);
@@ -348,6 +350,12 @@ void set_blur(Call *call);
 void set_noise(Call *call);
 /* Reports transforms that leave no window of the input's size. */
 void check_transforms(Lower *l, const DataSection *data);
+
+/* ---- settings_windows.c: prediction by windows ---- */
+
+void set_windows(Call *call);
+/* Reports windows of what is no volume. */
+void check_windows(Lower *l);
 
 /* ---- settings_normalize.c ---- */
 

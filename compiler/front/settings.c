@@ -348,9 +348,8 @@ static const Setting settings[] = {
     {"size", "size(h, w, ...)", set_size, IN_EVAL | IN_PREDICT, false},
     {"tiles", "", NULL, IN_EVAL, false},
     {"pad", "pad(how)", set_pad, IN_PREDICT, false},
-    {"overlap", "", NULL, IN_PREDICT, false},
-    {"blend", "", NULL, IN_PREDICT, false},
-    {"mirror", "", NULL, IN_PREDICT, false},
+    {"windows", "windows(h, w, overlap = 0.5, blend = \"gaussian\", mirror = none)", set_windows,
+     IN_PREDICT, false},
 };
 
 enum { SETTINGS = sizeof settings / sizeof *settings };
@@ -679,6 +678,7 @@ void check_sections(Lower *l) {
     check_sources(l);
     check_transforms(l, &model->data);
     check_predict_pad(l);
+    check_windows(l);
     normalize_inputs(l);
     if (model->nresult > 0)
         check_label_counts(l);

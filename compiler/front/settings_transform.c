@@ -57,8 +57,8 @@ void set_crop(Call *call) {
 }
 
 /* "h", "w", "d", or a list of them. */
-static bool read_flip_axes(const Call *call, unsigned *axes) {
-    Datum d = argument(call, "axes")->value;
+bool read_axes(const Call *call, const char *name, unsigned *axes) {
+    Datum d = argument(call, name)->value;
     int count = d.kind == DATUM_LIST ? d.count : 1;
     *axes = 0;
     for (int i = 0; i < count; i++) {
@@ -66,7 +66,9 @@ static bool read_flip_axes(const Call *call, unsigned *axes) {
         const char *found =
             axis.kind == DATUM_TEXT && strlen(axis.text) == 1 ? strchr("dhw", *axis.text) : NULL;
         if (found == NULL)
-            return report_setting(call, "axes", "`axes` is \"h\", \"w\", \"d\" or a list of them");
+            return report_setting(
+                call, name,
+                pool_text(call->l->pool, "`%s` is \"h\", \"w\", \"d\" or a list of them", name));
         *axes |= 1U << (found[0] == 'd' ? 0 : found[0] == 'h' ? 1 : 2);
     }
     return true;
@@ -77,7 +79,7 @@ void set_flip(Call *call) {
     Transform flip = {.op = TRANSFORM_FLIP, .random = true};
     int rank = l->model->ninput > 0 ? l->graph->value[l->model->input[0].value].shape.rank : 3;
     flip.axes = rank == 4 ? 7 : 6;
-    if (argument(call, "axes")->value.kind != DATUM_NONE && !read_flip_axes(call, &flip.axes))
+    if (argument(call, "axes")->value.kind != DATUM_NONE && !read_axes(call, "axes", &flip.axes))
         return;
     if (!read_probability(call, &flip.p))
         return;

@@ -202,11 +202,21 @@ typedef struct {
     int64_t batch;
 } EvalSection;
 
+/* Volumes by windows that overlap; the same as UnetWindows. */
+typedef struct {
+    int64_t most[2]; /* height and width of a volume; 0: it goes through as a whole */
+    double overlap;
+    bool gaussian;
+    unsigned mirror; /* bit 0 depth, 1 height, 2 width */
+    Span span;
+} Windows;
+
 typedef struct {
     int64_t size[AXES];
     int64_t batch;
     Pad pad;
     Span pad_span;
+    Windows windows;
 } PredictSection;
 
 typedef struct {

@@ -44,6 +44,10 @@ bool passes_rows(const Program *program) {
     return program->target->passes_rows && program->kind == PROGRAM_PREDICT;
 }
 
+bool has_windows(const Program *program) {
+    return program->kind == PROGRAM_PREDICT && program->model->predict.windows.most[0] > 0;
+}
+
 const char *loop_text(LoopAxis axis) {
     return axis == AXIS_SAMPLES ? "samples" : "bands";
 }

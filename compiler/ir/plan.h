@@ -86,7 +86,8 @@ typedef struct {
     int peak;      /* position of the step with most bytes alive */
     int64_t units; /* prediction row by row, of images of any height: each tensor has a whole number of
                       rows in one of so many units; 0: of images of this height alone */
-    const char *refusal; /* why this target cannot run it, or NULL */
+    const char *refusal;             /* why this target cannot run it, or NULL */
+    int window_slices, *window_sums; /* windows: buffers of the input's slices, and of each output's sums */
 } Program;
 
 /* ---- buffer_assign.c, live.c ---- */
@@ -170,6 +171,8 @@ bool has_bands(const Program *program);
 int64_t band_rows(const Program *program);
 /* Does the runtime bring inputs into the arena, and take outputs out of it, so that both can be rings? */
 bool passes_rows(const Program *program);
+/* Prediction of volumes by windows that overlap? */
+bool has_windows(const Program *program);
 /* "samples" */
 const char *loop_text(LoopAxis axis);
 /* How many iterations of SIZE samples work through COUNT. */

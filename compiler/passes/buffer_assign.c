@@ -350,6 +350,7 @@ void buffers(Plan *plan) {
         if (p->kind == PROGRAM_TRAIN)
             gradient_region(plan, p, update);
         step_buffers(plan, p);
+        window_buffers(plan, p);
     }
     loader_ring(plan);
 }

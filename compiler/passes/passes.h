@@ -7,6 +7,8 @@
 
 /* ---- over one program ---- */
 
+/* windows.c, for prune.c: outputs are what windows blend. */
+void blend_windows(Program *program);
 /* prune.c: keeps what the program's results need, and what updates storage that outlives it. */
 void prune(Program *program);
 /* autodiff.c: training: the backward pass; fills program->gradient. */
@@ -47,6 +49,8 @@ const Node *ends_sweep(const Program *program, bool *uneven);
 
 /* buffer_assign.c: one buffer per segment, the regions, in place where legal; the loader ring. */
 void buffers(Plan *plan);
+/* windows.c, for buffer_assign.c: slices and sums, where windows go through a volume. */
+void window_buffers(Plan *plan, Program *program);
 /* rings.c: of which tensors a loop over bands holds a few rows, and how many. */
 void rings(Plan *plan);
 /* live.c: first and last of every buffer. */

@@ -5,7 +5,8 @@
  * running statistic), which the next program reads.  When the graph is complete, a last node, `return`,
  * reads the results: it stands for the caller, who looks at them after the step.  Where the runtime passes
  * rows, each output has a node of its own.  What only training does, such as dropout, goes from the others:
- * who reads its output reads its input.
+ * who reads its output reads its input.  Where windows go through a volume, what they blend is the output
+ * (passes/windows.c).
  *
  * prune: requires the graph as lowered.  close_graph: requires all other nodes.
  */
@@ -69,6 +70,7 @@ void prune(Program *program) {
     Graph *g = program->graph;
     if (program->kind != PROGRAM_TRAIN)
         drop_training(program);
+    blend_windows(program);
     ValueId *result;
     int n = results(program, &result);
     bool *needed = NEW_ARRAY(g->pool, bool, g->nvalue), *stays = NEW_ARRAY(g->pool, bool, g->nnode);

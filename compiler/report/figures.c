@@ -51,10 +51,14 @@ void how_row(const Plan *plan, const Program *program, Text *out) {
     else if (plan->recompute_flops > 0)
         again = pool_text(plan->pool, ", %.1f %% of all operations twice",
                           100.0 * (double)plan->recompute_flops / (double)plan->flops);
-    text_line(out, "  %s, %s%s", samples,
-              rows == 0 ? "whole images"
-                        : pool_text(plan->pool, "bands of %lld row%s", (long long)rows, unet_plural(rows)),
-              again);
+    const int64_t *most = program->model->predict.windows.most;
+    const char *shown =
+        rows == 0 ? "whole images"
+                  : pool_text(plan->pool, "bands of %lld row%s", (long long)rows, unet_plural(rows));
+    if (has_windows(program))
+        shown = pool_text(plan->pool, "windows that overlap, of volumes up to %lld x %lld of any depth",
+                          (long long)most[0], (long long)most[1]);
+    text_line(out, "  %s, %s%s", samples, shown, again);
 }
 
 /* Parameters, their gradients and what the optimiser keeps. */

@@ -6,6 +6,7 @@ _0001, ... for further channels), labelsTr/CASE.nii.gz.  Channels, classes and t
 dataset.json; kernels and strides follow nnU-Net's rules from the size of the window and the median spacing, which the
 headers of the first channel tell.  The window has the shape of the median volume, 256^3 voxels at most; with --mem it is
 made smaller, along the axis that is longest beside the median, until `unetc` plans a training step within that memory.
+Volumes are predicted by windows that overlap, and each in all mirrored forms; no volume is higher or wider than the largest here.
 
 Voxels are not resampled: where spacings differ much, bring the data to one first."""
 import argparse
@@ -34,6 +35,12 @@ DATA = """data {
 }
 
 train {"""
+PREDICT = """
+predict {
+    windows %d, %d, mirror = ["d", "h", "w"]
+    pad     "mean"
+}
+"""
 
 
 def header(path):
@@ -147,13 +154,14 @@ def fits(unetc, memory, text):
 
 
 def measure(folder, ending):
-    """The median size and spacing of the first channels."""
+    """The median size and spacing of the first channels, and the largest height and width."""
     images = os.path.join(folder, "imagesTr")
     files = sorted(n for n in os.listdir(images) if n.endswith("_0000" + ending) and not n.startswith("."))
     if not files:
         raise SystemExit("%s: no file ends in _0000%s" % (images, ending))
     found = [header(os.path.join(images, name)) for name in files]
-    return tuple([statistics.median(f[k][a] for f in found) for a in range(3)] for k in (0, 1))
+    largest = [max(f[0][a] for f in found) for a in (1, 2)]
+    return *([statistics.median(f[k][a] for f in found) for a in range(3)] for k in (0, 1)), largest
 
 
 def main():
@@ -167,7 +175,7 @@ def main():
     given = parser.parse_args()
     with open(os.path.join(given.folder, "dataset.json"), encoding="utf-8") as file:
         description = json.load(file)
-    median, spacing = measure(given.folder, description.get("file_ending", ".nii.gz"))
+    median, spacing, largest = measure(given.folder, description.get("file_ending", ".nii.gz"))
     patch = [int(n) for n in given.patch.split("x")] if given.patch else first_patch(spacing, median)
     text = write(description, spacing, patch, given.batch)
     while given.mem and not fits(given.unetc, given.mem, text):
@@ -175,6 +183,7 @@ def main():
         if patch is None:
             raise SystemExit("no window fits %s" % given.mem)
         text = write(description, spacing, patch, given.batch)
+    text += PREDICT % tuple(largest)
     if given.out:
         with open(given.out, "w", encoding="utf-8") as file:
             file.write(text)

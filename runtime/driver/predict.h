@@ -65,6 +65,20 @@ UNET_MUST_USE UnetStatus prediction_check_volume(const Prediction *prediction);
 UNET_MUST_USE UnetStatus prediction_check_volume_size(const Prediction *prediction, const char *in);
 UNET_MUST_USE UnetStatus predict_volume(Prediction *prediction, const char *in);
 
+/* The same by windows that overlap: predict_windows.c. */
+UNET_MUST_USE UnetStatus predict_windows(Prediction *prediction, const char *in);
+
+/* predict_volume.c, for both: the file of channel C, whose first is IN; what lies beside a volume that is
+ * normalised by NORMAL, or by nothing (NULL); the file of output I, in the geometry of LIKE; and the end of
+ * these files, which go where they belong, or, after a failure or a signal, nowhere. */
+UNET_MUST_USE UnetStatus volume_channel(const Prediction *prediction, const char *in, int32_t c,
+                                        char path[UNET_PATH_BYTES]);
+void volume_fill(const Prediction *prediction, const UnetNormal *normal, float fill[UNET_MOST_NORMALIZED]);
+UNET_MUST_USE UnetStatus volume_create(const Prediction *prediction, const char *in, int i,
+                                       const UnetVolumeInfo *like, UnetVolumeWriter **writer);
+UNET_MUST_USE UnetStatus volumes_end(const Prediction *prediction, const char *in,
+                                     UnetVolumeWriter **writer, UnetStatus status);
+
 /* overlay.c: the picture of these classes over the image that they were predicted for, beside the former.
  */
 UNET_MUST_USE UnetStatus write_overlay(const char *image, const char *classes, UnetError *error);

@@ -1,4 +1,4 @@
-/* predict_volume.c - one volume through the model.
+/* predict_volume.c - one volume through the model, and what predict_windows.c shares with that.
  *
  * Its voxels are decoded into memory, normalised as those of training were, and padded to the compiled size
  * behind its last slice, row and column, as the model's file says (`pad`).  Results are cut back, and
@@ -48,7 +48,22 @@ UnetStatus prediction_check_volume(const Prediction *prediction) {
     return UNET_OK;
 }
 
+/* Of windows it is height and width that are limited. */
+static UnetStatus check_slices(const Prediction *prediction, const int32_t size[3], const char *path) {
+    const int32_t *most = prediction->program->windows->most;
+    if (size[1] <= most[0] && size[2] <= most[1])
+        return UNET_OK;
+    return unet_fail(&prediction->driver->error, UNET_IO,
+                     "%s has slices of %" PRId32 " x %" PRId32
+                     " voxels, and the program was compiled for at most %" PRId32 " x %" PRId32
+                     ": write `predict { windows %" PRId32 ", %" PRId32 " }` in %s",
+                     path, size[1], size[2], most[0], most[1], size[1] > most[0] ? size[1] : most[0],
+                     size[2] > most[1] ? size[2] : most[1], prediction->driver->model->source);
+}
+
 static UnetStatus check_size(const Prediction *prediction, const int32_t size[3], const char *path) {
+    if (prediction->program->windows != NULL)
+        return check_slices(prediction, size, path);
     const int32_t *most = prediction->program->size;
     const char *source = prediction->driver->model->source;
     int64_t wanted[3];
@@ -59,15 +74,16 @@ static UnetStatus check_size(const Prediction *prediction, const int32_t size[3]
     }
     if (fits)
         return UNET_OK;
-    return unet_fail(
-        &prediction->driver->error, UNET_IO,
-        "%s is %" PRId32 " x %" PRId32 " x %" PRId32
-        " voxels (depth first), and the program was compiled for at most %" PRId32 " x %" PRId32
-        " x %" PRId32 ": write `predict { size %" PRId64 ", %" PRId64 ", %" PRId64
-        " }` in %s, or compile a program for this alone: `unetc --programs=predict --size=%" PRId64
-        "x%" PRId64 "x%" PRId64 " -o PROGRAM %s`",
-        path, size[0], size[1], size[2], most[0], most[1], most[2], wanted[0], wanted[1], wanted[2], source,
-        wanted[0], wanted[1], wanted[2], source);
+    return unet_fail(&prediction->driver->error, UNET_IO,
+                     "%s is %" PRId32 " x %" PRId32 " x %" PRId32
+                     " voxels (depth first), and the program was compiled for at most %" PRId32
+                     " x %" PRId32 " x %" PRId32 ": write `predict { size %" PRId64 ", %" PRId64
+                     ", %" PRId64 " }` in %s, or, for windows that overlap, `predict { windows %" PRId32
+                     ", %" PRId32
+                     " }`; or compile a program for this alone: `unetc --programs=predict --size=%" PRId64
+                     "x%" PRId64 "x%" PRId64 " -o PROGRAM %s`",
+                     path, size[0], size[1], size[2], most[0], most[1], most[2], wanted[0], wanted[1],
+                     wanted[2], source, size[1], size[2], wanted[0], wanted[1], wanted[2], source);
 }
 
 UnetStatus prediction_check_volume_size(const Prediction *prediction, const char *in) {
@@ -81,17 +97,24 @@ UnetStatus prediction_check_volume_size(const Prediction *prediction, const char
 
 /* ---- in --------------------------------------------------------------------------------------- */
 
+UnetStatus volume_channel(const Prediction *prediction, const char *in, int32_t c,
+                          char path[UNET_PATH_BYTES]) {
+    const int n = c > 0 ? 0 : snprintf(path, UNET_PATH_BYTES, "%s", in);
+    if (c > 0 ? !unet_volume_channel_path(in, c, path, UNET_PATH_BYTES) : n >= UNET_PATH_BYTES)
+        return unet_fail(&prediction->driver->error, UNET_USAGE,
+                         "%s: the model has %" PRId32 " channels: name the file of the first, which has "
+                         "`_0000` in its name",
+                         in, input_layout(prediction)->channels);
+    return UNET_OK;
+}
+
 /* The file of channel C, whose first is IN. */
 static UnetStatus open_channel(Passage *p, const char *in, int32_t c) {
     UnetError *error = &p->prediction->driver->error;
-    char path[UNET_PATH_BYTES], why[200];
-    if (c > 0 && !unet_volume_channel_path(in, c, path, sizeof path))
-        return unet_fail(error, UNET_USAGE,
-                         "%s: the model has %" PRId32 " channels: name the file of the first, which has "
-                         "`_0000` in its name",
-                         in, input_layout(p->prediction)->channels);
-    const char *name = c > 0 ? path : in;
-    UnetStatus status = unet_voxels_decode(&p->channel[c], name, error);
+    char name[UNET_PATH_BYTES], why[200];
+    UnetStatus status = volume_channel(p->prediction, in, c, name);
+    if (status == UNET_OK)
+        status = unet_voxels_decode(&p->channel[c], name, error);
     if (status != UNET_OK)
         return status;
     p->nchannel++;
@@ -121,11 +144,10 @@ static UnetStatus open_volume(Passage *p, const char *in) {
     return UNET_OK;
 }
 
-/* What lies beside the volume. */
-static void find_fill(const Passage *p, float fill[UNET_MOST_NORMALIZED]) {
+void volume_fill(const Prediction *prediction, const UnetNormal *normal, float fill[UNET_MOST_NORMALIZED]) {
     memset(fill, 0, UNET_MOST_NORMALIZED * sizeof *fill);
-    if (p->normal != NULL && p->prediction->driver->model->predict_pad != UNET_PAD_MEAN)
-        unet_normalize(p->normal, p->nchannel, 1, 1, fill, fill);
+    if (normal != NULL && prediction->driver->model->predict_pad != UNET_PAD_MEAN)
+        unet_normalize(normal, input_layout(prediction)->channels, 1, 1, fill, fill);
 }
 
 /* Row (D, H) of the padded volume. */
@@ -136,7 +158,7 @@ static void store_row(const Passage *p, int32_t d, int32_t h, const int32_t *now
     const int32_t z = unet_pad_index(pad, d, p->size[0]), y = unet_pad_index(pad, h, p->size[1]);
     const size_t width = (size_t)p->size[2];
     float fill[UNET_MOST_NORMALIZED];
-    find_fill(p, fill);
+    volume_fill(prediction, p->normal, fill);
     for (int32_t c = 0; z >= 0 && y >= 0 && c < p->nchannel; c++)
         unet_voxels_row(&p->channel[c], z, y, 0, p->size[2], prediction->row + (size_t)c * width);
     if (p->normal != NULL)
@@ -179,35 +201,41 @@ static UnetStatus write_channel(const Passage *p, int i, int32_t c) {
     return status;
 }
 
-static UnetStatus write_output(const Passage *p, const char *in, int i) {
-    Prediction *prediction = p->prediction;
+UnetStatus volume_create(const Prediction *prediction, const char *in, int i, const UnetVolumeInfo *like,
+                         UnetVolumeWriter **writer) {
     const UnetOutput *output = &prediction->driver->model->outputs[i];
-    const UnetLayout *layout = &prediction->program->outputs[i];
-    UnetError *error = &prediction->driver->error;
-    const int32_t classes = output->kind != UNET_LABELS ? 0 : output->classes > 0 ? output->classes : 2;
+    const int32_t classes = output->kind != UNET_LABELS ? 0
+                            : output->classes > 0       ? output->classes
+                                                        : 2,
+                  channels = classes > 0 ? 1 : prediction->program->outputs[i].channels;
     char path[UNET_PATH_BYTES];
     UnetStatus status = output_path(prediction, in, i, path);
     if (status == UNET_OK)
-        status =
-            unet_volume_create(&p->writer[i], path, &p->channel[0].info, layout->channels, classes, error);
+        status = unet_volume_create(writer, path, like, channels, classes, &prediction->driver->error);
+    return status;
+}
+
+static UnetStatus write_output(const Passage *p, const char *in, int i) {
+    Prediction *prediction = p->prediction;
+    const UnetLayout *layout = &prediction->program->outputs[i];
+    UnetStatus status = volume_create(prediction, in, i, &p->channel[0].info, &p->writer[i]);
     if (status == UNET_OK)
         status = device_fetch(&prediction->device, prediction->program->output_offsets[i],
-                              layout->sample_bytes, error);
+                              layout->sample_bytes, &prediction->driver->error);
     for (int32_t c = 0; c < layout->channels && status == UNET_OK; c++)
         status = write_channel(p, i, c);
     return status;
 }
 
-/* Puts the files where they belong, or, after a failure or a signal, nowhere. */
-static UnetStatus end_outputs(const Passage *p, const char *in, UnetStatus status) {
-    const Prediction *prediction = p->prediction;
+UnetStatus volumes_end(const Prediction *prediction, const char *in, UnetVolumeWriter **writer,
+                       UnetStatus status) {
     const bool whole = prediction->driver->stopped_by == 0;
     for (int i = 0; i < prediction->driver->model->noutput; i++) {
         char path[UNET_PATH_BYTES];
         if (whole && status == UNET_OK)
-            status = unet_volume_finish(p->writer[i], &prediction->driver->error);
+            status = unet_volume_finish(writer[i], &prediction->driver->error);
         else
-            unet_volume_discard(p->writer[i]);
+            unet_volume_discard(writer[i]);
         if (whole && status == UNET_OK && output_path(prediction, in, i, path) == UNET_OK)
             (void)fprintf(stderr, "%s -> %s\n", in, path);
     }
@@ -232,6 +260,8 @@ static UnetStatus pass(const Passage *p) {
 }
 
 UnetStatus predict_volume(Prediction *prediction, const char *in) {
+    if (prediction->program->windows != NULL)
+        return predict_windows(prediction, in);
     const UnetModel *model = prediction->driver->model;
     Passage p = {.prediction = prediction};
     p.writer = calloc((size_t)model->noutput + 1, sizeof(UnetVolumeWriter *));
@@ -243,7 +273,7 @@ UnetStatus predict_volume(Prediction *prediction, const char *in) {
     for (int i = 0; i < model->noutput && status == UNET_OK && prediction->driver->stopped_by == 0; i++)
         status = write_output(&p, in, i);
     if (p.writer != NULL)
-        status = end_outputs(&p, in, status);
+        status = volumes_end(prediction, in, p.writer, status);
     for (int32_t c = 0; c < p.nchannel; c++)
         unet_voxels_close(&p.channel[c]);
     free(p.writer);

@@ -1,7 +1,8 @@
 /* atomic_file.c - files that appear whole or not at all: write beside, sync, rename, sync the folder. */
-#define _DEFAULT_SOURCE /* realpath */
+#define _DEFAULT_SOURCE /* realpath, flock */
 #include "unet/atomic_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -64,6 +66,9 @@ static UnetStatus open_part(UnetAtomicFile *file, UnetError *error) {
         file->fd = open_retrying(file->part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
         code = file->fd < 0 ? errno : 0;
     }
+    if (code == 0) {
+        (void)flock(file->fd, LOCK_EX | LOCK_NB); /* tells who cleans up that it is written to */
+    }
     return code == 0 ? UNET_OK : fail_errno(error, "write", file->path, code);
 }
 
@@ -72,6 +77,49 @@ UnetStatus unet_atomic_open(UnetAtomicFile *file, const char *path, UnetError *e
     UnetStatus status = find_place(file, path, error);
     return status == UNET_OK ? open_part(file, error) : status;
 }
+
+/* ---- what was left ---------------------------------------------------------------------------- */
+
+/* Whether FILE is called as parts of NAME are. */
+static bool is_part_of(const char *file, const char *name) {
+    const size_t length = strlen(name), digits = strlen(name) + 1;
+    return strncmp(file, name, length) == 0 && file[length] == '.' &&
+           strspn(file + digits, "0123456789abcdef") == 8 && strcmp(file + digits + 8, ".part") == 0;
+}
+
+/* Removes the part at PATH, unless someone may be at work on it. */
+static void clean_part(const char *path) {
+    enum { A_MINUTE = 60 };
+    struct stat found;
+    struct timespec now;
+    const int fd = open_retrying(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0) {
+        return;
+    }
+    if (fstat(fd, &found) == 0 && S_ISREG(found.st_mode) && clock_gettime(CLOCK_REALTIME, &now) == 0 &&
+        now.tv_sec - found.st_mtim.tv_sec > A_MINUTE && flock(fd, LOCK_EX | LOCK_NB) == 0) {
+        (void)unlink(path);
+    }
+    (void)close(fd);
+}
+
+void unet_atomic_clean(const char *path) {
+    char folder[UNET_PATH_BYTES], part[UNET_PATH_BYTES];
+    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+    const int length = snprintf(folder, sizeof folder, "%.*s", (int)(name - path), path);
+    DIR *list = length < 0 || (size_t)length >= sizeof folder ? NULL : opendir(length > 0 ? folder : ".");
+    for (const struct dirent *entry; list != NULL && (entry = readdir(list)) != NULL;) {
+        const int n = snprintf(part, sizeof part, "%s%s", folder, entry->d_name);
+        if (is_part_of(entry->d_name, name) && n > 0 && (size_t)n < sizeof part) {
+            clean_part(part);
+        }
+    }
+    if (list != NULL) {
+        (void)closedir(list);
+    }
+}
+
+/* ---- writing ---------------------------------------------------------------------------------- */
 
 UnetStatus unet_atomic_write(UnetAtomicFile *file, const void *data, size_t bytes, UnetError *error) {
     const char *rest = data;

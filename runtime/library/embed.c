@@ -18,6 +18,7 @@
 #include "unet/layout.h"
 #include "unet/normal.h"
 #include "unet/parameters.h"
+#include "unet/windows.h"
 
 static const uint64_t MARK = 0x756e65742d627566; /* of a buffer that is ready */
 
@@ -318,7 +319,10 @@ static void take_rows(const Parts *parts, const UnetProgram *program, int32_t i,
         unet_layout_load_row(layout, parts->arena + program->output_offsets[i], 0, row / layout->size[1],
                              row % layout->size[1], parts->row);
         for (size_t x = 0; labels && x < width; x++)
-            ((uint8_t *)values)[at + x] = (uint8_t)parts->row[x];
+            ((uint8_t *)values)[at + x] =
+                program->windows == NULL
+                    ? (uint8_t)parts->row[x]
+                    : (uint8_t)unet_class_of(parts->row + x, layout->channels, layout->size[2]);
         for (size_t c = 0; !labels && c < (size_t)layout->channels; c++)
             memcpy((float *)values + c * plane + at, parts->row + c * width, width * sizeof(float));
     }

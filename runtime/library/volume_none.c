@@ -40,6 +40,12 @@ UnetStatus unet_volume_write(UnetVolumeWriter *writer, const float *voxel, size_
     return refuse("this", error);
 }
 
+UnetStatus unet_volume_write_channel(UnetVolumeWriter *writer, int32_t channel, const float *voxel,
+                                     size_t count, UnetError *error) {
+    (void)channel;
+    return unet_volume_write(writer, voxel, count, error);
+}
+
 UnetStatus unet_volume_finish(UnetVolumeWriter *writer, UnetError *error) {
     (void)writer;
     return refuse("this", error);

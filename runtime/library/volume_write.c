@@ -1,12 +1,19 @@
-/* volume_write.c - writes NIfTI-1 files, packed by gzip where their names say so. */
+/* volume_write.c - writes NIfTI-1 files, packed by gzip where their names say so.
+ *
+ * A file has one channel behind the other.  Where all come a piece at a time, those behind the first wait
+ * in a file that has no name any more, so that it goes with the process, whatever ends that.
+ */
 #include "unet/atomic_file.h"
 #include "unet/volume.h"
 
+#include <errno.h>
 #include <math.h>
 #include <nifti1.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 #include <zlib.h>
 
 enum { CHUNK = 1 << 15, GZIP_WINDOW = 15 + 16, VOXELS_BEGIN = 352 };
@@ -15,7 +22,10 @@ struct UnetVolumeWriter {
     UnetAtomicFile file;
     bool packed;
     z_stream stream;
-    int32_t classes;
+    int32_t classes, channels;
+    int64_t voxels;   /* of a channel */
+    int spool;        /* where those behind the first wait; -1: none does */
+    int64_t *waiting; /*   how many of each, or NULL */
     uint8_t plain[CHUNK], out[CHUNK];
     size_t count; /* bytes in `plain` */
 };
@@ -74,6 +84,17 @@ static void make_header(nifti_1_header *header, const UnetVolumeInfo *like, int3
     memcpy(header->magic, "n+1", 4);
 }
 
+static void free_writer(UnetVolumeWriter *writer) {
+    if (writer->packed) {
+        (void)deflateEnd(&writer->stream);
+    }
+    if (writer->spool >= 0) {
+        (void)close(writer->spool);
+    }
+    free(writer->waiting);
+    free(writer);
+}
+
 static bool is_packed_name(const char *path) {
     const size_t length = strlen(path);
     return length > 3 && strcasecmp(path + length - 3, ".gz") == 0;
@@ -89,6 +110,9 @@ UnetStatus unet_volume_create(UnetVolumeWriter **writer, const char *path, const
         return unet_fail(error, UNET_TOO_SMALL, "%s: out of memory", path);
     }
     created->classes = classes;
+    created->channels = channels;
+    created->voxels = (int64_t)like->size[0] * like->size[1] * like->size[2];
+    created->spool = -1;
     UnetStatus status = unet_atomic_open(&created->file, path, error);
     if (status != UNET_OK) {
         free(created);
@@ -126,26 +150,89 @@ UnetStatus unet_volume_write(UnetVolumeWriter *writer, const float *voxel, size_
     return status;
 }
 
+/* ---- channels that wait ----------------------------------------------------------------------- */
+
+static UnetStatus open_spool(UnetVolumeWriter *writer, UnetError *error) {
+    char name[UNET_PATH_BYTES];
+    const int length = snprintf(name, sizeof name, "%s.XXXXXX", writer->file.path);
+    writer->waiting = calloc((size_t)writer->channels, sizeof *writer->waiting);
+    if (writer->waiting == NULL) {
+        return unet_fail(error, UNET_TOO_SMALL, "%s: out of memory", writer->file.path);
+    }
+    writer->spool = length > 0 && (size_t)length < sizeof name ? mkstemp(name) : -1;
+    if (writer->spool < 0) {
+        return unet_fail(error, UNET_IO, "%s: cannot write beside it: %s", writer->file.path,
+                         strerror(errno));
+    }
+    (void)unlink(name);
+    return UNET_OK;
+}
+
+static off_t place_of(const UnetVolumeWriter *writer, int32_t channel, int64_t voxel) {
+    return (off_t)(((channel - 1) * writer->voxels + voxel) * (int64_t)sizeof(float));
+}
+
+UnetStatus unet_volume_write_channel(UnetVolumeWriter *writer, int32_t channel, const float *voxel,
+                                     size_t count, UnetError *error) {
+    UnetStatus status = channel > 0 && writer->spool < 0 ? open_spool(writer, error) : UNET_OK;
+    if (channel == 0) {
+        return unet_volume_write(writer, voxel, count, error);
+    }
+    while (count > 0 && status == UNET_OK) {
+        const ssize_t bytes = pwrite(writer->spool, voxel, count * sizeof *voxel,
+                                     place_of(writer, channel, writer->waiting[channel]));
+        const size_t done = bytes > 0 ? (size_t)bytes / sizeof *voxel : 0;
+        if (done == 0 && (bytes >= 0 || errno != EINTR)) {
+            status = unet_fail(error, UNET_IO, "%s: cannot write beside it: %s", writer->file.path,
+                               bytes < 0 ? strerror(errno) : "no space");
+        }
+        writer->waiting[channel] += (int64_t)done;
+        voxel += done;
+        count -= done;
+    }
+    return status;
+}
+
+/* What waits of CHANNEL, behind what was written. */
+static UnetStatus write_waiting(UnetVolumeWriter *writer, int32_t channel, UnetError *error) {
+    uint8_t piece[1 << 12];
+    const off_t end = place_of(writer, channel, writer->waiting[channel]);
+    UnetStatus status = UNET_OK;
+    for (off_t at = place_of(writer, channel, 0); at < end && status == UNET_OK;) {
+        const size_t left = (size_t)(end - at), part = left < sizeof piece ? left : sizeof piece;
+        const ssize_t got = pread(writer->spool, piece, part, at);
+        if (got <= 0 && (got == 0 || errno != EINTR)) {
+            return unet_fail(error, UNET_IO, "%s: what was written beside it cannot be read back",
+                             writer->file.path);
+        }
+        status = got > 0 ? put(writer, piece, (size_t)got, error) : UNET_OK;
+        at += got > 0 ? got : 0;
+    }
+    return status;
+}
+
+/* ---- the end ---------------------------------------------------------------------------------- */
+
 UnetStatus unet_volume_finish(UnetVolumeWriter *writer, UnetError *error) {
-    UnetStatus status = flush(writer, true, error);
+    UnetStatus status = UNET_OK;
+    for (int32_t c = 1; writer->waiting != NULL && c < writer->channels && status == UNET_OK; c++) {
+        status = write_waiting(writer, c, error);
+    }
+    if (status == UNET_OK) {
+        status = flush(writer, true, error);
+    }
     if (status != UNET_OK) {
         unet_volume_discard(writer);
         return status;
     }
     status = unet_atomic_commit(&writer->file, error);
-    if (writer->packed) {
-        (void)deflateEnd(&writer->stream);
-    }
-    free(writer);
+    free_writer(writer);
     return status;
 }
 
 void unet_volume_discard(UnetVolumeWriter *writer) {
     if (writer != NULL) {
         unet_atomic_abandon(&writer->file);
-        if (writer->packed) {
-            (void)deflateEnd(&writer->stream);
-        }
-        free(writer);
+        free_writer(writer);
     }
 }

@@ -80,7 +80,7 @@ typedef struct {
 static bool survey_start(Survey *survey, int32_t slices) {
     *survey = (Survey){.classes = true, .facts = {.least = INFINITY, .most = -INFINITY}};
     survey->index = malloc(VALUES * sizeof *survey->index);
-    survey->count = calloc((size_t)slices * UNET_MOST_VALUES, sizeof *survey->count);
+    survey->count = calloc((size_t)slices * UNET_MOST_VALUES + 1, sizeof *survey->count);
     for (int i = 0; survey->index != NULL && i < VALUES; i++) {
         survey->index[i] = -1;
     }
@@ -225,7 +225,8 @@ static size_t slice_bytes(const UnetVolumeInfo *info) {
     return (size_t)info->size[1] * (size_t)info->size[2] * unet_voxel_bytes(info->type);
 }
 
-/* Where decoded slices go: into FILE, or, where that is NULL, one behind the other into MEMORY. */
+/* Where decoded slices go: into FILE, or, where that is NULL, one behind the other into MEMORY; both NULL:
+ * only facts are wanted, and no values. */
 typedef struct {
     UnetVolumeReader *reader;
     UnetAtomicFile *file;
@@ -233,7 +234,7 @@ typedef struct {
     Survey survey;
 } Decoding;
 
-/* All slices of the file; SLICE and ROW have room for one. */
+/* All slices of the file; SLICE and ROW have room for one.  Without FILE and MEMORY they go nowhere. */
 static UnetStatus decode(Decoding *d, void *slice, float *row, UnetError *error) {
     const UnetVolumeInfo *info = unet_volume_info(d->reader);
     UnetVoxels one = {.info = *info, .voxel = slice};
@@ -246,7 +247,7 @@ static UnetStatus decode(Decoding *d, void *slice, float *row, UnetError *error)
         }
         if (status == UNET_OK && d->file != NULL) {
             status = unet_atomic_write(d->file, slice, slice_bytes(info), error);
-        } else if (status == UNET_OK) {
+        } else if (status == UNET_OK && d->memory != NULL) {
             memcpy(d->memory + (size_t)z * slice_bytes(info), slice, slice_bytes(info));
         }
     }
@@ -258,7 +259,9 @@ static UnetStatus decode_all(Decoding *d, const char *path, UnetError *error) {
     const UnetVolumeInfo *info = unet_volume_info(d->reader);
     void *slice = malloc(slice_bytes(info));
     float *row = malloc((size_t)info->size[2] * sizeof *row);
-    const bool good = survey_start(&d->survey, info->size[0]) && slice != NULL && row != NULL;
+    const bool values = d->file != NULL || d->memory != NULL;
+    const bool good = survey_start(&d->survey, values ? info->size[0] : 0) && slice != NULL && row != NULL;
+    d->survey.classes &= values;
     UnetStatus status =
         good ? decode(d, slice, row, error) : unet_fail(error, UNET_TOO_SMALL, "%s: out of memory", path);
     free(slice);
@@ -333,6 +336,7 @@ static UnetStatus make(const char *path, const char *cache, const struct stat *s
     if (status != UNET_OK) {
         return status;
     }
+    unet_atomic_clean(cache); /* a run may have been killed while it decoded */
     status = unet_atomic_open(&file, cache, error);
     if (status == UNET_OK) {
         status = write_parts(&d, path, source, error);
@@ -483,5 +487,20 @@ UnetStatus unet_voxels_decode(UnetVoxels *volume, const char *path, UnetError *e
     if (status != UNET_OK) {
         unet_voxels_close(volume);
     }
+    return status;
+}
+
+UnetStatus unet_voxels_survey(UnetVoxels *volume, const char *path, UnetError *error) {
+    Decoding d = {.file = NULL};
+    *volume = (UnetVoxels){.bytes = 0};
+    UnetStatus status = unet_volume_open(&d.reader, path, error);
+    if (status != UNET_OK) {
+        return status;
+    }
+    status = decode_all(&d, path, error);
+    volume->info = *unet_volume_info(d.reader);
+    volume->facts = d.survey.facts;
+    survey_end(&d.survey);
+    unet_volume_close(d.reader);
     return status;
 }

@@ -40,6 +40,7 @@ examples=$here/../../examples/volume
 run python3 -B "$examples/nnunet.py" data -o nnunet.unet
 run "$unetc" check nnunet.unet
 says "2 x 16 x 24 x 32"
+grep -qF 'windows 24, 32, mirror' nnunet.unet || fail "no windows: $(cat nnunet.unet)"
 run python3 -B "$examples/nnunet.py" data -o less.unet --mem=60MiB --unetc="$unetc"
 run "$unetc" mem --programs=train --mem=60MiB less.unet
 sed 's/"box": 2/"box": [1, 2], "ignore": 3/' data/dataset.json >json && mkdir -p odd && cp -r data/imagesTr odd && cp json odd/dataset.json
@@ -61,8 +62,15 @@ assert nnunet.first_patch((3.6, 0.62, 0.62), (20, 320, 319)) == [20, 320, 320]
 assert nnunet.first_patch((0.78,) * 3, (525, 512, 512)) == [256, 256, 256]
 PYTHON
 
-# ---- data
+# ---- data; what a run that was killed left of a decoded file goes
 run ./volumes check-data --data=data --cache=cache
+left=$(ls cache | head -1)
+mv "cache/$left" "cache/$left.0123abcd.part"
+touch -d '2001-01-01' "cache/$left.0123abcd.part"
+cp run.txt first.txt
+run ./volumes check-data --data=data --cache=cache
+[ -f "cache/$left" ] && [ ! -e "cache/$left.0123abcd.part" ] || fail "a part stays: $(ls cache)"
+cp first.txt run.txt
 says "3 files of 16 x 24 x 32"
 says "decoding 9 volumes, once, into files in cache"
 says "scan: voxels of 2 x 1 x 0.5 mm (depth first)"

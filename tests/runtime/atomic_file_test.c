@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static char folder[64];
@@ -104,8 +105,42 @@ static void test_full_disk(void) {
     CHECK(count_files() == before, "%d files, not %d", count_files(), before);
 }
 
+static void leave_part(const char *name, time_t age) {
+    const struct timespec then[2] = {{.tv_sec = time(NULL) - age}, {.tv_sec = time(NULL) - age}};
+    put(name, "part");
+    CHECK(utimensat(AT_FDCWD, in_folder(name), then, 0) == 0, "%s: no time", name);
+}
+
+static bool is_there(const char *name) {
+    return access(in_folder(name), F_OK) == 0;
+}
+
+/* What a killed run left goes; what is new, is held or has another name stays. */
+static void test_clean(void) {
+    UnetError error;
+    UnetAtomicFile file;
+    const int before = count_files();
+    leave_part("cached.0123abcd.part", 100);
+    leave_part("cached.01234567.part", 10);
+    leave_part("cached.0123.part", 100);
+    leave_part("others.0123abcd.part", 100);
+    CHECK_OK(unet_atomic_open(&file, in_folder("cached"), &error), error);
+    const struct timespec then[2] = {{.tv_sec = time(NULL) - 100}, {.tv_sec = time(NULL) - 100}};
+    CHECK(futimens(file.fd, then) == 0, "no time");
+    unet_atomic_clean(in_folder("cached"));
+    CHECK(count_files() == before + 4, "%d files", count_files() - before);
+    CHECK(!is_there("cached.0123abcd.part") && is_there("cached.01234567.part"), "the wrong part");
+    CHECK_OK(unet_atomic_commit(&file, &error), error);
+    static const char *const names[] = {"cached", "cached.01234567.part", "cached.0123.part",
+                                        "others.0123abcd.part"};
+    for (int i = 0; i < 4; i++) {
+        CHECK(unlink(in_folder(names[i])) == 0, "%s: gone", names[i]);
+    }
+}
+
 int main(void) {
     make_folder(folder);
+    test_clean();
     test_links();
     test_others();
     test_full_disk();

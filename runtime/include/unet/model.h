@@ -183,6 +183,20 @@ typedef struct {
     int32_t rows, lag, of_unit;
 } UnetBand;
 
+/* Prediction of volumes by windows of the compiled size, which overlap (unet/windows.h).  Outputs are what
+ * windows blend: of a map of classes that which `argmax` reads. */
+typedef struct {
+    int32_t most[2]; /* height and width of a volume; its depth may be any */
+    double overlap;  /* share of a window that its neighbours have, too, at least */
+    bool gaussian;   /* weights; else all points count alike */
+    uint32_t mirror; /* bit 0 depth, bit 1 height, bit 2 width: each window counts mirrored along each set
+                        of these axes */
+    /* In the arena, of as many slices as a window is deep, each of up to `most` points: floats of the
+     * input, and sums of each output. */
+    int64_t slices;
+    const int64_t *sums;
+} UnetWindows;
+
 typedef struct {
     const char *name;              /* "train", "eval", "predict" */
     void (*run)(const UnetStep *); /* NULL: runs on the model's device */
@@ -206,6 +220,7 @@ typedef struct {
     int32_t units;
     const UnetBand *input_bands,
         *output_bands;             /* with input_offsets; without units: one band of all rows */
+    const UnetWindows *windows;    /* NULL: a volume is not larger than the compiled size */
     const int64_t *result_offsets; /* one per UnetModel.results: offset of its double, -1: not measured */
     int64_t gradient_norm;         /* training that clips by it: offset of its double; 0: none */
     int64_t input_bytes; /* of one loader slot: batch * sample_bytes of each input, rounded up to 64, in all

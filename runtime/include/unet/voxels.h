@@ -47,6 +47,10 @@ bool unet_voxels_is_decoded(const char *path, const char *folder);
 /* The same in memory, without a file. */
 UNET_MUST_USE UnetStatus unet_voxels_decode(UnetVoxels *volume, const char *path, UnetError *error);
 
+/* Only what is known of all voxels, but for their values: the file is read once, slice by slice, and
+ * `voxel` stays NULL. */
+UNET_MUST_USE UnetStatus unet_voxels_survey(UnetVoxels *volume, const char *path, UnetError *error);
+
 void unet_voxels_close(UnetVoxels *volume); /* also of one that is all zeros */
 
 /* What brings each of these channels to mean 0 and deviation 1: over the box of voxels that are not 0 in

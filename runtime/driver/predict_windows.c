@@ -1,0 +1,401 @@
+/* predict_windows.c - a volume through the model by windows that overlap (unet/windows.h).
+ *
+ *     slices     0        p1       p2                      of the axis that runs slowest
+ *     windows    |-----------------|
+ *                         |-----------------|
+ *     written    |--------|                                once the windows at 0 are through
+ *
+ * As many slices as a window is deep lie in the arena, of the input and of each output's sums, slice z at
+ * place z mod that: the volume is read, computed and written slice by slice, and memory does not grow with
+ * its depth.  Each point of a sum gets what the windows say of it, in their order (depth, height, width,
+ * then mirrors), so the result is that of sums over the whole volume, bit for bit.
+ *
+ * A volume that is smaller than a window lies in its middle, and around it what `pad` says.
+ */
+#include "predict.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unet/layout.h"
+#include "unet/normal.h"
+#include "unet/voxels.h"
+#include "unet/windows.h"
+
+enum { AXES = 3 };
+
+/* One axis of the volume. */
+typedef struct {
+    int32_t size, window, count; /* voxels; of a window; windows */
+    float *weight;               /* of each point of a window */
+    float *total;                /* of each voxel: those of all windows that show it */
+} Axis;
+
+/* A volume on its way. */
+typedef struct {
+    Prediction *prediction;
+    const UnetWindows *windows;
+    UnetVolumeReader *reader[UNET_MOST_NORMALIZED]; /* its files */
+    const char *in;
+    UnetVolumeInfo info; /* of the first */
+    int32_t nchannel;
+    UnetNormal each;
+    const UnetNormal *normal; /* or NULL */
+    float fill[UNET_MOST_NORMALIZED];
+    Axis axis[AXES]; /* z, y, x */
+    size_t plane;    /* voxels of a slice */
+    void *slice;     /* as it is read */
+    float *points;   /*   and as a channel of a result is written */
+    int32_t *nowhere;
+    int32_t read, written; /* slices */
+    int64_t strange;
+    UnetVolumeWriter **writer; /* of each output */
+} Passage;
+
+static UnetError *error_of(const Passage *p) {
+    return &p->prediction->driver->error;
+}
+
+static const UnetLayout *input_layout(const Passage *p) {
+    return &p->prediction->program->inputs[p->prediction->input];
+}
+
+/* The slices in the arena: of slice Z, channel C of CHANNELS. */
+static float *slice_at(const Passage *p, int64_t offset, int32_t channels, int32_t z, int32_t c) {
+    float *slices = (void *)(p->prediction->device.arena + offset);
+    return slices + ((size_t)(z % p->axis[0].window) * (size_t)channels + (size_t)c) * p->plane;
+}
+
+/* ---- in --------------------------------------------------------------------------------------- */
+
+/* The next slice of all channels, normalised, to its place. */
+static UnetStatus read_slice(Passage *p) {
+    float *slice = slice_at(p, p->windows->slices, p->nchannel, p->read, 0);
+    for (int32_t c = 0; c < p->nchannel; c++) {
+        const UnetVoxels one = {.info = *unet_volume_info(p->reader[c]), .voxel = p->slice};
+        UnetStatus status = unet_volume_read_slice(p->reader[c], p->slice, &p->strange, error_of(p));
+        if (status != UNET_OK)
+            return status;
+        for (int32_t y = 0; y < p->info.size[1]; y++)
+            unet_voxels_row(&one, 0, y, 0, p->info.size[2],
+                            slice + (size_t)c * p->plane + (size_t)y * (size_t)p->info.size[2]);
+    }
+    if (p->normal != NULL)
+        unet_normalize(p->normal, p->nchannel, p->plane, p->plane, slice, slice);
+    p->read++;
+    return UNET_OK;
+}
+
+/* Point I of a window that is mirrored, if it is, as the window shows it. */
+static int32_t shown(const Axis *axis, bool mirrored, int32_t i) {
+    return mirrored ? axis->window - 1 - i : i;
+}
+
+static bool mirrors(uint32_t mirror, int axis) {
+    return (mirror >> axis & 1) != 0;
+}
+
+/* The window that begins at BEGIN, mirrored, to where the program reads it. */
+static void store_window(const Passage *p, const int32_t begin[AXES], uint32_t mirror) {
+    const Prediction *prediction = p->prediction;
+    const UnetLayout *layout = input_layout(p);
+    const UnetPad pad = prediction->driver->model->predict_pad;
+    int64_t from[AXES];
+    for (int32_t x = 0; x < layout->size[2]; x++)
+        prediction->from[x] =
+            unet_pad_index(pad, begin[2] + shown(&p->axis[2], mirrors(mirror, 2), x), p->axis[2].size);
+    for (int32_t row = 0; row < layout->size[0] * layout->size[1]; row++) {
+        const int32_t d = row / layout->size[1], h = row % layout->size[1];
+        from[0] = begin[0] + shown(&p->axis[0], mirrors(mirror, 0), d);
+        from[1] = begin[1] + shown(&p->axis[1], mirrors(mirror, 1), h);
+        const int32_t z = unet_pad_index(pad, from[0], p->axis[0].size),
+                      y = unet_pad_index(pad, from[1], p->axis[1].size);
+        const bool real = z >= 0 && y >= 0;
+        const float *line = slice_at(p, p->windows->slices, p->nchannel, real ? z : 0, 0) +
+                            (size_t)(real ? y : 0) * (size_t)p->axis[2].size;
+        unet_layout_store_row(layout, prediction_input(prediction), 0, d, h, line, (int64_t)p->plane,
+                              real ? prediction->from : p->nowhere, p->fill);
+    }
+}
+
+/* ---- sums ------------------------------------------------------------------------------------- */
+
+/* What one row of a window adds: from point FIRST to END of it to SUM, which is of point FIRST. */
+static void add_row(const Axis *axis, bool mirrored, int32_t first, int32_t end, float weight,
+                    const float *row, float *sum) {
+    const float *value = row + shown(axis, mirrored, first), *here = axis->weight + first;
+    const ptrdiff_t step = mirrored ? -1 : 1;
+    for (int32_t i = 0; i < end - first; i++)
+        sum[i] += weight * here[i] * value[i * step];
+}
+
+/* Output I of the window at BEGIN to its sums. */
+static void add_window(const Passage *p, int i, const int32_t begin[AXES], uint32_t mirror) {
+    const Prediction *prediction = p->prediction;
+    const UnetLayout *layout = &prediction->program->outputs[i];
+    const char *base = prediction->device.arena + prediction->program->output_offsets[i];
+    const Axis *axis = p->axis;
+    const int32_t first = begin[2] < 0 ? -begin[2] : 0,
+                  end = begin[2] + axis[2].window < axis[2].size ? axis[2].window : axis[2].size - begin[2];
+    for (int32_t row = 0; row < layout->size[0] * layout->size[1]; row++) {
+        const int32_t d = row / layout->size[1], h = row % layout->size[1];
+        const int32_t at[2] = {shown(&axis[0], mirrors(mirror, 0), d),
+                               shown(&axis[1], mirrors(mirror, 1), h)};
+        const int32_t z = begin[0] + at[0], y = begin[1] + at[1];
+        if (z < 0 || z >= axis[0].size || y < 0 || y >= axis[1].size)
+            continue;
+        unet_layout_load_row(layout, base, 0, d, h, prediction->row);
+        for (int32_t c = 0; c < layout->channels; c++)
+            add_row(&axis[2], mirrors(mirror, 2), first, end, axis[0].weight[at[0]] * axis[1].weight[at[1]],
+                    prediction->row + (ptrdiff_t)c * layout->size[2],
+                    slice_at(p, p->windows->sums[i], layout->channels, z, c) + (ptrdiff_t)y * axis[2].size +
+                        begin[2] + first);
+    }
+}
+
+/* The window at BEGIN, mirrored along each set of the axes that it is to be. */
+static UnetStatus compute_window(const Passage *p, const int32_t begin[AXES]) {
+    Prediction *prediction = p->prediction;
+    const UnetProgram *program = prediction->program;
+    const UnetStep step = {.arena = prediction->device.arena,
+                           .inputs = prediction->inputs,
+                           .n = 1,
+                           .threads = prediction->driver->threads,
+                           .bands = 1};
+    UnetStatus status = UNET_OK;
+    for (uint32_t mirror = 0; mirror < 1U << AXES && status == UNET_OK; mirror++) {
+        if ((mirror & ~p->windows->mirror) != 0)
+            continue;
+        store_window(p, begin, mirror);
+        status = device_run(&prediction->device, program, &step, error_of(p));
+        for (int i = 0; i < prediction->driver->model->noutput && status == UNET_OK; i++) {
+            status = device_fetch(&prediction->device, program->output_offsets[i],
+                                  program->outputs[i].sample_bytes, error_of(p));
+            if (status == UNET_OK)
+                add_window(p, i, begin, mirror);
+        }
+        prediction->driver->stopped_by = signals_look();
+        if (prediction->driver->stopped_by != 0)
+            break;
+    }
+    return status;
+}
+
+/* ---- out -------------------------------------------------------------------------------------- */
+
+/* Sums of slice Z of output I become means. */
+static void divide_slice(const Passage *p, int i, int32_t z) {
+    const int32_t channels = p->prediction->program->outputs[i].channels, width = p->axis[2].size;
+    for (int32_t c = 0; c < channels; c++)
+        for (int32_t y = 0; y < p->axis[1].size; y++) {
+            float *row = slice_at(p, p->windows->sums[i], channels, z, c) + (ptrdiff_t)y * width;
+            const float weight = p->axis[0].total[z] * p->axis[1].total[y];
+            for (int32_t x = 0; x < width; x++)
+                row[x] /= weight * p->axis[2].total[x];
+        }
+}
+
+static UnetStatus write_slice(const Passage *p, int i, int32_t z) {
+    const int32_t channels = p->prediction->program->outputs[i].channels;
+    const float *mean = slice_at(p, p->windows->sums[i], channels, z, 0);
+    UnetStatus status = UNET_OK;
+    divide_slice(p, i, z);
+    if (p->prediction->driver->model->outputs[i].kind == UNET_LABELS) {
+        for (size_t k = 0; k < p->plane; k++)
+            p->points[k] = (float)unet_class_of(mean + k, channels, (int64_t)p->plane);
+        return unet_volume_write(p->writer[i], p->points, p->plane, error_of(p));
+    }
+    for (int32_t c = 0; c < channels && status == UNET_OK; c++)
+        status =
+            unet_volume_write_channel(p->writer[i], c, mean + (size_t)c * p->plane, p->plane, error_of(p));
+    return status;
+}
+
+/* Slices up to END, which no window shows any more. */
+static UnetStatus write_slices(Passage *p, int32_t end) {
+    UnetStatus status = UNET_OK;
+    for (; p->written < end && status == UNET_OK; p->written++)
+        for (int i = 0; i < p->prediction->driver->model->noutput && status == UNET_OK; i++)
+            status = write_slice(p, i, p->written);
+    return status;
+}
+
+/* Slices up to END: of the input as they are read, of the sums zeros. */
+static UnetStatus bring_slices(Passage *p, int32_t end) {
+    UnetStatus status = UNET_OK;
+    while (p->read < end && status == UNET_OK) {
+        for (int i = 0; i < p->prediction->driver->model->noutput; i++) {
+            const int32_t channels = p->prediction->program->outputs[i].channels;
+            memset(slice_at(p, p->windows->sums[i], channels, p->read, 0), 0,
+                   (size_t)channels * p->plane * sizeof(float));
+        }
+        status = read_slice(p);
+    }
+    return status;
+}
+
+/* ---- one volume ------------------------------------------------------------------------------- */
+
+static int32_t begin_of(const Axis *axis, int32_t i) {
+    return unet_window_begin(axis->size, axis->window, axis->count, i);
+}
+
+/* All windows that begin at slice Z. */
+static UnetStatus compute_layer(const Passage *p, int32_t z) {
+    UnetStatus status = UNET_OK;
+    for (int32_t k = 0; k < p->axis[1].count * p->axis[2].count && status == UNET_OK; k++) {
+        const int32_t begin[AXES] = {z, begin_of(&p->axis[1], k / p->axis[2].count),
+                                     begin_of(&p->axis[2], k % p->axis[2].count)};
+        status = compute_window(p, begin);
+        if (p->prediction->driver->stopped_by != 0)
+            break;
+    }
+    return status;
+}
+
+static UnetStatus pass(Passage *p) {
+    const Axis *axis = &p->axis[0];
+    UnetStatus status = UNET_OK;
+    for (int32_t i = 0; i < axis->count && status == UNET_OK; i++) {
+        const int32_t z = begin_of(axis, i),
+                      end = z + axis->window < axis->size ? z + axis->window : axis->size;
+        status = bring_slices(p, end);
+        if (status == UNET_OK)
+            status = compute_layer(p, z);
+        if (p->prediction->driver->stopped_by != 0)
+            break;
+        if (status == UNET_OK)
+            status = write_slices(p, i + 1 < axis->count ? begin_of(axis, i + 1) : axis->size);
+    }
+    return status;
+}
+
+/* ---- before it -------------------------------------------------------------------------------- */
+
+/* Weights are counted once, and each mirror of a window besides. */
+static bool make_axis(Axis *axis, int32_t size, int32_t window, const UnetWindows *windows, int mirrors) {
+    *axis = (Axis){.size = size, .window = window};
+    axis->count = unet_window_count(size, window, windows->overlap);
+    axis->weight = calloc((size_t)window, sizeof *axis->weight);
+    axis->total = calloc((size_t)size, sizeof *axis->total);
+    if (axis->weight == NULL || axis->total == NULL)
+        return false;
+    unet_window_weights(window, windows->gaussian, axis->weight);
+    for (int32_t i = 0; i < axis->count; i++)
+        for (int32_t k = 0; k < window; k++) {
+            const int32_t at = begin_of(axis, i) + k;
+            if (at >= 0 && at < size)
+                axis->total[at] += axis->weight[k];
+        }
+    for (int32_t k = 0; k < size; k++)
+        axis->total[k] *= (float)mirrors;
+    return true;
+}
+
+static UnetStatus make_tables(Passage *p) {
+    const UnetLayout *layout = input_layout(p);
+    bool good = true;
+    for (int k = 0; k < AXES; k++)
+        good &= make_axis(&p->axis[k], p->info.size[k], layout->size[k], p->windows,
+                          mirrors(p->windows->mirror, k) ? 2 : 1);
+    p->plane = (size_t)p->info.size[1] * (size_t)p->info.size[2];
+    p->slice = malloc(p->plane * sizeof(float));
+    p->points = malloc(p->plane * sizeof *p->points);
+    p->nowhere = malloc((size_t)layout->size[2] * sizeof *p->nowhere);
+    for (int32_t x = 0; p->nowhere != NULL && x < layout->size[2]; x++)
+        p->nowhere[x] = -1;
+    return good && p->slice != NULL && p->points != NULL && p->nowhere != NULL
+               ? UNET_OK
+               : unet_fail(error_of(p), UNET_TOO_SMALL, "no memory for a slice of %s", p->in);
+}
+
+static UnetStatus open_channel(Passage *p, int32_t c) {
+    char path[UNET_PATH_BYTES], why[200];
+    UnetStatus status = volume_channel(p->prediction, p->in, c, path);
+    if (status == UNET_OK)
+        status = unet_volume_open(&p->reader[c], path, error_of(p));
+    if (status != UNET_OK)
+        return status;
+    p->nchannel++;
+    const UnetVolumeInfo *info = unet_volume_info(p->reader[c]);
+    if (c == 0)
+        p->info = *info;
+    if (!unet_volume_same_grid(&p->info, info, why))
+        return unet_fail(error_of(p), UNET_IO, "%s does not lie where %s does: %s", path, p->in, why);
+    return UNET_OK;
+}
+
+/* What normalises this volume; one that is normalised by itself is read once before. */
+static UnetStatus find_normal(Passage *p) {
+    const Driver *driver = p->prediction->driver;
+    const UnetNormalizing how = driver->model->inputs[p->prediction->input].normalizing;
+    UnetVoxels channel[UNET_MOST_NORMALIZED];
+    UnetStatus status = UNET_OK;
+    for (int32_t c = 0; how == UNET_NORMALIZED_EACH && c < p->nchannel && status == UNET_OK; c++) {
+        char path[UNET_PATH_BYTES];
+        status = volume_channel(p->prediction, p->in, c, path);
+        if (status == UNET_OK)
+            status = unet_voxels_survey(&channel[c], path, error_of(p));
+    }
+    if (status != UNET_OK)
+        return status;
+    if (how == UNET_NORMALIZED_EACH) {
+        unet_voxels_normal(channel, p->nchannel, &p->each);
+        p->normal = &p->each;
+    } else if (how != UNET_AS_READ) {
+        p->normal = &driver->normal[p->prediction->input];
+    }
+    volume_fill(p->prediction, p->normal, p->fill);
+    return UNET_OK;
+}
+
+static UnetStatus open_volume(Passage *p) {
+    UnetStatus status = prediction_check_volume_size(p->prediction, p->in);
+    for (int32_t c = 0; c < input_layout(p)->channels && status == UNET_OK; c++)
+        status = open_channel(p, c);
+    if (status == UNET_OK)
+        status = find_normal(p);
+    if (status == UNET_OK)
+        status = make_tables(p);
+    for (int i = 0; i < p->prediction->driver->model->noutput && status == UNET_OK; i++)
+        status = volume_create(p->prediction, p->in, i, &p->info, &p->writer[i]);
+    return status;
+}
+
+static void close_volume(Passage *p) {
+    for (int32_t c = 0; c < p->nchannel; c++)
+        unet_volume_close(p->reader[c]);
+    for (int k = 0; k < AXES; k++) {
+        free(p->axis[k].weight);
+        free(p->axis[k].total);
+    }
+    free(p->slice);
+    free(p->points);
+    free(p->nowhere);
+    free(p->writer);
+}
+
+UnetStatus predict_windows(Prediction *prediction, const char *in) {
+    const UnetModel *model = prediction->driver->model;
+    Passage p = {.prediction = prediction, .windows = prediction->program->windows, .in = in};
+    const UnetStep step = {.arena = prediction->device.arena,
+                           .inputs = prediction->inputs,
+                           .n = 1,
+                           .threads = prediction->driver->threads,
+                           .bands = 1};
+    p.writer = calloc((size_t)model->noutput + 1, sizeof(UnetVolumeWriter *));
+    UnetStatus status = p.writer != NULL
+                            ? open_volume(&p)
+                            : unet_fail(error_of(&p), UNET_TOO_SMALL, "no memory for the results");
+    device_prepare(&prediction->device, prediction->program, &step);
+    if (status == UNET_OK)
+        status = pass(&p);
+    if (p.strange > 0)
+        (void)fprintf(stderr, "%s: %" PRId64 " voxels are not finite, and count as 0\n", in, p.strange);
+    if (p.writer != NULL)
+        status = volumes_end(prediction, in, p.writer, status);
+    close_volume(&p);
+    return status;
+}

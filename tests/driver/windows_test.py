@@ -1,0 +1,256 @@
+"""windows_test.py UNETC: prediction of volumes by windows that overlap.
+
+A program without windows computes each window of a volume, as a file of its own and mirrored by this script, which
+sums them over the whole volume itself: classes and blended values must be the same, bit for bit.  Then: volumes that
+are smaller than a window, z-scores of a volume that is read twice, a depth that memory does not grow with, what is
+refused."""
+import array
+import gzip
+import itertools
+import math
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from make_volumes import write  # noqa: E402
+
+UNETC = os.path.abspath(sys.argv[1])
+HERE = os.path.dirname(os.path.abspath(__file__))
+WINDOW, SIZE, CLASSES = (6, 8, 8), (10, 14, 18), 3
+NET = """
+input  scan  : volume(1, 6, 8, 8)
+target truth : labels(3)
+enc    = scan -> conv(4, 3, init = "he_normal") -> instance_norm(affine = true) -> leaky_relu
+logits = concat(upconv(max_pool(enc), 4), enc) -> conv(3, 3)
+output mask   = argmax(logits)
+output values = logits
+data {
+    scan  = volumes("imagesTr/*_0000.nii.gz")
+    truth = labels("labelsTr/*.nii.gz")
+    crop
+}
+train {
+    loss  cross_entropy(logits, truth)
+    steps 3
+}
+"""
+WINDOWS = """
+predict {
+    windows 20, 18, mirror = ["d", "w"]
+    pad     "zero"
+}
+"""
+
+
+def run(*command, status=0):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    assert done.returncode == status, "%s exits %d: %s" % (command, done.returncode, done.stdout)
+    return done.stdout
+
+
+def compile_net(name, text, *options):
+    with open(name + ".unet", "w", encoding="utf-8") as file:
+        file.write(text)
+    run(UNETC, name + ".unet", *options)
+
+
+def read(path, letter):
+    data = gzip.open(path).read()
+    return data[:352], array.array(letter, data[352:])
+
+
+def rounded(number):
+    return struct.unpack("f", struct.pack("f", number))[0]
+
+
+def sum_of(a, b, c, fused):
+    """a * b + c in floats, the product rounded or not; it and the sum fit a double, or nearly so."""
+    return rounded((a * b if fused else rounded(a * b)) + c)
+
+
+def axis(size, window):
+    """Where windows begin, the weights of their points, and of each voxel their sum."""
+    count = 1 if size <= window else math.ceil((size - window) / (window / 2)) + 1
+    begin = [round((size - window) / (count - 1) * i) for i in range(count)] if count > 1 else [min(0, -((window - size) // 2))]
+    weight = [rounded(math.exp(-((i - window // 2) / (window / 8)) ** 2 / 2)) for i in range(window)]
+    total = [0.0] * size
+    for first in begin:
+        for i in range(window):
+            if 0 <= first + i < size:
+                total[first + i] = rounded(total[first + i] + weight[i])
+    return begin, weight, total
+
+
+class Whole:
+    """The sums of all windows over a whole volume, of which `mirrored` are the axes along which each is mirrored."""
+
+    def __init__(self, voxels, size, mirrored):
+        self.voxels, self.size = voxels, size
+        self.axes = [axis(size[k], WINDOW[k]) for k in range(3)]
+        self.mirrors = [m for m in range(8) if all(m >> k & 1 == 0 or k in mirrored for k in range(3))]
+
+    def windows(self):
+        for begin in itertools.product(*(a[0] for a in self.axes)):
+            for mirror in self.mirrors:
+                yield begin, mirror
+
+    def voxel_of(self, begin, mirror, point):
+        """The place in the volume that a window shows at a point, and that in the window."""
+        inside = [WINDOW[k] - 1 - point[k] if mirror >> k & 1 else point[k] for k in range(3)]
+        return [begin[k] + inside[k] for k in range(3)], inside
+
+    def index(self, at):
+        return (at[0] * self.size[1] + at[1]) * self.size[2] + at[2]
+
+    def is_real(self, at):
+        return all(0 <= at[k] < self.size[k] for k in range(3))
+
+    def cut(self, folder):
+        """The windows as files."""
+        for number, (begin, mirror) in enumerate(self.windows()):
+            points = []
+            for point in itertools.product(*(range(n) for n in WINDOW)):
+                at, _ = self.voxel_of(begin, mirror, point)
+                points.append(self.voxels[self.index(at)] if self.is_real(at) else 0)
+            write("%s/%03d.nii" % (folder, number), WINDOW, 4, "h", points)
+
+    def blend(self, folder, fused):
+        """Means of all logits, channel by channel."""
+        voxels = self.size[0] * self.size[1] * self.size[2]
+        sums = [[0.0] * voxels for _ in range(CLASSES)]
+        for number, (begin, mirror) in enumerate(self.windows()):
+            _, logits = read("%s/%03d-values.nii.gz" % (folder, number), "f")
+            for k, point in enumerate(itertools.product(*(range(n) for n in WINDOW))):
+                at, inside = self.voxel_of(begin, mirror, point)
+                if not self.is_real(at):
+                    continue
+                weights = [self.axes[a][1][inside[a]] for a in range(3)]
+                weight = rounded(rounded(weights[0] * weights[1]) * weights[2])
+                for c in range(CLASSES):
+                    one = sums[c]
+                    place = self.index(at)
+                    one[place] = sum_of(weight, logits[c * len(logits) // CLASSES + k], one[place], fused)
+        for place, at in enumerate(itertools.product(*(range(n) for n in self.size))):
+            total = [rounded(self.axes[a][2][at[a]]) for a in range(3)]
+            weight = rounded(rounded(total[0] * total[1]) * total[2]) * len(self.mirrors)
+            for c in range(CLASSES):
+                sums[c][place] = rounded(sums[c][place] / weight)
+        return sums
+
+
+def check_whole(name, size, mirrored):
+    header, voxels = read("data/imagesTr/%s_0000.nii.gz" % name, "h")
+    whole = Whole(voxels, size, mirrored)
+    folder = "windows-" + name
+    whole.cut(folder)
+    files = sorted(os.path.join(folder, f) for f in os.listdir(folder))
+    run("./whole", "predict", "--weights=run/whole.safetensors", *files, "-o", folder + "/")
+    run("./windows", "predict", "--weights=run/whole.safetensors", "data/imagesTr/%s_0000.nii.gz" % name, "-o", name + ".nii")
+    with open(name + "-values.nii", "rb") as file:
+        data = file.read()
+    found = array.array("f", data[352:])
+    expected = [array.array("f", itertools.chain(*whole.blend(folder, fused))) for fused in (False, True)]
+    assert found in expected, "%s: blended values differ" % name
+    assert data[42:48] == header[42:48] and data[80:92] == header[80:92] and data[252:328] == header[252:328], "place"
+    assert struct.unpack("<2h", data[40:42] + data[48:50]) == (4, CLASSES)
+    with open(name + "-mask.nii", "rb") as file:
+        classes = file.read()[352:]
+    voxels = len(found) // CLASSES
+    best = [max(range(CLASSES), key=lambda c: (found[c * voxels + k], -c)) for k in range(voxels)]
+    assert list(classes) == best and len(set(best)) > 1, "%s: classes" % name
+
+
+def peak(*command):
+    """KiB that the command takes at most."""
+    run("/usr/bin/env", "python3", "-c", "import resource,subprocess,sys;subprocess.run(sys.argv[1:],check=True,"
+        "stderr=subprocess.DEVNULL);open('peak','w').write(str(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss))", *command)
+    with open("peak", encoding="utf-8") as file:
+        return int(file.read())
+
+
+def check_depth():
+    """Of 500 and of 2000 slices, normalised each by itself: the same memory, to 2 MiB."""
+    compile_net("deep", """
+input  scan  : volume(1, 16, 128, 128)
+target truth : labels(3)
+logits = conv(scan, 3, 1)
+output mask = argmax(logits)
+data {
+    scan  = volumes("imagesTr/*_0000.nii.gz")
+    truth = labels("labelsTr/*.nii.gz")
+    crop  pad = "mean"
+    normalize "zscore"
+}
+train {
+    loss  cross_entropy(logits, truth)
+    steps 1
+}
+predict {
+    windows 128, 128
+}
+""")
+    run("./deep", "train", "--data=data", "--out=deeprun", "--threads=1")
+    slices = [bytes((17 * k + n) % 251 for k in range(128)) * 128 for n in range(2)]
+    taken = []
+    for depth in (500, 2000):
+        header = struct.pack("<i36x8h14x2h2x", 348, 3, 128, 128, depth, 1, 1, 1, 1, 2, 8)
+        header += struct.pack("<8f3f", 1, 1, 1, 1, 1, 1, 1, 1, 352, 0, 0)
+        with gzip.open("deep.nii.gz", "wb", 1) as file:
+            file.write(header.ljust(344, b"\0") + b"n+1\0" + bytes(4))
+            for z in range(depth):
+                file.write(slices[z % 2])
+        taken.append(peak("./deep", "predict", "--out=deeprun", "--threads=1", "deep.nii.gz", "-o", "deepout.nii.gz"))
+        data = gzip.open("deepout.nii.gz").read()
+        assert len(data) == 352 + depth * 128 * 128
+    print("128 x 128 x 500: %d KiB, x 2000: %d KiB" % tuple(taken))
+    assert taken[1] - taken[0] <= 2048, taken
+
+
+def check_plan():
+    with open("plan.json", "w", encoding="utf-8") as file:
+        file.write(run(UNETC, "mem", "--format=json", "windows.unet"))
+    run(sys.executable, os.path.join(HERE, "..", "check_plan.py"), "plan.json")
+    text = run(UNETC, "mem", "--programs=predict", "windows.unet")
+    assert "windows that overlap, of volumes up to 20 x 18 of any depth" in text, text
+    assert "%.2f KiB" % ((3 + 3 + 1) * 6 * 20 * 18 * 4 / 1024) in text, text
+
+
+def check_refusals():
+    write("./large.nii", (2, 21, 18), 4, "h", [k % 9 for k in range(756)])
+    text = run("./windows", "predict", "--weights=run/whole.safetensors", "large.nii", "-o", "o.nii", status=4)
+    assert "slices of 21 x 18 voxels, and the program was compiled for at most 20 x 18: write " \
+        "`predict { windows 21, 18 }` in windows.unet" in text, text
+    text = run("./whole", "predict", "--weights=run/whole.safetensors", "large.nii", "-o", "o.nii", status=4)
+    assert "for windows that overlap, `predict { windows 21, 18 }`" in text, text
+    with gzip.open("data/imagesTr/case_0_0000.nii.gz") as file:
+        cut = file.read()[:-100]
+    with open("cut.nii", "wb") as file:
+        file.write(cut)
+    text = run("./windows", "predict", "--weights=run/whole.safetensors", "cut.nii", "-o", "o.nii", status=4)
+    assert "cut.nii: cut short" in text, text
+    assert not [name for name in os.listdir(".") if name.startswith("o-") or name.startswith("o.nii")], "parts stay"
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        run(sys.executable, os.path.join(HERE, "make_volumes.py"), "data", "2", *(str(n) for n in SIZE), "1")
+        compile_net("whole", NET)
+        compile_net("windows", NET + WINDOWS)
+        run("./whole", "train", "--data=data", "--out=run")
+        check_plan()
+        check_whole("case_0", SIZE, (0, 2))
+        small = (3, 20, 5)
+        write("data/imagesTr/small_0000.nii.gz", small, 4, "h", [(7 * k * k) % 400 for k in range(300)])
+        check_whole("small", small, (0, 2))
+        check_refusals()
+        os.remove("data/imagesTr/small_0000.nii.gz")
+        check_depth()
+    print("windows: all checks passed")
+
+
+if __name__ == "__main__":
+    main()
