@@ -151,7 +151,7 @@ UnetStatus machine_try_threads(int32_t count, UnetError *error) {
         return UNET_OK;
     return unet_fail(error, UNET_TOO_SMALL,
                      "no %" PRId32 " threads can be started (%s): ask for fewer by `--threads`, or raise "
-                                   "the limit of memory, `ulimit -v`, or of threads, `ulimit -u`",
+                     "the limit of memory, `ulimit -v`, or of threads, `ulimit -u`",
                      count, strerror(problem));
 }
 
