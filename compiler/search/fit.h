@@ -46,9 +46,9 @@ bool fit_largest_size(const FitQuestion *question, const FitTrial *from, FitTria
  * for in brief. */
 bool fit_as_asked(const FitQuestion *question, FitTrial *best);
 
-/* About the largest batch or size below the one of the question, which is known to fail as REFUSED did: what
- * is a thirtieth larger, or two steps, does not fit or is hard to find. Sizes go down to a quarter of the extents.  Where not even the smallest
- * fits, BEST is that.  Its plan is sought for in brief. */
+/* About the largest batch or size below the one of the question, which is known to fail as REFUSED did:
+ * what is a thirtieth larger, or two steps, does not fit or is hard to find. Sizes go down to a quarter of
+ * the extents.  Where not even the smallest fits, BEST is that.  Its plan is sought for in brief. */
 bool fit_smaller_batch(const FitQuestion *question, const FitTrial *refused, FitTrial *best);
 bool fit_smaller_size(const FitQuestion *question, const FitTrial *refused, FitTrial *best);
 
