@@ -280,13 +280,19 @@ static bool may_recompute(const Request *r, const Plan *plan) {
            plan->arena < INT64_MAX && !r->options->no_recompute;
 }
 
+/* By how much the bytes that the schedule of TRAIN was thought to need exceed those that it needs. */
+static int64_t overestimate(const Program *train) {
+    return size_sum(train->found->peak, train->remat_outside) - train->lower_bound;
+}
+
 /* Computes again what does not fit into KEPT: by the cheapest of all schedules that were found which fits
  * when packed; if none does, by the one that needs least.  What is known of their bytes is an estimate that
- * may be a little too large, so those that need little more are tried, too.  But where it only matters what
- * fits, there is no use in those that hardly can. */
+ * may be too large, so those that need a little more are tried, too: a 128th, or as much as an estimate was
+ * found to be wrong.  But where it only matters what fits, there is no use in those that hardly can. */
 static Plan *with_recomputation(const Request *r, Choices choices, Plan *kept) {
     enum { LITTLE = 128 };
     const bool must_only_fit = choices.any_plan || choices.brief;
+    int64_t wrong = 0;
     Plan *best = kept;
     choices.micro_batch = kept->program[PROGRAM_TRAIN].micro_batch;
     choices.capacity = kept->budget;
@@ -295,9 +301,11 @@ static Plan *with_recomputation(const Request *r, Choices choices, Plan *kept) {
         const Program *train = &plan->program[PROGRAM_TRAIN];
         best = smaller(plan, best);
         choices.found = train->found->next;
-        const int64_t extent = best->program[PROGRAM_TRAIN].extent,
-                      most =
-                          must_only_fit && kept->budget < extent ? kept->budget : extent + extent / LITTLE;
+        const int64_t extent = best->program[PROGRAM_TRAIN].extent, little = extent / LITTLE;
+        wrong = overestimate(train) > wrong ? overestimate(train) : wrong;
+        const int64_t most = must_only_fit && kept->budget < extent
+                                 ? kept->budget
+                                 : size_sum(extent, wrong > little ? wrong : little);
         while (choices.found != NULL && size_sum(choices.found->peak, train->remat_outside) > most)
             choices.found = choices.found->next;
     } while (may_recompute(r, best) && choices.found != NULL);
