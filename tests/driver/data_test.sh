@@ -215,11 +215,12 @@ train {
     loss mse(o, clean)
     steps 4
 }
-predict { size 24, 24 }
 UNET
 run "$unetc" both.unet -o both
 expect 0 '10 samples in `data`, 10 files' ./both check-data --data=cases/noisy
-expect 0 '9 samples, batch 1' ./both train --data=data/noisy --out=both.run # nothing is *.PNG
+# nothing is *.PNG, and the pictures are larger than what is predicted
+expect 0 'try it: ./both predict --weights=both.run/both.[a-z.]*safetensors IN.png -o OUT.png' \
+    ./both train --data=data/noisy --out=both.run
 expect 0 'samples 9$' ./both eval --eval-data=data/noisy --out=both.run
 mkdir empty
 expect 4 'empty: no file matches "\*.PNG"' ./both train --data=empty --out=never
