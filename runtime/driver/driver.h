@@ -151,6 +151,8 @@ UNET_MUST_USE UnetStatus evaluation_open(Driver *driver, UnetDataset **dataset);
 
 /* A number of bytes as people read it: "1.25 GiB". */
 void format_bytes(char *text, size_t size, int64_t bytes);
+/* info.c: 482067 as "482,067" */
+void format_count(char *text, size_t size, int64_t count);
 
 /* ---- signals.c: stopping in good order -------------------------------------------------- */
 

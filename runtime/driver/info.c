@@ -21,8 +21,7 @@ static int programs_of(const UnetModel *model, const UnetProgram *program[3]) {
 
 /* ---- text ------------------------------------------------------------------------------------- */
 
-/* 482067 as "482,067" */
-static void format_count(char *text, size_t size, int64_t count) {
+void format_count(char *text, size_t size, int64_t count) {
     char digits[24];
     int n = snprintf(digits, sizeof digits, "%" PRId64, count);
     size_t length = 0;

@@ -364,20 +364,20 @@ static void tell(void *progress, const char *note) {
 static void announce(Run *run) {
     const UnetModel *model = run->model;
     const int samples = (int)unet_dataset_samples(run->data);
-    char arena[32], beside[32], threads[32] = "";
+    char arena[32], beside[32], parameters[32], threads[32] = "";
+    format_count(parameters, sizeof parameters, model->parameter_count);
     format_bytes(arena, sizeof arena, model->arena_bytes);
     format_bytes(beside, sizeof beside, run->beside);
     if (model->device == NULL)
         (void)snprintf(threads, sizeof threads, "%" PRId32 " thread%s, ", run->driver->threads,
                        unet_plural(run->driver->threads));
-    unet_progress_message(&run->progress,
-                          "%s (%s, %s): %" PRId64 " parameter%s, arena %s, the loader at most %s; %" PRId32
-                          " sample%s, batch %" PRId32 ", %" PRId64 " step%s an epoch, %" PRId64
-                          " step%s in all; %sseed %" PRId64,
-                          model->name, model->target, model->precision, model->parameter_count,
-                          unet_plural(model->parameter_count), arena, beside, samples, unet_plural(samples),
-                          train_batch(run), run->steps_per_epoch, unet_plural(run->steps_per_epoch),
-                          run->steps, unet_plural(run->steps), threads, run->state.seed);
+    unet_progress_message(
+        &run->progress,
+        "%s (%s, %s): %s parameter%s, arena %s, the loader at most %s; %" PRId32 " sample%s, batch %" PRId32
+        ", %" PRId64 " step%s an epoch, %" PRId64 " step%s in all; %sseed %" PRId64,
+        model->name, model->target, model->precision, parameters, unet_plural(model->parameter_count),
+        arena, beside, samples, unet_plural(samples), train_batch(run), run->steps_per_epoch,
+        unet_plural(run->steps_per_epoch), run->steps, unet_plural(run->steps), threads, run->state.seed);
     unet_dataset_notes(run->data, tell, &run->progress);
     if (run->eval_data != NULL)
         unet_dataset_notes(run->eval_data, tell, &run->progress);
