@@ -20,7 +20,6 @@ DEFAULTS = [[*"--size=512x512 --batch=4".split(), "examples/denoise/unet_denoise
             [*"--size=256x256 --batch=6".split(), "examples/denoise/tiny_unet.unet"]]
 COMMON = "--target=cuda:sm_90 --precision=bf16 --staging=u8".split()
 
-
 Launch = collections.namedtuple("Launch", "kind bytes flops by_cudnn begins", defaults=[True])
 
 

@@ -6,7 +6,7 @@ import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-LONGEST = 60
+LONGEST = 120
 LATER = {"first": "## The fastest engines"}  # what a stage has when it is in its middle, if not its first row
 
 
