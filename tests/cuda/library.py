@@ -89,8 +89,11 @@ def steps_once(plan):
 
 def packing_launches(plan):
     """For each picture; one for all of a section."""
-    packs = [step for step in plan["programs"]["predict"] if step["op"] == "filter_pack" and not step.get("once", False)]
-    return sum("section" not in step for step in packs) + len({step["section"][0] for step in packs if "section" in step})
+    steps = plan["programs"]["predict"]
+    packs = [step for step in steps if step["op"] == "filter_pack" and not step.get("once", False)]
+    sections = lambda some: {step["section"][0] for step in some if "section" in step}
+    casts = sections(step for step in steps if step["op"] == "cast")  # which is launched anyway
+    return sum("section" not in step for step in packs) + len(sections(packs) - casts)
 
 
 def check_two_models(sources, shop):
