@@ -6,7 +6,9 @@
 #include "../driver/ranks.h"
 
 #include <mpi.h>
+#include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -30,8 +32,18 @@ static UnetStatus failed(int code, const char *what, UnetError *error) {
     return unet_fail(error, UNET_IO, "MPI: %s: %.*s", what, length, text);
 }
 
+/* MPI's own threads leave signals to this one. */
+static int initialize(int *given) {
+    sigset_t all, before;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int code = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, given);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return code;
+}
+
 static UnetStatus join(void **state, int32_t *rank, int32_t *size, UnetError *error) {
-    int given, code = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &given);
+    int given, code = initialize(&given);
     if (code == MPI_SUCCESS)
         code = MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     if (code == MPI_SUCCESS)

@@ -3,10 +3,12 @@
 
     ranks.py --unetc=UNETC
 
-ranks.unet has all that could depend on which process has which samples.  One process first: the plans are sound
+Without MPI, what needs it is skipped, and the last line says so.  ranks.unet has all that could depend on which process has which samples.  One process first: the plans are sound
 (check_plan.py), and any of them trains the same weights: with other micro-batches, budgets, bands, threads, without reuse,
 in a build that stops at the first access outside a buffer's life.  The tree of sums is another order than one behind the
-other, and no other result: weights are near those of `ranks 1`.  Standard library only."""
+other, and no other result: weights are near those of `ranks 1`.  Then 2, 4 and 8 processes, on however few processors: all
+files of the run and its log are those of one process.  A killed process ends all of them, a stopped one is named, a
+signal leaves one checkpoint, and other numbers of processes go on from it.  Standard library only."""
 
 import argparse
 import array
@@ -14,10 +16,13 @@ import csv
 import json
 import os
 import random
+import shutil
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 import zlib
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -151,15 +156,141 @@ def refusals(shop):
     return "refusals"
 
 
+# ---- several processes ----
+
+MPIRUN = ["mpirun", "--oversubscribe", "--bind-to", "none"]
+SECONDS = 30  # until all have ended
+
+
+def mpirun(count, *command, more=()):
+    """COMMAND by COUNT processes; MORE: further ones, which are started otherwise."""
+    words = [*MPIRUN, "-n", str(count), *command]
+    for other in more:
+        words += [":", "-n", "1", *other]
+    return words
+
+
+def mpi_is_there(shop):
+    """For unetc and for this test."""
+    return shutil.which("mpirun") is not None and os.path.exists(os.path.join(os.path.dirname(shop.unetc), "lib", "libunet_mpi.a"))
+
+
+class Started:
+    """Processes that train, and what they say."""
+
+    def __init__(self, shop, command):
+        self.log = tempfile.TemporaryFile("w+")
+        self.process = subprocess.Popen(command, cwd=shop.folder, stdout=self.log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+
+    def ranks(self):
+        """Their process numbers, by rank."""
+        with open("/proc/%d/task/%d/children" % (self.process.pid, self.process.pid)) as file:
+            children = [int(word) for word in file.read().split()]
+        number = {}
+        for pid in children:
+            with open("/proc/%d/environ" % pid, "rb") as file:
+                variables = dict(word.split(b"=", 1) for word in file.read().split(b"\0") if b"=" in word)
+            number[int(variables[b"OMPI_COMM_WORLD_RANK"])] = pid
+        return [number[rank] for rank in sorted(number)]
+
+    def await_file(self, path):
+        end = time.monotonic() + 60
+        while not os.path.exists(path):
+            if self.process.poll() is not None or time.monotonic() > end:
+                raise Failure("%s did not appear: %s" % (path, self.said()))
+            time.sleep(0.01)
+
+    def said(self):
+        self.log.seek(0)
+        return self.log.read()
+
+    def ended(self):
+        """The exit code and what was said."""
+        begin = time.monotonic()
+        try:
+            code = self.process.wait(timeout=2 * SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise Failure("it did not end: %s" % self.said())
+        if time.monotonic() - begin > SECONDS:
+            raise Failure("it took %.0f s to end: %s" % (time.monotonic() - begin, self.said()))
+        return code, self.said()
+
+
+TRAIN = ["./ranked", "train", "--data=data", "--threads=1"]
+
+
+def check_same(shop):
+    shop.program("ranked")
+    shop.train("ranked", "one", "--threads=1")
+    for count in (2, 4, 8):
+        execute(mpirun(count, *TRAIN, "--out=run_of_%d" % count), shop.folder)
+        shop.same("one", "of_%d" % count, "%d processes" % count)
+    return "2, 4 and 8 processes leave the files of one"
+
+
+def finish(shop, count, out, steps):
+    execute(mpirun(count, *TRAIN, "--out=run_" + out, "--steps=%d" % steps, "--resume"), shop.folder)
+    shop.same("long", out, "resumed by %d processes" % count)
+
+
+def check_faults(shop):
+    """Each ends all; what is left goes on with fewer processes to the weights of one process that was not disturbed."""
+    steps, saved = 60, "ranks.step-%08d.safetensors" % 9
+    shop.train("ranked", "long", "--threads=1", "--steps=%d" % steps)
+    for out in "killed", "stopped", "told":
+        endless = Started(shop, mpirun(4, *TRAIN, "--out=run_" + out, "--steps=%d" % steps, "--timeout=2"))
+        endless.await_file(os.path.join(shop.folder, "run_" + out, saved))
+        pids = endless.ranks()
+        for pid in pids if out == "told" else pids[2:3]:
+            os.kill(pid, {"killed": signal.SIGKILL, "stopped": signal.SIGSTOP, "told": signal.SIGTERM}[out])
+        code, said = endless.ended()
+        names = {"killed": "rank 2", "stopped": "for rank 2", "told": "stopped by SIGTERM"}[out]
+        if code == 0 or names not in said or (out == "told" and (code != 143 or said.count(names) != 1)):
+            raise Failure("%s: exit code %d: %s" % (out, code, said))
+        finish(shop, 2 if out == "killed" else 1, out, steps)
+    return "a killed process, a stopped one and a signal to all: others go on"
+
+
+def check_starts(shop):
+    """What cannot train together is refused by one message."""
+    shutil.copytree(os.path.join(shop.folder, "data"), os.path.join(shop.folder, "fewer"))
+    os.remove(os.path.join(shop.folder, "fewer", "clean", "07.png"))
+    os.remove(os.path.join(shop.folder, "fewer", "truth", "07.png"))
+    shutil.copy(os.path.join(shop.folder, "ranked"), os.path.join(shop.folder, "changed"))
+    with open(os.path.join(shop.folder, "changed"), "ab") as file:
+        file.write(b"x")
+    train = TRAIN + ["--out=run_refused", "--steps=3"]
+    cases = {"other options": mpirun(1, *train, "--seed=1", more=[train + ["--seed=2"]]),
+             "other training data": mpirun(1, *train, more=[[w.replace("=data", "=fewer") for w in train]]),
+             "another program": mpirun(1, *train, more=[["./changed"] + train[1:]]), "must be a divisor": mpirun(3, *train),
+             "unset the one": mpirun(2, "env", "RANK=0", "WORLD_SIZE=7", *train), "only `train` works": mpirun(2, "./ranked", "info")}
+    for words, command in cases.items():
+        said = execute(command, shop.folder, 2)
+        if words not in said or (words not in ("unset the one", "only `train` works") and said.count(words) != 1):
+            raise Failure("%s: does not say `%s` once: %s" % (" ".join(command), words, said))
+    said = execute(train, shop.folder, SLURM_JOB_ID="5", SLURM_NTASKS="4", SLURM_PROCID="0")
+    if "the job has 4 tasks" not in said:
+        raise Failure("nothing is said of the tasks of a job: %s" % said)
+    said = execute(["./plain", *train[1:]], shop.folder, 2, RANK="0", WORLD_SIZE="2")
+    if "of different kinds" not in said:
+        raise Failure("two processes without MPI's launcher: %s" % said)
+    return "%d ways to start wrong" % (len(cases) + 2)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--unetc", required=True)
     tools = parser.parse_args()
+    os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     with tempfile.TemporaryDirectory() as folder:
         shop = Workshop(tools, folder)
         try:
-            for check in (refusals, check_bytes, check_plans, check_near):
-                print(check(shop))
+            several = (check_same, check_faults, check_starts) if mpi_is_there(shop) else ()
+            for check in (refusals, check_bytes, check_plans, check_near, *several):
+                print(check(shop), flush=True)
+            if not several:
+                print("skipped: several processes (there is no mpirun, or unetc was built without MPI)")
         except Failure as failure:
             sys.exit("FAILED: %s" % failure)
 
