@@ -45,11 +45,11 @@ static UnetStatus exchange(Ranks *ranks, UnetError *error) {
 }
 
 UnetStatus ranks_say(Ranks *ranks, const void *mine, size_t bytes, const char **all, UnetError *error) {
+    *all = ranks->room;
     if (bytes > ranks->said)
         return unet_fail(error, UNET_BUG, "a rank wants to say %zu bytes, and has room for %zu", bytes,
                          ranks->said);
     memcpy(ranks->room + (size_t)ranks->rank * bytes, mine, bytes);
-    *all = ranks->room;
     if (ranks_alone(ranks))
         return UNET_OK;
     for (int32_t r = 0; r < ranks->size; r++) {

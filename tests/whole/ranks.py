@@ -171,8 +171,10 @@ def mpirun(count, *command, more=()):
 
 
 def mpi_is_there(shop):
-    """For unetc and for this test."""
-    return shutil.which("mpirun") is not None and os.path.exists(os.path.join(os.path.dirname(shop.unetc), "lib", "libunet_mpi.a"))
+    """For unetc, and Open MPI's launcher for this test."""
+    if shutil.which("mpirun") is None or "Open MPI" not in execute(["mpirun", "--version"], shop.folder):
+        return False
+    return os.path.exists(os.path.join(os.path.dirname(shop.unetc), "lib", "libunet_mpi.a"))
 
 
 class Started:
@@ -290,7 +292,7 @@ def main():
             for check in (refusals, check_bytes, check_plans, check_near, *several):
                 print(check(shop), flush=True)
             if not several:
-                print("skipped: several processes (there is no mpirun, or unetc was built without MPI)")
+                print("skipped: several processes (there is no mpirun of Open MPI, or unetc was built without MPI)")
         except Failure as failure:
             sys.exit("FAILED: %s" % failure)
 
