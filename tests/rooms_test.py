@@ -28,6 +28,7 @@ BELOW = {
     "runtime/library": {"runtime/include/unet"},
     "runtime/cuda": {"runtime/include/unet"},
     "runtime/driver": {"runtime/include/unet"},
+    "runtime/mpi": {"runtime/include/unet", "runtime/driver"},
 }
 COMPILED = {"unet.tab.h"}  # made by bison
 
