@@ -34,6 +34,7 @@ static const struct {
     {"micro_batch", choose_micro_batch}, /* how many samples at a time */
     {"heads", bring_heads_together},     /* what reads enlarged logits stands behind them */
     {"cast", cast_inputs},               /* inputs in the type of activations */
+    {"groups", sum_groups},              /* with `ranks`: the tree in which sums are added */
     {"prepare", prepare},                /* what the target's kernels need: packed weights, scratch */
     {"layout", choose_layouts},          /* halo, blocks, strides, bytes of each value */
     {"schedule", schedule},              /* the order, the loops, what is computed again */

@@ -2,5 +2,5 @@
 # Installs what is missing, builds and runs every test. Arguments go to ctest: tests/run.sh -R oracle
 set -eu
 cd "$(dirname "$0")/.."
-UNETC_PACKAGES="python3 g++" sh tests/build.sh build -DBUILD_TESTING=ON
+UNETC_PACKAGES="python3 g++ mpi-default-dev" sh tests/build.sh build -DBUILD_TESTING=ON
 exec ctest --test-dir build --output-on-failure --parallel "$(nproc)" "$@"

@@ -59,9 +59,11 @@ static void emit_steps(Emitter *e, const Program *program, const Step *step, int
 static void emit_samples(Emitter *e, const Program *program, const Step *loop, int position) {
     const long long samples = loop->samples;
     text_line(e->out, "/* %d: samples */", position);
-    text_line(e->out, "for (int start = 0; start < step->n; start += %lld) {", samples);
+    const char *first = program->group > 0 ? "step->first" : "0",
+               *end = program->group > 0 ? "last" : "step->n";
+    text_line(e->out, "for (int start = %s; start < %s; start += %lld) {", first, end, samples);
     e->out->depth++;
-    text_line(e->out, "const int n = step->n - start < %lld ? step->n - start : %lld;", samples, samples);
+    text_line(e->out, "const int n = %s - start < %lld ? %s - start : %lld;", end, samples, end, samples);
     text_line(e->out, "const int32_t(*const valid)[3] = step->valid ? step->valid + start : NULL;");
     text_line(e->out, "(void)valid;");
     emit_steps(e, program, loop->body, loop->nbody, position + 1);
@@ -168,6 +170,24 @@ static void emit_rows(const Emitter *e, const Program *program, const Step *step
         text_wrapped(e->out, pool_text(e->pool, "ROWS(band, %s{0});", rows.bytes));
 }
 
+/* Running statistics are those of the first group: what the others see, another process may have. */
+static bool of_first_group(const Graph *g, const Node *node) {
+    for (Touch t = node_touches(g, node); touch_next(&t);)
+        if (t.operand->access == ACCESS_UPDATE && g->value[t.value].class == CLASS_RUNNING_STATISTIC)
+            return true;
+    return false;
+}
+
+/* With groups of samples: in which iterations NODE computes, as a condition; or NULL: in all of them. */
+static const char *condition_text(const Emitter *e, const Program *program, const Node *node) {
+    const long long group = program->group;
+    if (node->ends_group)
+        return pool_text(e->pool, "(start + n) %% %lld == 0 || start + n == last", group);
+    if (group > 0 && of_first_group(program->graph, node))
+        return pool_text(e->pool, "start < %lld", group);
+    return NULL;
+}
+
 static void emit_step(Emitter *e, const Program *program, int position, const Step *step) {
     const Node *node = &program->graph->node[step->node];
     e->step = step;
@@ -186,7 +206,12 @@ static void emit_step(Emitter *e, const Program *program, int position, const St
     }
     emit_halos(e, program, node);
     emit_zero_tails(e, program, node, "");
+    const char *condition = condition_text(e, program, node);
+    if (condition != NULL)
+        text_line(e->out, "if (%s)", condition);
+    e->out->depth += condition != NULL;
     emit_call(e, &c, instance, c.before, c.after);
+    e->out->depth -= condition != NULL;
 }
 
 static void emit_steps(Emitter *e, const Program *program, const Step *step, int nstep, int position) {
@@ -216,6 +241,8 @@ static void emit_function(Emitter *e, const Program *program, const char *name, 
         text_line(e->out, "const int32_t(*const valid)[3] = step->valid;");
         text_line(e->out, "(void)n, (void)start, (void)valid;");
     }
+    if (program->group > 0)
+        text_line(e->out, "const int last = step->last > 0 ? step->last : step->n;");
     if (labels > 0) {
         text_line(e->out, "double labelled[%d];", labels);
         text_line(e->out, "unet_count_labels(%s_labels, %d, step, labelled);", program->name, labels);

@@ -383,6 +383,22 @@ static const char *own_library(const Build *b) {
     return pool_text(b->plan->pool, "%s/%s", b->home, b->step->archive);
 }
 
+/* Programs that several processes may run link MPI, where unetc was built with it. */
+static void add_transport(const Build *b, Words *w) {
+    const char *archive = pool_text(b->plan->pool, "%s/libunet_mpi.a", b->home);
+    if (b->plan->model->train.ranks == 1)
+        return;
+    if (access(archive, R_OK) != 0) {
+        fputs("unetc: note: the program will train alone: unetc was built without MPI (Debian: "
+              "mpi-default-dev)\n",
+              stderr);
+        return;
+    }
+    add_word(w, "-Wl,-u,unet_mpi_transport");
+    add_word(w, archive);
+    add_words(w, UNETC_LINK_MPI);
+}
+
 static int link_program(const Build *b) {
     Pool *pool = b->plan->pool;
     Job job = c_job(b);
@@ -393,6 +409,7 @@ static int link_program(const Build *b) {
         add_word(w, own_library(b));
     add_word(w, "-o");
     add_word(w, b->linked);
+    add_transport(b, w);
     add_word(w, pool_text(pool, "%s/libunet_runtime.a", b->home));
     if (b->step != NULL)
         b->step->add_libraries(w);

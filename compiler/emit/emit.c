@@ -74,6 +74,13 @@ static const char *input_text(const Emitter *e, const Constants *c, int k) {
     return text.bytes;
 }
 
+/* Of a region the first slice. */
+static const char *output_text(const Emitter *e, const Constants *c, int k) {
+    const ValueId *segment;
+    const int n = value_segments(c->program->graph, &c->node->out[k], &segment);
+    return pointer_text(e, c->program, n == 0 ? -1 : segment[0]);
+}
+
 void emit_call(Emitter *e, const Constants *c, const Instance *k, const char *first, const char *last) {
     CHECK(c->node->nin <= MAX_INPUTS);
     Text call = text_new(e->pool);
@@ -82,7 +89,7 @@ void emit_call(Emitter *e, const Constants *c, const Instance *k, const char *fi
     if (c->rows_of >= 0)
         add_argument(&call, rows_text(e, c->program, c->rows_of));
     for (int i = 0; i < c->node->nout; i++)
-        add_argument(&call, pointer_text(e, c->program, c->node->out[i]));
+        add_argument(&call, output_text(e, c, i));
     for (int i = 0; i < c->node->nin; i++)
         add_argument(&call, input_text(e, c, i));
     add_argument(&call, c->behind);
@@ -154,7 +161,7 @@ static const char *dimensions_text(Pool *pool, const Value *value) {
 /* Does it work on all parameters, or all their gradients, at once? */
 static bool sweeps_regions(const Graph *g, const Node *node) {
     for (Touch t = node_touches(g, node); touch_next(&t);)
-        if (t.operand->region)
+        if (t.operand->region && g->value[t.value].class != CLASS_METRIC)
             return true;
     return false;
 }
@@ -206,7 +213,7 @@ void emit_operands(Emitter *e, const char *first, const char *spans) {
 }
 
 void emit_zero_tails(Emitter *e, const Program *program, const Node *node, const char *first) {
-    for (int k = 0; k < node->nout; k++) {
+    for (int k = 0; k < node->nout && !sweeps_regions(program->graph, node); k++) {
         ValueId v = node->out[k];
         if (v < 0 || program->graph->value[v].class != CLASS_PARAMETER_GRADIENT)
             continue;

@@ -232,6 +232,10 @@ int64_t constant_stored_elements(const Constants *c, const ValueId *v, int count
     return elements;
 }
 
+int64_t constant_group(const Constants *c) {
+    return c->program->group;
+}
+
 const Graph *constants_graph(const Constants *c) {
     return c->program->graph;
 }

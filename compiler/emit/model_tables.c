@@ -504,6 +504,8 @@ static void training(const Tables *t) {
     text_line(t->out, "    .eval_every = %lld, .eval_unit = %s,", (long long)e->every,
               unit_name[e->every_unit]);
     text_line(t->out, "    .seed = %lld,", (long long)s->seed);
+    if (s->ranks > 1)
+        text_line(t->out, "    .ranks = %lld,", (long long)s->ranks);
     text_line(t->out, "    .pretrained = %s,", c_quoted(pool, s->pretrained));
     if (s->pretrained_map != NULL)
         text_line(t->out, "    .pretrained_map = %s,", c_quoted(pool, s->pretrained_map));

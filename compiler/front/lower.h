@@ -24,8 +24,8 @@ typedef struct {
     int ndefine;
     const char *const *freeze; /* patterns */
     int nfreeze;
-    int64_t batch;
-    int64_t size[AXES]; /* depth, height, width of the inputs */
+    int64_t batch, ranks; /* 0: as the file says */
+    int64_t size[AXES];   /* depth, height, width of the inputs */
     int64_t seed;
     bool has_seed;
 } LowerOptions;

@@ -373,8 +373,10 @@ void set_clip(Call *call);
 void set_ema(Call *call);
 void set_freeze(Call *call);
 void set_accumulate(Call *call);
+void set_ranks(Call *call);
 /* Brings train.batch to the samples of a step. */
 void check_accumulation(Lower *l);
+void check_ranks(Lower *l);
 /* Reports settings of `train` that do not go together. */
 void check_updates(Lower *l);
 

@@ -337,6 +337,7 @@ static const Setting settings[] = {
     {"pretrained", "pretrained(file, map = none)", set_pretrained, IN_TRAIN, false},
     {"precision", "precision(kind)", set_precision, IN_TRAIN, false},
     {"accumulate", "accumulate(n)", set_accumulate, IN_TRAIN, false},
+    {"ranks", "ranks(n)", set_ranks, IN_TRAIN, false},
     {"schedule", "schedule(kind)", set_schedule, IN_TRAIN, false},
     {"warmup", "warmup(n, start = 0)", set_warmup, IN_TRAIN, false},
     {"patience", "patience(n)", set_patience, IN_TRAIN, false},
@@ -371,6 +372,7 @@ static const char *const otherwise[] = {"shuffle true",
                                         "seed 0",
                                         "precision \"f32\"",
                                         "accumulate 1",
+                                        "ranks 1",
                                         "schedule constant()",
                                         "pad \"reflect\"",
                                         "save 1, \"epochs\", keep = 3",
@@ -392,7 +394,7 @@ void begin_sections(Lower *l) {
     l->seen = NEW(l->pool, struct Seen);
     model->data.shuffle = model->eval_data.shuffle = true;
     model->train = (TrainSection){
-        .batch = 1, .accumulate = 1, .save_every = 1, .save_unit = UNIT_EPOCHS, .save_keep = 3};
+        .batch = 1, .accumulate = 1, .ranks = 1, .save_every = 1, .save_unit = UNIT_EPOCHS, .save_keep = 3};
     model->train.optimizer =
         (Optimizer){.kind = OPTIMIZER_ADAM, .learning_rate = 1e-3, .beta1 = 0.9, .beta2 = 0.999};
     model->train.optimizer.epsilon = 1e-8;
@@ -675,6 +677,9 @@ void check_sections(Lower *l) {
     if (l->options->batch > 0)
         model->train.batch = l->options->batch;
     check_accumulation(l);
+    if (l->options->ranks > 0)
+        model->train.ranks = l->options->ranks;
+    check_ranks(l);
     check_sources(l);
     check_transforms(l, &model->data);
     check_predict_pad(l);

@@ -340,6 +340,40 @@ void check_accumulation(Lower *l) {
     train->batch = train->accumulate = 1;
 }
 
+void set_ranks(Call *call) {
+    TrainSection *train = &call->l->model->train;
+    if (argument_integer(call, "n", 1, &train->ranks))
+        train->ranks_span = call->span;
+}
+
+/* Where the number of processes stands: in the file, or with `--ranks` nowhere. */
+static Span ranks_place(const Lower *l) {
+    const TrainSection *train = &l->model->train;
+    return l->options->ranks > 0 || train->ranks_span.line == 0 ? train->span : train->ranks_span;
+}
+
+void check_ranks(Lower *l) {
+    TrainSection *train = &l->model->train;
+    const int64_t ranks = train->ranks;
+    if (!train->present || ranks == 1)
+        return;
+    const bool doubles = (ranks & (ranks - 1)) == 0, few = ranks <= MOST_RANKS;
+    if (doubles && few && ranks <= train->batch)
+        return;
+    diag_begin(l->diag, ERROR, "U0614", ranks_place(l), "%lld cannot be the number of ranks",
+               (long long)ranks);
+    if (!doubles || !few) {
+        diag_note(l->diag,
+                  "gradients are added two and two: 1, 2, 4, 8, ... processes can do that, up to %d",
+                  MOST_RANKS);
+    } else {
+        diag_note(l->diag, "a step has %lld sample%s, and each process trains at least one",
+                  (long long)train->batch, train->batch == 1 ? "" : "s");
+    }
+    diag_end(l->diag);
+    train->ranks = 1;
+}
+
 /* What several settings say together. */
 void check_updates(Lower *l) {
     const TrainSection *train = &l->model->train;

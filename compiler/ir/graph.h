@@ -259,7 +259,9 @@ typedef struct {
     int nin, nout;
     ValueId *in, *out; /* -1: an optional operand that is absent (a bias) */
     Attributes a;
-    bool accumulates;  /* in a loop over samples: adds to its sums */
+    bool accumulates; /* in a loop over samples: adds to its sums */
+    bool
+        ends_group; /* in a loop over samples: runs behind the last ones of a group (Program.group) alone */
     bool keeps_sums;   /* in a loop over bands: its scratch holds sums, which the next band goes on with */
     int head;          /* the sweep over a head that it is part of (passes/heads.c), or 0 */
     bool again;        /* computes what was computed before */

@@ -164,6 +164,8 @@ typedef struct {
     Span span; /* line 0: the command line */
 } Frozen;
 
+enum { MOST_RANKS = 1024 };
+
 typedef struct {
     bool present;
     Span span;
@@ -176,7 +178,8 @@ typedef struct {
     Span patience_span;
     int64_t batch;      /* samples of a step: those of the setting `batch`, times `accumulate` */
     int64_t accumulate; /* in at least so many parts, one after the other */
-    Span batch_span, accumulate_span;
+    int64_t ranks; /* the gradients of so many groups of samples are added as a binary tree; 1: in order */
+    Span batch_span, accumulate_span, ranks_span;
     int64_t duration;
     Unit duration_unit;
     int64_t steps_per_epoch;

@@ -95,6 +95,33 @@ void constants_update(Constants *c, const Node *node) {
     call_arguments(c, "", "step->learning_rate, step->step");
 }
 
+/* Numbers of the sums of NODE: of a region all that are stored. */
+static void constant_sums(Constants *c, const Node *node) {
+    const Value *sums = &constants_graph(c)->value[node->out[0]];
+    constant(c, "COUNT",
+             sums->class == CLASS_PARAMETER_GRADIENT ? constant_region_elements(c)
+                                                     : shape_elements(sums->shape));
+}
+
+/* Which group of those of the process ends, and whether it is the last. */
+void constants_group_sum(Constants *c, const Node *node) {
+    const Graph *g = constants_graph(c);
+    const Value *levels = &g->value[node->out[1]];
+    constant_sums(c, node);
+    constant(c, "LEVELS", levels->shape.dim[0]);
+    constant(c, "APART", levels->shape.dim[1]);
+    constant(c, "DOUBLES", levels->class != CLASS_PARAMETER_GRADIENT);
+    call_arguments(
+        c,
+        pool_text(g->pool, "(start - step->first) / %lld, start + n == last", (long long)constant_group(c)),
+        "");
+}
+
+void constants_rank_sum(Constants *c, const Node *node) {
+    constant_sums(c, node);
+    call_arguments(c, "step->team != NULL ? step->team->sum : NULL, step->team", "");
+}
+
 void constants_zero(Constants *c, const Node *node) {
     const Value *v = &constants_graph(c)->value[node->out[0]];
     call_arguments(c, "", "");

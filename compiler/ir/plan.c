@@ -60,6 +60,12 @@ int64_t iterations_of(const Program *program) {
     return iterations(program->batch, program->micro_batch);
 }
 
+int64_t samples_together(const TrainSection *train) {
+    const int64_t of_batch = train->batch / train->accumulate,
+                  of_rank = iterations(train->batch, train->ranks);
+    return of_batch < of_rank ? of_batch : of_rank;
+}
+
 /* ---- what a node touches ---- */
 
 bool has_samples(const Graph *g, const Node *node) {

@@ -62,6 +62,8 @@ typedef struct {
     Graph *graph;
     int64_t batch;
     int64_t micro_batch; /* samples at a time: the batch, or less, in a loop */
+    int64_t
+        group; /* the sums of so many samples are added as a tree (passes/groups.c); 0: of all, in order */
     int nparameter;
     ValueId *parameter; /* per parameter of the model: its value in this graph */
     ValueId *gradient;  /* train: per parameter the gradient, or -1 */
@@ -173,6 +175,8 @@ int64_t band_rows(const Program *program);
 bool passes_rows(const Program *program);
 /* Prediction of volumes by windows that overlap? */
 bool has_windows(const Program *program);
+/* The samples of a step that may be trained at once: those of a batch (`accumulate`), and of a rank. */
+int64_t samples_together(const TrainSection *train);
 /* "samples" */
 const char *loop_text(LoopAxis axis);
 /* How many iterations of SIZE samples work through COUNT. */

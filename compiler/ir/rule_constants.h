@@ -26,6 +26,9 @@ void call_arguments(Constants *c, const char *before, const char *after);
 /* A number that is handed over behind the inputs, on every target. */
 void call_number(Constants *c, int64_t number);
 
+/* Samples of a group (Program.group). */
+int64_t constant_group(const Constants *c);
+
 /* The operator computes rows of V. A kernel that takes a range of them is told which, behind what comes
  * before the outputs. */
 void call_rows(Constants *c, ValueId v);

@@ -3,9 +3,10 @@
  * Where loops are free, one over single samples costs next to nothing once there is enough to do in one,
  * and needs that many times less memory; below that, threads would wait for each other.  A file that
  * says `accumulate` has no more samples at a time than its batch.  Where an operator sees the whole batch,
- * that stays together: there is no loop, or, with `accumulate`, one over batches.
+ * that stays together: there is no loop, or, with `accumulate`, one over batches.  With `ranks` the sums of
+ * each group of samples begin anew, and iterations are parts of a group, all of one length.
  *
- * Requires: the complete graph.  Provides: program->micro_batch.
+ * Requires: the complete graph.  Provides: program->micro_batch, program->group.
  */
 #include "base/size_math.h"
 #include "ir/ops.h"
@@ -41,7 +42,12 @@ static void choose(Program *program) {
 void choose_micro_batch(Program *program) {
     choose(program);
     const TrainSection *train = &program->model->train;
-    const int64_t most = program->batch / train->accumulate;
-    if (program->kind == PROGRAM_TRAIN && program->micro_batch > most)
+    const int64_t most = samples_together(train);
+    if (program->kind != PROGRAM_TRAIN)
+        return;
+    if (program->micro_batch > most)
         program->micro_batch = most;
+    program->group = train->ranks > 1 ? iterations(program->batch, train->ranks) : 0;
+    while (program->group > 0 && program->group % program->micro_batch != 0)
+        program->micro_batch--;
 }

@@ -28,6 +28,8 @@ void choose_micro_batch(Program *program);
 void bring_heads_together(Program *program);
 /* cast.c: inputs in the type of activations, or copied out of the way of the next ones. */
 void cast_inputs(Program *program);
+/* groups.c: training by ranks: the sums of groups of samples are added as a tree. */
+void sum_groups(Program *program);
 /* prepare.c: what the target's kernels need beside the operands. */
 void prepare(Program *program);
 /* layout.c: how all segments lie. */

@@ -60,6 +60,8 @@ static bool reads_iteration(const Graph *g, const Node *node, const Part *part) 
 
 static Part part_of(const Graph *g, const Node *node, const Part *part) {
     const bool loads = has_trait(node, TRAIT_LOADS);
+    if (node->ends_group)
+        return PART_END;
     if (has_trait(node, TRAIT_OF_RUNTIME) && !loads && !computes_rows(node))
         return PART_AFTER;
     if (has_samples(g, node))
@@ -69,6 +71,15 @@ static Part part_of(const Graph *g, const Node *node, const Part *part) {
     return reads_results(g, node, part) ? PART_AFTER : PART_BEFORE;
 }
 
+/* The last node that takes sums of a group of samples: what follows from sums in front of it is computed
+ * for each group.  -1: there are no groups. */
+static int last_of_group(const Graph *g) {
+    int last = g->nnode - 1;
+    while (last >= 0 && !g->node[last].ends_group)
+        last--;
+    return last;
+}
+
 /* Without a loop, weights are packed just before they are used, unless that is done ONCE; with one, in
  * front of it, or, where that takes too much memory, in each iteration.  What is loaded is there before
  * anything else. */
@@ -76,8 +87,12 @@ static Split split(const Program *program, bool loop, bool once) {
     const Graph *g = program->graph;
     Split s = {0};
     Part *part = NEW_ARRAY(g->pool, Part, g->nnode);
+    const int last = last_of_group(g);
     for (int i = 0; i < g->nnode; i++) {
         part[i] = part_of(g, &g->node[i], part);
+        g->node[i].ends_group |= i < last && part[i] == PART_AFTER;
+        if (g->node[i].ends_group)
+            part[i] = PART_END;
         bool packs = part[i] == PART_BEFORE && !has_trait(&g->node[i], TRAIT_LOADS);
         Part where = !packs                                           ? part[i]
                      : once                                           ? PART_ONCE
@@ -90,22 +105,48 @@ static Split split(const Program *program, bool loop, bool once) {
 
 /* ---- the loop over samples ---- */
 
-/* Sums over the samples, written in PART of the loop and needed behind it: they start from zero. */
-static void zero_sums(Graph *g, Split *s, Part part) {
+/* Does a `group_sum` take sum V, and have it begin anew? */
+static bool is_taken(const Graph *g, ValueId v) {
+    for (int i = 0; i < g->nnode; i++)
+        for (Touch t = node_touches(g, &g->node[i]);
+             has_trait(&g->node[i], TRAIT_OF_RANKS) && touch_next(&t);)
+            if (t.is_output && t.value == v)
+                return true;
+    return false;
+}
+
+static NodeId zero_new(Graph *g, NodeId like, ValueId sum, bool ends_group) {
+    const Node *node = &g->node[like];
+    const NodeId id = node_new(g,
+                               (Node){.op = OP_ZERO,
+                                      .nout = 1,
+                                      .ends_group = ends_group,
+                                      .name = node->name,
+                                      .span = node->span,
+                                      .via = node->via},
+                               NULL, &sum);
+    g->value[sum].producer = like;
+    return id;
+}
+
+/* Sums over the samples, written in PART of the loop and needed behind it: they start from zero; with
+ * groups those do so behind each that no `group_sum` takes.  ZEROED: per value, whether it is a sum that
+ * starts already. */
+static void zero_sums(Program *program, Split *s, Part part, bool *zeroed) {
+    Graph *g = program->graph;
     for (int i = 0; i < s->count[part]; i++) {
         const NodeId body = s->node[part][i];
         for (Touch t = node_touches(g, &g->node[body]); touch_next(&t);) {
             if (t.operand->access != ACCESS_SUM || g->value[t.value].per_sample)
                 continue;
-            const Node *node = &g->node[body];
-            Node zero = {
-                .op = OP_ZERO, .nout = 1, .name = node->name, .span = node->span, .via = node->via};
-            const ValueId sum = t.value;
-            const NodeId id = node_new(g, zero, NULL, &sum);
-            g->value[sum].producer = body;
             g->node[body].accumulates = true;
+            if (zeroed[t.value])
+                continue;
+            zeroed[t.value] = true;
+            PUSH(g->pool, s->node[PART_BEFORE], s->count[PART_BEFORE], zero_new(g, body, t.value, false));
+            if (program->group > 0 && !is_taken(g, t.value))
+                PUSH(g->pool, s->node[PART_END], s->count[PART_END], zero_new(g, body, t.value, true));
             t.node = &g->node[body]; /* the array moves as it grows */
-            PUSH(g->pool, s->node[PART_BEFORE], s->count[PART_BEFORE], id);
         }
     }
 }
@@ -168,8 +209,9 @@ void schedule(Program *program) {
     const bool once = program->choices->packs_once && program->kind == PROGRAM_PREDICT;
     Split s = split(program, loop, once);
     program->nonce = s.count[PART_ONCE];
+    bool *zeroed = NEW_ARRAY(pool, bool, program->graph->nvalue);
     if (loop)
-        zero_sums(program->graph, &s, PART_BODY), zero_sums(program->graph, &s, PART_END);
+        zero_sums(program, &s, PART_BODY, zeroed), zero_sums(program, &s, PART_END, zeroed);
     Step *iteration;
     int count = iteration_steps(program, &s, &iteration);
     add_steps(program, &program->step, &program->nstep, s.node[PART_ONCE], s.count[PART_ONCE]);

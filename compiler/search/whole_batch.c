@@ -30,7 +30,7 @@ static bool is_loss(const Node *node) {
 }
 
 static int64_t batch_of(const Model *train) {
-    return train->train.batch / train->train.accumulate;
+    return samples_together(&train->train);
 }
 
 static bool report_parts(Diag *diag, const Model *train, const Node *node, int parts) {

@@ -7,6 +7,7 @@
 #define UNET_DRIVER_H
 
 #include "options.h"
+#include "ranks.h"
 #include "unet/atomic_file.h"
 #include "unet/device.h"
 #include "unet/loader.h"
@@ -22,6 +23,7 @@ typedef struct {
     UnetOptions options;
     int32_t threads;
     UnetNormal *normal; /* one per input of the model, see normal.c */
+    Ranks ranks;        /* the processes that train together */
     int stopped_by;     /* the signal that ended the command after its work was made safe, or 0 */
     UnetError error;
 } Driver;
@@ -184,6 +186,14 @@ void tally_add(Tally *tally, const UnetProgram *program, const char *arena, int3
 
 /* Adds the identities of a batch, if the model has any; no step needs to have run. */
 void tally_add_identity(Tally *tally, const UnetProgram *program, const UnetBatch *batch);
+
+/* The identity of result I for sample N of a batch; NaN: it has none. */
+double tally_sample_identity(const Tally *tally, const UnetProgram *program, const UnetBatch *batch, int i,
+                             int32_t n);
+/* Adds those of N samples; that of result i and sample k is VALUE[i * APART + k]. */
+void tally_take_identity(Tally *tally, const double *value, int32_t apart, int32_t n);
+/* A part of the data says nothing about all of it. */
+void tally_forget_identity(Tally *tally);
 
 /* The sums as numbers of a file, tally_numbers of them, and back; false: these cannot be sums. */
 int64_t tally_numbers(const UnetModel *model);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* One model, compiled for several sets of instructions, best first. */
 typedef struct {
@@ -68,7 +69,11 @@ static void note_limit(int64_t asked, int64_t max) {
 
 static int32_t choose_threads(const Driver *driver) {
     int64_t asked = driver->options.threads, max = driver->model->max_threads;
-    int64_t wanted = asked > 0 ? asked : machine_processors();
+    const int32_t here = driver->ranks.local > 1 ? driver->ranks.local : 1;
+    int64_t each = machine_processors();
+    if (each == sysconf(_SC_NPROCESSORS_ONLN)) /* not bound to some of them by the launcher */
+        each = each / here > 0 ? each / here : 1;
+    int64_t wanted = asked > 0 ? asked : each;
     if (asked > max)
         note_limit(asked, max);
     return (int32_t)(wanted < max ? wanted : max);
@@ -132,12 +137,37 @@ static int report(const Driver *driver, const char *program, UnetStatus status) 
         (void)fprintf(stderr, "%s: standard output cannot be written\n", program);
         return UNET_IO;
     }
+    if (driver->ranks.alike && driver->ranks.rank > 0)
+        return (int)status;
     if (status == UNET_OK)
         return driver->stopped_by != 0 ? 128 + driver->stopped_by : 0;
-    (void)fprintf(stderr, "%s: error: %s\n", program, driver->error.text);
+    char rank[32] = "";
+    if (!ranks_alone(&driver->ranks) && !driver->ranks.alike)
+        (void)snprintf(rank, sizeof rank, "rank %d: ", (int)driver->ranks.rank);
+    (void)fprintf(stderr, "%s: error: %s%s\n", program, rank, driver->error.text);
     if (status == UNET_BUG)
         (void)fprintf(stderr, "%s: this is a bug in unetc, not in your model or data\n", program);
     return (int)status;
+}
+
+/* Training may be the work of several processes. */
+static UnetStatus join_ranks(Driver *driver) {
+    Launch launch;
+    char note[256];
+    if (driver->options.command == UNET_COMMAND_TRAIN) {
+        const UnetStatus status =
+            ranks_join(&driver->ranks, driver->model, (double)driver->options.timeout, &driver->error);
+        if (*driver->ranks.note != '\0')
+            (void)fprintf(stderr, "warning: %s\n", driver->ranks.note);
+        return status;
+    }
+    driver->ranks.size = 1;
+    const UnetStatus status = ranks_find_launch(&launch, note, sizeof note, &driver->error);
+    if (status == UNET_OK && launch.size > 1)
+        return unet_fail(&driver->error, UNET_USAGE,
+                         "%s started %" PRId64 " processes, and only `train` works with more than one",
+                         launch.by, launch.size);
+    return status;
 }
 
 int unet_main(const UnetModel *const *models, int nmodels, int argc, char **argv) {
@@ -157,10 +187,15 @@ int unet_main(const UnetModel *const *models, int nmodels, int argc, char **argv
         return report(&driver, program, print_version(driver.model));
     if (driver.options.command == UNET_COMMAND_COMPLETION)
         return report(&driver, program, print_completion(&driver));
-    driver.threads = choose_threads(&driver);
-    status = normal_start(&driver);
+    status = join_ranks(&driver);
+    if (status == UNET_OK) {
+        driver.threads = choose_threads(&driver);
+        status = normal_start(&driver);
+    }
     if (status == UNET_OK)
         status = run_command(&driver);
     normal_end(&driver);
-    return report(&driver, program, status);
+    const int code = report(&driver, program, status);
+    ranks_leave(&driver.ranks, status == UNET_OK || driver.ranks.alike ? 0 : code);
+    return code;
 }

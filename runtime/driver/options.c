@@ -99,6 +99,9 @@ static const UnetOptionRow rows[] = {
     {"--threads", .kind = UNET_NUMBER, .commands = IN(TRAIN) | IN(EVAL) | IN(PREDICT) | IN(BENCH), .min = 1,
      .max = INT_MAX, .place = AT(threads), .value = "N",
      .help = "threads that compute; the result does not depend on their number"},
+    {"--timeout", .kind = UNET_NUMBER, .commands = IN(TRAIN), .min = 1, .max = 1000000,
+     .place = AT(timeout), .value = "SECONDS",
+     .help = "of several processes: how long one may be silent before all end (600)"},
     {"--out", .kind = UNET_TEXT, .commands = IN(TRAIN) | IN(EVAL) | IN(PREDICT), .place = AT(out),
      .value = "DIR", .help = "folder of the weights, the checkpoint and the log (.)"},
     {"--out", .kind = UNET_TEXT, .commands = IN(TUNE), .place = AT(out), .value = "DIR",
@@ -183,7 +186,7 @@ static UnetStatus check_together(const UnetOptions *options, UnetError *error) {
 
 UnetStatus unet_options_parse(UnetOptions *options, int argc, char **argv, UnetError *error) {
     UnetCommandLine line;
-    *options = (UnetOptions){.format = "text", .seed = -1};
+    *options = (UnetOptions){.format = "text", .seed = -1, .timeout = 600};
     const UnetStatus status = unet_command_line_read(&grammar, argc, argv, options, &line, error);
     if (status != UNET_OK)
         return status;

@@ -45,6 +45,7 @@ typedef struct {
     int64_t checkpoint_every;       /* in steps; 0: as the model says */
     int64_t seed;                   /* -1: as the model says */
     int64_t threads;                /* 0: one for each processor */
+    int64_t timeout;                /* seconds that other processes may be silent */
     bool resume, overwrite, overlay, tensorboard, tune;
     char **files; /* the arguments that are not options */
     int nfile;

@@ -157,16 +157,24 @@ static bool has_identity(const UnetProgram *program, const UnetResult *result) {
            memcmp(x->size, t->size, sizeof x->size) == 0;
 }
 
+double tally_sample_identity(const Tally *tally, const UnetProgram *program, const UnetBatch *batch, int i,
+                             int32_t n) {
+    const UnetResult *result = &tally->model->results[i];
+    return has_identity(program, result) ? sample_psnr(tally, program, batch, result, n) : NAN;
+}
+
 void tally_add_identity(Tally *tally, const UnetProgram *program, const UnetBatch *batch) {
     tally->identity_samples += batch->n;
-    for (int i = 0; i < tally->model->nresult; i++) {
-        const UnetResult *result = &tally->model->results[i];
-        bool measured = has_identity(program, result);
-        for (int32_t n = 0; n < batch->n && measured; n++)
-            tally->identity_sum[i] += sample_psnr(tally, program, batch, result, n);
-        if (!measured)
-            tally->identity_sum[i] = NAN;
-    }
+    for (int i = 0; i < tally->model->nresult; i++)
+        for (int32_t n = 0; n < batch->n; n++)
+            tally->identity_sum[i] += tally_sample_identity(tally, program, batch, i, n);
+}
+
+void tally_take_identity(Tally *tally, const double *value, int32_t apart, int32_t n) {
+    tally->identity_samples += n;
+    for (int i = 0; i < tally->model->nresult; i++)
+        for (int32_t k = 0; k < n; k++)
+            tally->identity_sum[i] += value[(int64_t)i * apart + k];
 }
 
 /* ---- sums that outlive a process -------------------------------------------------------------- */
@@ -221,8 +229,7 @@ bool tally_restore(Tally *tally, const UnetProgram *program, const double *from)
     return good;
 }
 
-/* A part of the data says nothing about all of it. */
-static void forget_identity(Tally *tally) {
+void tally_forget_identity(Tally *tally) {
     tally->identity_samples = 0;
     for (int i = 0; i < tally->model->nresult; i++)
         tally->identity_sum[i] = 0;
@@ -290,7 +297,7 @@ UnetStatus tally_evaluate(Tally *tally, UnetLoader *loader, const UnetDataset *d
         stops = stops || (signal != NULL && (*signal = signals_look()) != 0);
     }
     if (e.wants_identity && (status != UNET_OK || stops))
-        forget_identity(tally);
+        tally_forget_identity(tally);
     return status;
 }
 

@@ -65,6 +65,10 @@ static UnetStatus write_row(Run *run, const char *split, const Tally *tally) {
     UnetStatus status = look_at_scale(run);
     if (status != UNET_OK)
         return status;
+    if (!train_leads(run)) {
+        run->log.rows++;
+        return UNET_OK;
+    }
     for (int i = 0; i < run->model->nresult; i++) {
         run->value[i] = tally_value(tally, i);
         run->identity[i] = tally_identity(tally, i);
@@ -114,6 +118,7 @@ static UnetStatus show_progress(Run *run, double now) {
 }
 
 static UnetStatus diverged(Run *run, double loss) {
+    run->driver->ranks.alike = true;
     return unet_fail(&run->driver->error, UNET_DIVERGED,
                      "the loss is %g at step %" PRId64 ": training stopped. The checkpoint of step %" PRId64
                      " is intact. Try a smaller learning rate%s",
@@ -139,18 +144,26 @@ static UnetStatus begin_step(Run *run) {
     if (status != UNET_OK)
         return status;
     run->begun++;
-    const UnetStep step = {.arena = run->device.arena,
-                           .inputs = batch.inputs,
-                           .valid = batch.valid,
-                           .n = batch.n,
-                           .threads = run->driver->threads,
-                           .learning_rate = rate_of(run, run->begun),
-                           .step = run->begun,
-                           .seed = (uint64_t)run->state.seed};
+    UnetStep step = {.arena = run->device.arena,
+                     .inputs = batch.inputs,
+                     .valid = batch.valid,
+                     .n = batch.n,
+                     .threads = run->driver->threads,
+                     .learning_rate = rate_of(run, run->begun),
+                     .step = run->begun,
+                     .seed = (uint64_t)run->state.seed};
     run->samples[run->begun % UNET_STEPS_AHEAD] = batch.n;
-    if (run->begun <= run->identity_end)
+    Ranks *ranks = &run->driver->ranks;
+    if (!ranks_alone(ranks)) {
+        step.team = &ranks->team;
+        ranks_begin_step(ranks, batch.n, &step.first, &step.last);
+    }
+    const bool identity = run->begun <= run->identity_end;
+    if (identity && ranks_alone(ranks))
         tally_add_identity(&run->train, program, &batch);
-    return device_begin(&run->device, program, &step, &run->driver->error);
+    else if (identity)
+        status = train_share_identities(run, &batch, step.first, step.last);
+    return status == UNET_OK ? device_begin(&run->device, program, &step, &run->driver->error) : status;
 }
 
 static void add_norm(Run *run) {
@@ -176,7 +189,12 @@ static void note_board(Run *run, UnetStatus status) {
 
 static UnetStatus end_step(Run *run) {
     const UnetProgram *program = run->model->train;
+    Ranks *ranks = &run->driver->ranks;
     UnetStatus status = device_end(&run->device, &run->driver->error);
+    if (status == UNET_OK && ranks->status != UNET_OK)
+        status = unet_fail(&run->driver->error, ranks->status, "%s", ranks->error.text);
+    if (status == UNET_OK && !ranks_alone(ranks))
+        status = train_share_results(run);
     if (status != UNET_OK)
         return status;
     run->state.step++;
@@ -250,8 +268,10 @@ static UnetStatus evaluate(Run *run, int *signal) {
     Driver *driver = run->driver;
     char text[512];
     int metric = tally_first_metric(run->model);
-    UnetStatus status = tally_evaluate(&run->eval, run->loader, run->eval_data, &run->device,
-                                       driver->threads, NULL, signal, &driver->error);
+    UnetStatus status = ranks_alone(&driver->ranks)
+                            ? tally_evaluate(&run->eval, run->loader, run->eval_data, &run->device,
+                                             driver->threads, NULL, signal, &driver->error)
+                            : train_evaluate_ranks(run, signal);
     if (status != UNET_OK || *signal != 0)
         return status;
     tally_format(&run->eval, text, sizeof text);
@@ -264,7 +284,7 @@ static UnetStatus evaluate(Run *run, int *signal) {
         run->state.best = value;
         run->state.best_step = run->state.step;
         status = device_fetch_weights(&run->device, &driver->error);
-        if (status == UNET_OK)
+        if (status == UNET_OK && train_leads(run))
             status = run_save_weights(driver, run->device.arena, &run->state, "best.");
     }
     if (status == UNET_OK)
@@ -283,12 +303,13 @@ static bool has_unsaved(const Run *run) {
 
 /* The checkpoint comes last: whoever resumes from it need not ask whether the weights are as new. */
 static UnetStatus save(Run *run) {
+    const bool writes = train_leads(run);
     UnetStatus status = device_fetch_weights(&run->device, &run->driver->error);
-    if (status == UNET_OK)
+    if (status == UNET_OK && writes)
         status = run_save_weights(run->driver, run->device.arena, &run->state, "");
     run->state.log_rows = run->log.rows;
     train_store_unlogged(run);
-    if (status == UNET_OK)
+    if (status == UNET_OK && writes)
         status = run_save_checkpoint(run->driver, run->device.arena, &run->state);
     if (status == UNET_OK)
         run->saved = run->state.step;
@@ -299,7 +320,7 @@ static UnetStatus save(Run *run) {
 static UnetStatus save_and_keep(Run *run) {
     int64_t reach;
     UnetStatus status = save(run);
-    if (status != UNET_OK)
+    if (status != UNET_OK || !train_leads(run))
         return status;
     bool is_old = !__builtin_mul_overflow(train_kept_checkpoints(run), run->save_every, &reach) &&
                   reach < run->state.step;
@@ -316,10 +337,15 @@ static void report_training(Run *run) {
 
 /* What is due behind a step. */
 static UnetStatus after_step(Run *run, int *signal) {
-    UnetStatus status = UNET_OK;
+    enum { COMPARED = 100 }; /* steps after which ranks compare their weights */
     bool is_last = run->state.step == run->steps;
     bool evaluates = evaluates_at(run, run->state.step);
-    if (run->train.samples > 0 && (evaluates || is_last || is_due(run->state.step, run->steps_per_epoch))) {
+    const bool compares =
+        is_last || is_due(run->state.step, COMPARED) || is_due(run->state.step, run->save_every);
+    UnetStatus status =
+        compares && !ranks_alone(&run->driver->ranks) ? train_compare_weights(run) : UNET_OK;
+    if (status == UNET_OK && run->train.samples > 0 &&
+        (evaluates || is_last || is_due(run->state.step, run->steps_per_epoch))) {
         status = write_row(run, "train", &run->train);
         if (is_last && run->eval_data == NULL)
             report_training(run);
@@ -335,6 +361,14 @@ static UnetStatus after_step(Run *run, int *signal) {
     return status;
 }
 
+/* One that came to any rank stops all of them, behind the same step. */
+static UnetStatus look_at_signals(Run *run, int *signal) {
+    int64_t most;
+    const UnetStatus status = ranks_most(&run->driver->ranks, signals_look(), &most, &run->driver->error);
+    *signal = status == UNET_OK ? (int)most : 0;
+    return status;
+}
+
 static UnetStatus loop(Run *run) {
     int signal = 0;
     UnetStatus status = UNET_OK;
@@ -343,7 +377,7 @@ static UnetStatus loop(Run *run) {
     while (status == UNET_OK && signal == 0 && run->state.step < run->steps && !has_stalled(run)) {
         status = take_step(run);
         if (status == UNET_OK)
-            signal = signals_look();
+            status = look_at_signals(run, &signal);
         if (status == UNET_OK && signal == 0)
             status = after_step(run, &signal);
     }
@@ -364,20 +398,23 @@ static void tell(void *progress, const char *note) {
 static void announce(Run *run) {
     const UnetModel *model = run->model;
     const int samples = (int)unet_dataset_samples(run->data);
-    char arena[32], beside[32], parameters[32], threads[32] = "";
+    char arena[32], beside[32], parameters[32], threads[32] = "", ranks[32] = "";
     format_count(parameters, sizeof parameters, model->parameter_count);
+    if (!ranks_alone(&run->driver->ranks))
+        (void)snprintf(ranks, sizeof ranks, "%d ranks of ", (int)run->driver->ranks.size);
     format_bytes(arena, sizeof arena, model->arena_bytes);
     format_bytes(beside, sizeof beside, run->beside);
     if (model->device == NULL)
         (void)snprintf(threads, sizeof threads, "%" PRId32 " thread%s, ", run->driver->threads,
                        unet_plural(run->driver->threads));
-    unet_progress_message(
-        &run->progress,
-        "%s (%s, %s): %s parameter%s, arena %s, the loader at most %s; %" PRId32 " sample%s, batch %" PRId32
-        ", %" PRId64 " step%s an epoch, %" PRId64 " step%s in all; %sseed %" PRId64,
-        model->name, model->target, model->precision, parameters, unet_plural(model->parameter_count),
-        arena, beside, samples, unet_plural(samples), train_batch(run), run->steps_per_epoch,
-        unet_plural(run->steps_per_epoch), run->steps, unet_plural(run->steps), threads, run->state.seed);
+    unet_progress_message(&run->progress,
+                          "%s (%s, %s): %s parameter%s, arena %s, the loader at most %s; %" PRId32
+                          " sample%s, batch %" PRId32 ", %" PRId64 " step%s an epoch, %" PRId64
+                          " step%s in all; %s%sseed %" PRId64,
+                          model->name, model->target, model->precision, parameters,
+                          unet_plural(model->parameter_count), arena, beside, samples, unet_plural(samples),
+                          train_batch(run), run->steps_per_epoch, unet_plural(run->steps_per_epoch),
+                          run->steps, unet_plural(run->steps), ranks, threads, run->state.seed);
     unet_dataset_notes(run->data, tell, &run->progress);
     if (run->eval_data != NULL)
         unet_dataset_notes(run->eval_data, tell, &run->progress);
@@ -469,7 +506,7 @@ UnetStatus driver_train(Driver *driver) {
                       run.state.step, run.steps, run.steps == 1 ? " is" : "s are");
     } else if (status == UNET_OK) {
         run.start = machine_seconds();
-        unet_progress_start(&run.progress, STDERR_FILENO, run.start);
+        unet_progress_start(&run.progress, train_leads(&run) ? STDERR_FILENO : -1, run.start);
         announce(&run);
         status = unet_loader_begin(run.loader, &run.stream, &driver->error);
         if (status == UNET_OK)

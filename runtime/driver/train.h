@@ -26,6 +26,7 @@ typedef struct {
     bool has_warned;          /* of the scale */
     Tally train, shown, eval; /* since the last row of the log, since the last progress line, evaluation */
     double *value, *identity; /* of a row of the log, one per result */
+    double *said;             /* of several ranks: what this one tells the others */
     double *unlogged;         /* what a checkpoint has of the sums since the last row */
 
     int64_t steps_per_epoch, steps;
@@ -54,5 +55,26 @@ int32_t train_kept_checkpoints(const Run *run);
 
 /* The sums since the log's last row, for a checkpoint. */
 void train_store_unlogged(Run *run);
+
+/* ---- train_ranks.c: what all ranks do together ---- */
+
+static inline bool train_leads(const Run *run) {
+    return run->driver->ranks.rank == 0; /* writes files and talks to the user */
+}
+
+UNET_MUST_USE UnetStatus train_reserve_ranks(Run *run);
+/* Refuses ranks that run something else, or on other data. */
+UNET_MUST_USE UnetStatus train_compare_ranks(Run *run);
+/* Weights, moments, RunState and what inputs are normalised by, from the first rank to all. */
+UNET_MUST_USE UnetStatus train_copy_state(Run *run);
+/* Refuses to go on where ranks have different weights: UNET_BUG. */
+UNET_MUST_USE UnetStatus train_compare_weights(Run *run);
+/* The losses and metrics of a step become those of all samples. */
+UNET_MUST_USE UnetStatus train_share_results(Run *run);
+/* tally_add_identity(), of a batch of which this rank has the samples [FIRST, LAST). */
+UNET_MUST_USE UnetStatus train_share_identities(Run *run, const UnetBatch *batch, int32_t first,
+                                                int32_t last);
+/* tally_evaluate() by all ranks. */
+UNET_MUST_USE UnetStatus train_evaluate_ranks(Run *run, int *signal);
 
 #endif

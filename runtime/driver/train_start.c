@@ -147,6 +147,8 @@ static UnetStatus start_state(Run *run) {
                             .nunlogged = NORM_NUMBERS + tally_numbers(run->model)};
     run->identity_end = IDENTITY_BATCHES;
     device_engines(&run->device, run->state.engines);
+    if (!train_leads(run))
+        return UNET_OK;
     if (!options->resume) {
         const bool given = options->weights != NULL;
         const char *weights = given ? options->weights : run->training->pretrained;
@@ -171,7 +173,7 @@ static UnetStatus start_state(Run *run) {
         return unet_fail(&driver->error, UNET_USAGE,
                          "`--batch %" PRId64 "`: the checkpoint was made with batches of %" PRId64,
                          options->batch, run->state.batch);
-    return restore_unlogged(run);
+    return UNET_OK;
 }
 
 /* The plan has room for the batch of the program, and fewer samples.  A run that is resumed keeps its
@@ -186,7 +188,7 @@ static UnetStatus check_batch(Run *run) {
             " at most; compile with --batch=%" PRId64 "%s",
             resumed ? "the checkpoint was made with " : "", run->state.batch, most, run->state.batch,
             resumed ? ", or begin a new run in another `--out`, with `--weights` from this one" : "");
-    if (resumed && run->state.batch < most && run->driver->options.batch == 0)
+    if (resumed && train_leads(run) && run->state.batch < most && run->driver->options.batch == 0)
         (void)fprintf(stderr,
                       "note: the run goes on with batches of %" PRId64
                       ", as it began; this program was compiled for %" PRId32 "\n",
@@ -212,16 +214,25 @@ int32_t train_kept_checkpoints(const Run *run) {
 /* Data, memory and weights. */
 static UnetStatus load(Run *run) {
     Driver *driver = run->driver;
+    const bool several = !ranks_alone(&driver->ranks);
     UnetStatus status = open_data(run);
     signals_hold(); /* before the loader starts its threads */
+    if (status == UNET_OK && several)
+        status = train_reserve_ranks(run);
+    if (status == UNET_OK && several)
+        status = train_compare_ranks(run);
     if (status == UNET_OK)
         status = take_memory(run);
     if (status == UNET_OK)
         status = start_state(run);
+    if (status == UNET_OK && train_leads(run) && !driver->options.resume)
+        status = normal_measure(driver, run->data);
+    if (status == UNET_OK && several)
+        status = train_copy_state(run);
     if (status == UNET_OK)
         status = check_batch(run);
-    if (status == UNET_OK && !driver->options.resume)
-        status = normal_measure(driver, run->data);
+    if (status == UNET_OK && driver->options.resume)
+        status = restore_unlogged(run);
     return status == UNET_OK ? device_push_weights(&run->device, &driver->error) : status;
 }
 
@@ -245,7 +256,8 @@ static UnetStatus begin_in_folder(Run *run) {
 }
 
 UnetStatus train_start(Run *run) {
-    UnetStatus status = run_folder_take(&run->folder, run->driver);
+    const Ranks *ranks = &run->driver->ranks;
+    UnetStatus status = train_leads(run) ? run_folder_take(&run->folder, run->driver) : UNET_OK;
     if (status == UNET_OK)
         status = load(run);
     if (status != UNET_OK)
@@ -257,11 +269,19 @@ UnetStatus train_start(Run *run) {
                                .drop_tail = run->training->drop_tail,
                                .first = run->state.step,
                                .batch = train_batch(run)};
+    if (!ranks_alone(ranks)) {
+        run->stream.mine_first = ranks->rank * ranks->share;
+        run->stream.mine_last = run->stream.mine_first + ranks->share;
+    }
     status = plan_schedule(run);
-    if (status == UNET_OK)
+    if (status == UNET_OK && train_leads(run))
         status = board_open(&run->board, run->driver, run->eval_data, run->state.step, run->steps);
-    if (status == UNET_OK) /* nothing is in the way any more */
+    if (status == UNET_OK && train_leads(run)) /* nothing is in the way any more */
         status = begin_in_folder(run);
+    if (!train_leads(run)) { /* has no log; counts its rows as whoever leads */
+        run->log.rows = run->state.log_rows = 0;
+        run->saved = run->state.step;
+    }
     run->first_step = run->begun = run->state.step;
     run->scale = scale_start(run->model, run->device.arena, run->state.step);
     return status;
@@ -273,6 +293,7 @@ void train_finish(Run *run) {
     free(run->value);
     free(run->identity);
     free(run->unlogged);
+    free(run->said);
     tally_destroy(&run->train);
     tally_destroy(&run->shown);
     tally_destroy(&run->eval);

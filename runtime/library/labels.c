@@ -18,10 +18,13 @@ static void count_sample(const UnetLabelCount *count, const UnetStep *step, int3
 }
 
 void unet_count_labels(const UnetLabelCount *count, int32_t ncount, const UnetStep *step, double *sum) {
+    const int32_t last = step->last > 0 ? step->last : step->n;
     for (int32_t i = 0; i < ncount; i++) {
         int64_t points[UNET_IGNORED + 1] = {0};
-        for (int32_t n = 0; n < step->n; n++)
+        for (int32_t n = step->first; n < last; n++)
             count_sample(&count[i], step, n, points);
+        if (step->team != NULL)
+            step->team->add(step->team, points, count[i].classes);
         sum[i] = 0;
         for (int32_t k = 0; k < count[i].classes; k++)
             sum[i] += count[i].weight[k] * (double)points[k];

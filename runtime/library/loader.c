@@ -34,9 +34,10 @@ typedef struct {
     void **inputs;
     int32_t (*valid)[3];
     int32_t *samples;
-    int32_t n;      /* samples of the batch */
-    int32_t issued; /* handed out to threads */
-    int32_t done;
+    int32_t n;      /* samples of the batch, */
+    int32_t end;    /*   of which those in front of this one are read, from the first of this process on */
+    int32_t issued; /* handed out to threads: those in front of it */
+    int32_t done;   /* as many are read as if all in front of it were */
     uint32_t epoch;
     UnetStatus status; /* of the first bad sample, number BAD of the batch */
     int32_t bad;
@@ -141,8 +142,9 @@ static void prepare_order(UnetLoader *loader, int64_t epoch) {
 /* Batch K enters a slot: which samples it has. */
 static Slot *start_batch(UnetLoader *loader, int64_t k) {
     Slot *slot = free_slot(loader);
+    const UnetStream *stream = &loader->stream;
     int64_t epoch = k / loader->batches;
-    int32_t batch = batch_of(&loader->stream);
+    int32_t batch = batch_of(stream);
     int32_t first = (int32_t)(k % loader->batches) * batch;
     int32_t left = unet_dataset_samples(loader->stream.dataset) - first;
     prepare_order(loader, epoch);
@@ -152,7 +154,11 @@ static Slot *start_batch(UnetLoader *loader, int64_t k) {
     slot->batch = k;
     slot->n = left < batch ? left : batch;
     memcpy(slot->samples, loader->order + first, (size_t)slot->n * sizeof *slot->samples);
-    slot->issued = slot->done = 0;
+    slot->end = stream->mine_last > 0 && stream->mine_last < slot->n ? stream->mine_last : slot->n;
+    if (stream->turns > 0 && k % stream->turns != stream->turn) {
+        slot->end = 0;
+    }
+    slot->issued = slot->done = stream->mine_first < slot->end ? stream->mine_first : slot->end;
     slot->epoch = (uint32_t)epoch;
     slot->status = UNET_OK;
     slot->bad = slot->n;
@@ -161,15 +167,23 @@ static Slot *start_batch(UnetLoader *loader, int64_t k) {
 
 /* The next sample to read: *SLOT and its number of the batch, or false when all open slots are full. */
 static bool take_sample(UnetLoader *loader, Slot **slot, int32_t *n) {
-    if (!loader->active || loader->fill >= loader->released + loader->open) {
+    if (!loader->active) {
         return false;
     }
-    if (loader->filling == NULL) {
+    while (loader->filling == NULL) {
+        if (loader->fill >= loader->released + loader->open) {
+            return false;
+        }
         loader->filling = start_batch(loader, loader->fill);
+        if (loader->filling->issued == loader->filling->end) { /* this process has nothing of it */
+            loader->filling = NULL;
+            loader->fill++;
+            (void)pthread_cond_signal(&loader->ready);
+        }
     }
     *slot = loader->filling;
     *n = (*slot)->issued++;
-    if ((*slot)->issued == (*slot)->n) {
+    if ((*slot)->issued == (*slot)->end) {
         loader->filling = NULL;
         loader->fill++;
     }
@@ -185,7 +199,7 @@ static void finish_sample(UnetLoader *loader, Slot *slot, int32_t n, UnetStatus 
     }
     slot->done++;
     loader->busy--;
-    if (slot->done == slot->n || loader->busy == 0) {
+    if (slot->done == slot->end || loader->busy == 0) {
         (void)pthread_cond_signal(&loader->ready);
     }
 }
@@ -459,7 +473,7 @@ static bool is_ready(const UnetLoader *loader) {
         return false;
     }
     const Slot *slot = slot_of(loader, loader->head);
-    return slot->done == slot->n;
+    return slot->done == slot->end;
 }
 
 static void await_head(UnetLoader *loader) {

@@ -830,14 +830,15 @@ static bool has_template(const char *folder, Op op) {
 }
 
 /* Every operator has a kernel somewhere, and what this folder has is called in some case; what ends the
- * sums of a loop over bands stands behind one, in tests/whole/bands.py. */
+ * sums of a loop over bands stands behind one, in tests/whole/bands.py, and what groups of samples need in
+ * tests/whole/ranks.py. */
 static bool all_tested(const Emitter *e, const bool *called) {
     int missing = 0;
     for (Op op = 0; op < OPS; op++) {
         const bool there = has_template(e->dialect->folder, op);
         if (!has_template(NULL, op) && (op_table[op].traits & TRAIT_OF_RUNTIME) == 0)
             missing += printf("FAILED: templates/ has no kernel for `%s`\n", op_table[op].name) > 0;
-        if (there && !called[op] && (op_table[op].traits & TRAIT_ENDS_SUMS) == 0)
+        if (there && !called[op] && (op_table[op].traits & (TRAIT_ENDS_SUMS | TRAIT_OF_RANKS)) == 0)
             missing += printf("FAILED: no case calls the kernel of `%s` in templates/%s\n",
                               op_table[op].name, e->dialect->folder) > 0;
     }

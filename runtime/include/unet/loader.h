@@ -32,6 +32,11 @@ typedef struct {
     bool drop_tail; /* leave out the last batch of an epoch when it is not full */
     int64_t first;  /* batch to start with: 0, or where a run was interrupted */
     int32_t batch;  /* samples of a batch, at most as many as the program has; 0: as many */
+    /* Of several processes: this one reads the samples [mine_first, mine_last) of each batch, and leaves
+     * the others as they lie; mine_last 0: all.  With `turns`, it reads only batches k with k % turns ==
+     * turn. */
+    int32_t mine_first, mine_last;
+    int32_t turn, turns;
 } UnetStream;
 
 /* Batches of one epoch; 0 if drop_tail leaves none. */

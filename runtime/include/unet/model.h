@@ -160,6 +160,17 @@ typedef struct UnetWatch {
     void (*begins)(struct UnetWatch *watch, const UnetPlanStep *step);
 } UnetWatch;
 
+/* Processes that train together, as a step sees them.  A caller makes it the first member of a struct of
+ * its own. */
+typedef struct UnetTeam {
+    /* SUM, COUNT numbers of UnetModel.real, becomes the sum of those of all processes that have samples,
+     * added as a binary tree in the order of the ranks.  ROOM holds as many numbers, and one more for each
+     * process. */
+    void (*sum)(void *team, void *sum, void *room, int64_t count);
+    /* COUNT whole numbers become their sums over all processes. */
+    void (*add)(void *team, int64_t *number, int32_t count);
+} UnetTeam;
+
 /* The arguments of one step. */
 typedef struct {
     char *arena;               /* of the extent of the program, aligned to 64 bytes */
@@ -174,6 +185,10 @@ typedef struct {
     int32_t units; /* programs for images of any height: that of this one in units (UnetProgram.units) */
     int32_t band, bands; /*   compute the bands [band, band + bands) of it */
     UnetWatch *watch;    /* NULL: nobody; a model's device has a clock of its own */
+    /* Training with UnetTraining.ranks: this process computes the samples [first, last) of the n; last 0:
+     * all */
+    int32_t first, last;
+    UnetTeam *team; /* the other processes; NULL: there are none */
 } UnetStep;
 
 /* Of a tensor of a program that computes an image band by band.  Band b of it are its rows [b * rows - lag,
@@ -240,7 +255,7 @@ typedef struct {
 
 enum { UNET_MOST_LABEL_COUNTS = 8 }; /* of a program */
 
-/* Over all samples of the batch; programs count for themselves. */
+/* Over all samples of the batch, those of other processes too; programs count for themselves. */
 void unet_count_labels(const UnetLabelCount *count, int32_t ncount, const UnetStep *step, double *sum);
 
 /* ---- data ---- */
@@ -371,6 +386,8 @@ typedef struct {
     int64_t eval_every;
     UnetUnit eval_unit;
     int64_t seed;
+    int32_t ranks; /* processes that may train together, a power of two; 0, 1: one.  The samples of a batch
+                      are cut into so many groups of the same length, rounded up */
     const char *pretrained;     /* or NULL */
     const char *pretrained_map; /* of the names in it (unet_safetensors_rename), or NULL */
     const char *description;    /* "adam(lr = 0.0005)" */

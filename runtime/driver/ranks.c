@@ -1,0 +1,257 @@
+/* ranks.c - what processes that train together tell each other (ranks.h), on top of a transport.
+ *
+ * Gradients: each rank has a slice of them.  It is sent that slice by all others, adds these in the order
+ * of the tree, and sends the sum to all.  So a rank sends 2 (W - 1) / W times the bytes of the gradients,
+ * which is the least there can be, and the sum does not depend on who adds it.  Large gradients go in
+ * portions, so that no message is larger than transports take.
+ */
+#include "ranks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Filled in where a program is linked with it (runtime/mpi). */
+extern const UnetTransport unet_mpi_transport __attribute__((weak));
+
+enum { PORTION = 1 << 26 };
+
+/* ---- sums ---- */
+
+static void add_floats(float *to, const float *from, int64_t count) {
+    for (int64_t i = 0; i < count; i++)
+        to[i] = to[i] + from[i];
+}
+
+static void add_doubles(double *to, const double *from, int64_t count) {
+    for (int64_t i = 0; i < count; i++)
+        to[i] = to[i] + from[i];
+}
+
+void ranks_add(void *const *part, int32_t count, int64_t numbers, bool doubles) {
+    for (int32_t apart = 1; apart < count; apart *= 2)
+        for (int32_t i = 0; i + apart < count; i += 2 * apart) {
+            if (doubles)
+                add_doubles(part[i], part[i + apart], numbers);
+            else
+                add_floats(part[i], part[i + apart], numbers);
+        }
+}
+
+/* ---- messages ---- */
+
+static UnetStatus exchange(Ranks *ranks, UnetError *error) {
+    ranks->send[ranks->rank].count = ranks->receive[ranks->rank].count = 0;
+    return ranks->transport->exchange(ranks->state, ranks->send, ranks->receive, ranks->timeout, error);
+}
+
+UnetStatus ranks_say(Ranks *ranks, const void *mine, size_t bytes, const char **all, UnetError *error) {
+    *all = ranks->room;
+    if (bytes > ranks->said)
+        return unet_fail(error, UNET_BUG, "a rank wants to say %zu bytes, and has room for %zu", bytes,
+                         ranks->said);
+    memcpy(ranks->room + (size_t)ranks->rank * bytes, mine, bytes);
+    if (ranks_alone(ranks))
+        return UNET_OK;
+    for (int32_t r = 0; r < ranks->size; r++) {
+        ranks->send[r] = (UnetPiece){ranks->room + (size_t)ranks->rank * bytes, bytes};
+        ranks->receive[r] = (UnetPiece){ranks->room + (size_t)r * bytes, bytes};
+    }
+    return exchange(ranks, error);
+}
+
+UnetStatus ranks_copy_first(Ranks *ranks, void *bytes, size_t count, UnetError *error) {
+    UnetStatus status = UNET_OK;
+    for (size_t begin = 0; begin < count && status == UNET_OK && !ranks_alone(ranks);) {
+        const size_t left = count - begin, length = left < UNET_MOST_SENT ? left : UNET_MOST_SENT;
+        const UnetPiece piece = {(char *)bytes + begin, length};
+        for (int32_t r = 0; r < ranks->size; r++) {
+            ranks->send[r] = ranks->rank == 0 ? piece : (UnetPiece){NULL, 0};
+            ranks->receive[r] = ranks->rank > 0 && r == 0 ? piece : (UnetPiece){NULL, 0};
+        }
+        status = exchange(ranks, error);
+        begin += length;
+    }
+    return status;
+}
+
+UnetStatus ranks_most(Ranks *ranks, int64_t mine, int64_t *most, UnetError *error) {
+    const char *all;
+    *most = mine;
+    if (ranks_alone(ranks))
+        return UNET_OK;
+    const UnetStatus status = ranks_say(ranks, &mine, sizeof mine, &all, error);
+    for (int32_t r = 0; r < ranks->size && status == UNET_OK; r++) {
+        int64_t said;
+        memcpy(&said, all + (size_t)r * sizeof said, sizeof said);
+        *most = said > *most ? said : *most;
+    }
+    return status;
+}
+
+/* ---- within a step ---- */
+
+void ranks_begin_step(Ranks *ranks, int32_t n, int32_t *first, int32_t *last) {
+    const int64_t begin = (int64_t)ranks->rank * ranks->share, end = begin + ranks->share;
+    *first = begin < n ? (int32_t)begin : n;
+    *last = end < n ? (int32_t)end : n;
+    ranks->with_work = (n - 1) / ranks->share + 1;
+}
+
+/* Where the slice of rank R begins, of COUNT numbers. */
+static int64_t slice(const Ranks *ranks, int64_t count, int32_t r) {
+    return count * r / ranks->size;
+}
+
+/* This rank's slice of a portion of COUNT numbers at SUM becomes the sum of what the ranks with samples
+ * have there. */
+static UnetStatus add_slice(Ranks *ranks, char *sum, char *room, int64_t count) {
+    const int64_t apart = count / ranks->size + 1; /* of two slices in ROOM */
+    const int64_t begin = slice(ranks, count, ranks->rank),
+                  length = slice(ranks, count, ranks->rank + 1) - begin;
+    const size_t bytes = ranks->number;
+    char *mine = sum + (size_t)begin * bytes;
+    for (int32_t r = 0; r < ranks->size; r++) {
+        const int64_t from = slice(ranks, count, r), to = slice(ranks, count, r + 1);
+        char *place = room + (size_t)(r * apart) * bytes;
+        const bool sends = ranks->rank < ranks->with_work, receives = r < ranks->with_work;
+        ranks->part[r] = r == ranks->rank ? mine : place;
+        ranks->send[r] = (UnetPiece){sum + (size_t)from * bytes, sends ? (size_t)(to - from) * bytes : 0};
+        ranks->receive[r] = (UnetPiece){place, receives ? (size_t)length * bytes : 0};
+    }
+    const UnetStatus status = exchange(ranks, &ranks->error);
+    if (status != UNET_OK)
+        return status;
+    ranks_add(ranks->part, ranks->with_work, length, bytes == sizeof(double));
+    if (ranks->part[0] != mine)
+        memcpy(mine, ranks->part[0], (size_t)length * bytes);
+    return UNET_OK;
+}
+
+static UnetStatus gather_slices(Ranks *ranks, char *sum, int64_t count) {
+    const size_t bytes = ranks->number;
+    const int64_t begin = slice(ranks, count, ranks->rank), end = slice(ranks, count, ranks->rank + 1);
+    for (int32_t r = 0; r < ranks->size; r++) {
+        const int64_t from = slice(ranks, count, r), to = slice(ranks, count, r + 1);
+        ranks->send[r] = (UnetPiece){sum + (size_t)begin * bytes, (size_t)(end - begin) * bytes};
+        ranks->receive[r] = (UnetPiece){sum + (size_t)from * bytes, (size_t)(to - from) * bytes};
+    }
+    return exchange(ranks, &ranks->error);
+}
+
+/* UnetTeam.sum; a step cannot fail, and so the caller of the step looks at RANKS->status. */
+static void sum_gradients(void *team, void *sum, void *room, int64_t count) {
+    Ranks *ranks = team;
+    for (int64_t begin = 0; begin < count && ranks->status == UNET_OK; begin += ranks->portion) {
+        const int64_t left = count - begin, length = left < ranks->portion ? left : ranks->portion;
+        char *at = (char *)sum + (size_t)begin * ranks->number;
+        ranks->status = add_slice(ranks, at, room, length);
+        if (ranks->status == UNET_OK)
+            ranks->status = gather_slices(ranks, at, length);
+    }
+}
+
+/* UnetTeam.add */
+static void add_counts(void *team, int64_t *number, int32_t count) {
+    Ranks *ranks = team;
+    const size_t bytes = (size_t)count * sizeof *number;
+    if (ranks->status != UNET_OK)
+        return;
+    for (int32_t r = 0; r < ranks->size; r++) {
+        ranks->send[r] = (UnetPiece){number, bytes};
+        ranks->receive[r] = (UnetPiece){ranks->counts + (size_t)r * RANKS_MOST_COUNTS, bytes};
+    }
+    ranks->status = exchange(ranks, &ranks->error);
+    for (int32_t r = 0; r < ranks->size && ranks->status == UNET_OK; r++)
+        for (int32_t i = 0; i < count && r != ranks->rank; i++)
+            number[i] += ranks->counts[(size_t)r * RANKS_MOST_COUNTS + (size_t)i];
+}
+
+/* ---- life ---- */
+
+UnetStatus ranks_reserve(Ranks *ranks, size_t bytes, UnetError *error) {
+    if (bytes <= ranks->said)
+        return UNET_OK;
+    free(ranks->room);
+    ranks->room = calloc((size_t)ranks->size, bytes);
+    ranks->said = ranks->room != NULL ? bytes : 0;
+    return ranks->room != NULL
+               ? UNET_OK
+               : unet_fail(error, UNET_TOO_SMALL, "no memory for what ranks tell each other");
+}
+
+static UnetStatus allocate(Ranks *ranks, UnetError *error) {
+    const size_t size = (size_t)ranks->size;
+    ranks->send = calloc(size, sizeof *ranks->send);
+    ranks->receive = calloc(size, sizeof *ranks->receive);
+    ranks->part = calloc(size, sizeof *ranks->part);
+    ranks->counts = calloc(size * RANKS_MOST_COUNTS, sizeof *ranks->counts);
+    if (ranks->send == NULL || ranks->receive == NULL || ranks->part == NULL || ranks->counts == NULL)
+        return unet_fail(error, UNET_TOO_SMALL, "no memory for what ranks tell each other");
+    return ranks_reserve(ranks, 4096, error);
+}
+
+/* The number of processes, as it was found out by the launcher and by the transport, suits the program. */
+static UnetStatus check_size(const Ranks *ranks, const UnetModel *model, const Launch *launch,
+                             UnetError *error) {
+    const int32_t most = model->training == NULL || model->training->ranks < 1 ? 1 : model->training->ranks;
+    if (ranks->size != launch->size || ranks->rank != launch->rank)
+        return unet_fail(
+            error, UNET_USAGE,
+            "%s says this is rank %lld of %lld, and %s says %d of %d: they are of different kinds; start "
+            "with the launcher of the MPI that the program was linked with",
+            launch->by, (long long)launch->rank, (long long)launch->size, ranks->transport->name,
+            (int)ranks->rank, (int)ranks->size);
+    if (most % ranks->size != 0)
+        return unet_fail(
+            error, UNET_USAGE,
+            "%d processes cannot train together: %s was compiled with `ranks %d`, of which their number "
+            "must be a divisor; compile with --ranks=N, or start 1, 2, 4, ... up to %d",
+            (int)ranks->size, model->name, (int)most, (int)most);
+    return UNET_OK;
+}
+
+UnetStatus ranks_join(Ranks *ranks, const UnetModel *model, double timeout, UnetError *error) {
+    Launch launch;
+    *ranks = (Ranks){.team = {.sum = sum_gradients, .add = add_counts},
+                     .size = 1,
+                     .local = 1,
+                     .number = unet_type_bytes(model->real),
+                     .portion = PORTION,
+                     .timeout = timeout};
+    UnetStatus status = ranks_find_launch(&launch, ranks->note, sizeof ranks->note, error);
+    if (status != UNET_OK || launch.size == 1)
+        return status != UNET_OK ? status : allocate(ranks, error);
+    if (&unet_mpi_transport == NULL)
+        return unet_fail(
+            error, UNET_USAGE,
+            "%s started %lld processes, and this program trains alone: it has no MPI. %s", launch.by,
+            (long long)launch.size,
+            model->training != NULL && model->training->ranks > 1
+                ? "Install MPI (Debian: mpi-default-dev), build unetc anew and compile the program again"
+                : "Write `ranks N` in the section `train`, or compile with `unetc --ranks=N`");
+    const UnetTransport *transport = &unet_mpi_transport;
+    status = transport->join(&ranks->state, &ranks->rank, &ranks->size, error);
+    if (status != UNET_OK)
+        return status;
+    ranks->transport = transport;
+    ranks->local = (int32_t)launch.local;
+    ranks->alike = true;
+    status = check_size(ranks, model, &launch, error);
+    if (status != UNET_OK)
+        return status;
+    ranks->alike = false;
+    const int32_t group = (model->train->batch - 1) / model->training->ranks + 1;
+    ranks->share = group * (model->training->ranks / ranks->size);
+    return allocate(ranks, error);
+}
+
+void ranks_leave(Ranks *ranks, int code) {
+    if (ranks->transport != NULL)
+        ranks->transport->leave(ranks->state, code);
+    free(ranks->send);
+    free(ranks->receive);
+    free(ranks->part);
+    free(ranks->counts);
+    free(ranks->room);
+    *ranks = (Ranks){.size = 1};
+}

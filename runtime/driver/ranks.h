@@ -1,0 +1,102 @@
+/* ranks.h - processes that train together.
+ *
+ * Each process, a rank, computes a share of the samples of every step, and all of them then update the same
+ * weights (UnetTraining.ranks).  What follows is built on one function of a transport, by which every rank
+ * sends something to every other one.  All ranks call the same functions in the same order; whoever fails
+ * ends the others, too.
+ */
+#ifndef UNET_RANKS_H
+#define UNET_RANKS_H
+
+#include "unet/model.h"
+#include "unet/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What is sent to a rank, or received from it. */
+typedef struct {
+    void *bytes;
+    size_t count; /* at most UNET_MOST_SENT */
+} UnetPiece;
+
+enum { UNET_MOST_SENT = 1 << 30 };
+
+/* How ranks reach each other. */
+typedef struct {
+    const char *name; /* "MPI" */
+    /* Joins those that were started together. */
+    UnetStatus (*join)(void **state, int32_t *rank, int32_t *size, UnetError *error);
+    /* SEND and RECEIVE have a piece for each rank; nobody sends to itself.  Where nothing comes or goes for
+     * TIMEOUT seconds, the error names the ranks that are waited for. */
+    UnetStatus (*exchange)(void *state, const UnetPiece *send, const UnetPiece *receive, double timeout,
+                           UnetError *error);
+    /* Frees STATE; with an exit CODE other than 0 it ends all ranks and does not return. */
+    void (*leave)(void *state, int code);
+} UnetTransport;
+
+typedef struct {
+    UnetTeam team;
+    const UnetTransport *transport; /* NULL: alone */
+    void *state;
+    int32_t rank, size;
+    int32_t share;     /* samples of a batch that a rank has, the last ones fewer or none */
+    int32_t with_work; /* ranks that have samples in this step: the first so many */
+    size_t number;     /* bytes of a number of the gradients */
+    int64_t portion;   /* numbers that are added at a time */
+    double timeout;
+    UnetPiece *send, *receive;
+    void **part;       /* a pointer for each rank */
+    int64_t *counts;   /* room for whole numbers of all ranks */
+    char *room;        /* for what all ranks say, */
+    size_t said;       /*   so many bytes each at most */
+    UnetStatus status; /* of the first failure within a step */
+    UnetError error;
+    bool alike;     /* all ranks have failed for the same reason, which the first one tells */
+    char note[256]; /* a warning about how the program was started, or "" */
+    int32_t local;  /* ranks on this machine, as far as the launcher says so */
+} Ranks;
+
+enum { RANKS_MOST_COUNTS = UNET_IGNORED + 1 };
+
+/* What the environment says of this process: RANK of SIZE, by whom. */
+typedef struct {
+    int64_t rank, size, local;
+    const char *by; /* "mpirun"; NULL: no launcher */
+} Launch;
+
+/* ranks_launch.c: UNET_USAGE where launchers contradict each other; NOTE (of SIZE bytes) becomes a warning,
+ * or "". */
+UNET_MUST_USE UnetStatus ranks_find_launch(Launch *launch, char *note, size_t size, UnetError *error);
+
+/* Joins the others, if there are any.  RANKS is memory of the caller, who leaves, even after a failure. */
+UNET_MUST_USE UnetStatus ranks_join(Ranks *ranks, const UnetModel *model, double timeout, UnetError *error);
+void ranks_leave(Ranks *ranks, int code);
+
+static inline bool ranks_alone(const Ranks *ranks) {
+    return ranks->size <= 1;
+}
+
+/* Takes memory so that ranks can say up to BYTES each. */
+UNET_MUST_USE UnetStatus ranks_reserve(Ranks *ranks, size_t bytes, UnetError *error);
+
+/* Everybody says BYTES of MINE; ALL becomes what all say, in their order, in memory of RANKS until the next
+ * call. */
+UNET_MUST_USE UnetStatus ranks_say(Ranks *ranks, const void *mine, size_t bytes, const char **all,
+                                   UnetError *error);
+
+/* BYTES of the first rank go to all others. */
+UNET_MUST_USE UnetStatus ranks_copy_first(Ranks *ranks, void *bytes, size_t count, UnetError *error);
+
+/* The largest of the numbers that ranks say. */
+UNET_MUST_USE UnetStatus ranks_most(Ranks *ranks, int64_t mine, int64_t *most, UnetError *error);
+
+/* The samples [*FIRST, *LAST) of a batch of N that this rank has, and which ranks have some. */
+void ranks_begin_step(Ranks *ranks, int32_t n, int32_t *first, int32_t *last);
+
+/* PART[0..COUNT), each of so many NUMBERs (f32, or doubles), become their sum in the first of them, as a
+ * binary tree. */
+void ranks_add(void *const *part, int32_t count, int64_t numbers, bool doubles);
+
+#endif
