@@ -31,7 +31,7 @@ DATA = """data {
     crop  foreground = 0.33, pad = "mean"
     flip
     normalize "%(normalize)s"
-    holdout 0.2, 12345
+    folds 5
 }
 
 train {"""

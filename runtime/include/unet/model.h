@@ -324,6 +324,8 @@ typedef struct {
     int32_t ntransform;
     double holdout;
     int64_t holdout_seed;
+    int32_t folds; /* of which the caller says one that is held out; 0: `holdout` says what is */
+    uint32_t fold_seed;
     bool shuffle;
     int32_t threads; /* loader threads; 0: cores - 1, at most 8 */
 } UnetData;
