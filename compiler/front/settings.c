@@ -349,7 +349,7 @@ static const Setting settings[] = {
     {"elastic", "elastic(sigma, grid = 3, p = 1)", set_elastic, IN_DATA, false},
     {"distort", "distort(brightness = 0, contrast = 0, saturation = 0, hue = 0, p = 0.5)", set_distort,
      IN_DATA, true},
-    {"gamma", "gamma(low, high, p = 1)", set_gamma, IN_DATA, true},
+    {"gamma", "gamma(low, high, p = 1, invert = false)", set_gamma, IN_DATA, true},
     {"noise", "noise(sigma, p = 1)", set_noise, IN_DATA, true},
     {"blur", "blur(low, high, p = 1)", set_blur, IN_DATA, true},
     {"loss", "loss(expr)", set_loss, IN_TRAIN, true},

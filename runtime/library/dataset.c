@@ -232,6 +232,7 @@ static UnetStatus build(UnetDataset *dataset, UnetDataPlace place, bool holdout,
     }
     choose_sections(dataset);
     UnetStatus status = list_series(dataset, error);
+    dataset->warps &= !dataset->volumes; /* their windows have the size of the input */
     if (status == UNET_OK) {
         status = dataset_match(dataset, listener, error);
     }

@@ -292,7 +292,7 @@ typedef enum {
     UNET_DO_ROTATE,  /* most degrees, step (0: any) */
     UNET_DO_ELASTIC, /* standard deviation of displacements, grid of them along each axis */
     UNET_DO_DISTORT, /* brightness, contrast, saturation, hue in degrees: how far at most */
-    UNET_DO_GAMMA,   /* least, most exponent */
+    UNET_DO_GAMMA,   /* least, most exponent; of volumes 1: of what is inverted */
     UNET_DO_BLUR,    /* least, most standard deviation in points */
     UNET_DO_NOISE    /* most standard deviation */
 } UnetTransformOp;
