@@ -1,15 +1,15 @@
-/* brains.c - makes scans of brains from maps of their structures, and the labels of large structures.
+/* brains.c - makes scans of brains from maps of their structures, and labels of large structures.
  *
- *   brains FOLDER COUNT MAP.nii.gz ...         COUNT scans of each map, as
- * FOLDER/imagesTr/brain_M_N_0000.nii.gz and FOLDER/labelsTr/brain_M_N.nii.gz brains FOLDER scan
- * IMAGE.nii.gz MAP.nii.gz  a real scan: as it is, with the labels of its map
+ *   brains FOLDER COUNT MAP.nii.gz ...
+ *       COUNT scans of each map: FOLDER/imagesTr/brain_M_N_0000.nii.gz and FOLDER/labelsTr/brain_M_N.nii.gz
+ *   brains FOLDER scan IMAGE.nii.gz MAP.nii.gz
+ *       a real scan, as it is, and labels from its map
  *
- * Maps number the structures as FreeSurfer does.  Classes: 1 white matter and 2 grey matter of the
- * cerebrum, 3 cerebellum, 4 deep grey matter, 5 brain stem; all else is 0.  A scan looks like one that T1
- * weighs and whose skull was taken away: each tissue has a brightness, as text books have it, and a little
- * of its own in each scan; points at borders show both sides; brightness rises and falls slowly over the
- * whole, and noise lies over it.
- * All are written half as fine as they come, with voxels of 2 mm.
+ * Maps number structures as FreeSurfer does.  Classes: 1 white matter and 2 grey matter of the cerebrum, 3
+ * cerebellum, 4 deep grey matter, 5 brain stem; all else is 0.  A scan is T1-weighted and has no skull:
+ * each tissue has a brightness, which differs a little from scan to scan; voxels at borders show both
+ * sides; the brightness drifts slowly over the scan, and noise is added.  All are written with voxels twice
+ * as long.
  */
 #include "../../examples/pictures.h"
 
