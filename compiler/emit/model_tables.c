@@ -434,6 +434,8 @@ static void data_section(const Tables *t, const DataSection *d, const char *name
         text_line(t->out, "    .transform = %s_transform, .ntransform = %d,", name, d->ntransform);
     text_line(t->out, "    .holdout = %.17g, .holdout_seed = %lld, .shuffle = %s, .threads = %d,",
               d->holdout, (long long)d->holdout_seed, bool_text(d->shuffle), d->threads);
+    if (d->folds > 0)
+        text_line(t->out, "    .folds = %d, .fold_seed = %lldu,", d->folds, (long long)d->fold_seed);
     text_line(t->out, "};");
 }
 

@@ -283,6 +283,33 @@ static void set_holdout(Call *call) {
         argument_integer(call, "seed", 0, &data->holdout_seed);
 }
 
+static void set_folds(Call *call) {
+    enum { MOST_FOLDS = 1000 };
+    DataSection *data = data_of_section(call->l);
+    int64_t folds, seed;
+    if (!argument_integer(call, "n", 2, &folds) || !argument_integer(call, "seed", 0, &seed))
+        return;
+    if (folds > MOST_FOLDS) {
+        report_setting(call, "n", "there are at most 1000 folds");
+    } else if (seed > UINT32_MAX) {
+        report_setting(call, "seed", "the seed of folds is less than 2^32");
+    } else {
+        data->folds = (int)folds;
+        data->fold_seed = seed;
+        data->folds_span = call->span;
+    }
+}
+
+/* Both say what is held out. */
+static void check_folds(Lower *l) {
+    const DataSection *data = &l->model->data;
+    if (data->folds == 0 || data->holdout == 0)
+        return;
+    diag_begin(l->diag, ERROR, "U0608", data->folds_span,
+               "`folds` and `holdout` both say what is held out; keep one of them");
+    diag_end(l->diag);
+}
+
 static void set_shuffle(Call *call) {
     argument_truth(call, "on", &data_of_section(call->l)->shuffle);
 }
@@ -311,6 +338,7 @@ static const Setting settings[] = {
     {"crop", "crop(random = true, foreground = 0, pad = none)", set_crop, IN_DATA, true},
     {"flip", "flip(axes = none, p = 0.5)", set_flip, IN_DATA, true},
     {"holdout", "holdout(share, seed = 0)", set_holdout, IN_DATA, false},
+    {"folds", "folds(n, seed = 12345)", set_folds, IN_DATA, false},
     {"normalize", "normalize(how = \"measured\", mean = none, std = none)", set_normalize, IN_DATA, false},
     {"shuffle", "shuffle(on)", set_shuffle, IN_DATA, false},
     {"threads", "threads(n)", set_threads, IN_DATA, false},
@@ -321,7 +349,7 @@ static const Setting settings[] = {
     {"elastic", "elastic(sigma, grid = 3, p = 1)", set_elastic, IN_DATA, false},
     {"distort", "distort(brightness = 0, contrast = 0, saturation = 0, hue = 0, p = 0.5)", set_distort,
      IN_DATA, true},
-    {"gamma", "gamma(low, high, p = 1)", set_gamma, IN_DATA, true},
+    {"gamma", "gamma(low, high, p = 1, invert = false)", set_gamma, IN_DATA, true},
     {"noise", "noise(sigma, p = 1)", set_noise, IN_DATA, true},
     {"blur", "blur(low, high, p = 1)", set_blur, IN_DATA, true},
     {"loss", "loss(expr)", set_loss, IN_TRAIN, true},
@@ -681,6 +709,7 @@ void check_sections(Lower *l) {
         model->train.ranks = l->options->ranks;
     check_ranks(l);
     check_sources(l);
+    check_folds(l);
     check_transforms(l, &model->data);
     check_predict_pad(l);
     check_windows(l);

@@ -166,8 +166,12 @@ void set_distort(Call *call) {
 
 void set_gamma(Call *call) {
     Transform gamma = {.op = TRANSFORM_GAMMA, .random = true};
-    if (read_range(call, false, gamma.amount) && read_probability(call, &gamma.p))
-        add(call, gamma);
+    bool inverts;
+    if (!read_range(call, false, gamma.amount) || !read_probability(call, &gamma.p) ||
+        !argument_truth(call, "invert", &inverts))
+        return;
+    gamma.amount[2] = inverts;
+    add(call, gamma);
 }
 
 void set_blur(Call *call) {
@@ -196,15 +200,26 @@ static void report_kind(Lower *l, const Transform *transform, const char *what, 
     diag_end(l->diag);
 }
 
-/* Volumes are cut and mirrored; only theirs are windows around what is of a class. */
+/* Volumes are cut, mirrored, and their numbers changed. */
+static bool suits_volumes(const Transform *transform) {
+    const bool grey = transform->amount[2] == 0 && transform->amount[3] == 0;
+    return transform->op == TRANSFORM_CROP || transform->op == TRANSFORM_FLIP ||
+           transform->op == TRANSFORM_GAMMA || transform->op == TRANSFORM_NOISE ||
+           (transform->op == TRANSFORM_DISTORT && grey);
+}
+
+/* Only windows of volumes lie around what is of a class. */
 static void check_kind(Lower *l, const DataSection *data, const Transform *transform) {
     const bool volumes = source_reads_volumes(data);
     bool labels = false;
     for (int i = 0; i < data->nsource; i++)
         labels |= data->source[i].input >= 0 && l->model->input[data->source[i].input].kind == KIND_LABELS;
-    if (volumes && transform->op != TRANSFORM_CROP && transform->op != TRANSFORM_FLIP)
+    if (volumes && !suits_volumes(transform))
         report_kind(l, transform, "this version of unetc has no such transform for volumes",
-                    "volumes have: crop flip");
+                    "volumes have: crop, flip, noise, gamma, distort with brightness and contrast");
+    else if (transform->op == TRANSFORM_GAMMA && transform->amount[2] > 0 && !volumes)
+        report_kind(l, transform, "`invert` of `gamma` is for volumes in this version of unetc",
+                    "images have: low, high, p");
     else if (transform->op == TRANSFORM_CROP && transform->amount[0] > 0 && !volumes)
         report_kind(l, transform, "`foreground` of `crop` is for volumes in this version of unetc",
                     "images have: random, pad");

@@ -125,6 +125,9 @@ typedef struct {
     int ntransform;
     double holdout;
     int64_t holdout_seed;
+    int folds; /* of which one is held out; 0: there are none */
+    int64_t fold_seed;
+    Span folds_span;
     bool shuffle;
     int threads;
     Normalizing normalizing;

@@ -77,8 +77,9 @@ static bool lower_all(const Request *r, Model *model[PROGRAMS]) {
         return false;
     bool trains = first->train.present;
     const bool alone = !options->wanted[PROGRAM_TRAIN] && !options->wanted[PROGRAM_PREDICT];
-    const bool measures = trains && (first->eval.present || first->eval_data.present ||
-                                     first->data.holdout > 0 || r->measures || alone);
+    const bool measures =
+        trains && (first->eval.present || first->eval_data.present || first->data.holdout > 0 ||
+                   first->data.folds > 0 || r->measures || alone);
     const LowerOptions eval = sized(r, PROGRAM_EVAL, first->eval.size),
                        predict = sized(r, PROGRAM_PREDICT, first->predict.size);
     if (options->wanted[PROGRAM_TRAIN] && trains) {

@@ -29,9 +29,13 @@ DATA = """data {
     scan  = volumes("imagesTr/*_0000%(ending)s")
     truth = labels("labelsTr/*%(ending)s")
     crop  foreground = 0.33, pad = "mean"
+    noise 0.1, p = 0.1
+    distort brightness = 0.25, contrast = 0.25, p = 0.15
+    gamma 0.7, 1.5, p = 0.1, invert = true
+    gamma 0.7, 1.5, p = 0.3
     flip
     normalize "%(normalize)s"
-    holdout 0.2, 12345
+    folds 5
 }
 
 train {"""

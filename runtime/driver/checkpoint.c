@@ -34,7 +34,7 @@ UnetStatus run_path(const Driver *driver, const char *suffix, char path[UNET_PAT
 /* ---- writing ---------------------------------------------------------------------------------- */
 
 /* Metadata are strings; these live as long as the save. */
-enum { PLAIN_NOTES = 18, NOTE_BYTES = 40 };
+enum { PLAIN_NOTES = 19, NOTE_BYTES = 40 };
 typedef struct {
     UnetMetadata entry[PLAIN_NOTES + UNET_MOST_NORMALIZED_INPUTS];
     char text[PLAIN_NOTES][NOTE_BYTES];
@@ -88,6 +88,8 @@ static void note_run(Notes *notes, const Driver *driver, const RunState *state, 
         note_text(notes, "unet.engines", state->engines);
     note_integer(notes, "unet.samples", state->samples);
     note_integer(notes, "unet.batch", state->batch);
+    if (state->fold > 0)
+        note_integer(notes, "unet.fold", state->fold);
     note_integer(notes, "unet.evaluated", state->evaluated);
     note_integer(notes, "unet.best_step", state->best_step);
     note_real(notes, "unet.best", state->best);
@@ -212,7 +214,10 @@ static UnetStatus read_state(const UnetSafetensors *file, RunState *state, UnetE
             return status;
     }
     state->log_rows = -1;
+    state->fold = 0;
     UnetStatus status = read_later_note(file, "unet.batch", &state->batch, error);
+    if (status == UNET_OK)
+        status = read_later_note(file, "unet.fold", &state->fold, error);
     if (status == UNET_OK)
         status = read_later_note(file, "unet.log_rows", &state->log_rows, error);
     if (status != UNET_OK)

@@ -145,6 +145,8 @@ UNET_MUST_USE UnetStatus driver_open_device(Driver *driver, Device *device, int6
 
 /* eval.c: FOLDER, or that of the data where it is NULL, and where volumes are decoded to. */
 UnetDataPlace data_place(const Driver *driver, const char *folder);
+/* Whether data has folds, where --fold names one. */
+UNET_MUST_USE UnetStatus check_fold(Driver *driver);
 
 /* eval.c: whether there is data to evaluate on, and that data: `--eval-data`, all of it, or what the model
  * says. */
@@ -296,6 +298,7 @@ typedef struct {
     int64_t seed;
     int64_t step;      /* updates done; the next batch of the stream has this number too */
     int64_t samples;   /* of the data set, to notice another one */
+    int64_t fold;      /* that is held out, or 0 */
     int64_t batch;     /* that --batch asked for; 0: the program's */
     int64_t evaluated; /* step of the last evaluation; -1: none */
     double best;       /* value of the best evaluation; NaN: none */

@@ -20,6 +20,7 @@ static void tell(void *context, const char *note) {
 UnetDataPlace data_place(const Driver *driver, const char *folder) {
     return (UnetDataPlace){.folder = folder != NULL ? folder : data_folder(driver),
                            .cache = driver->options.cache,
+                           .fold = (int32_t)(driver->options.fold > 0 ? driver->options.fold : 0),
                            .note = tell};
 }
 
@@ -33,6 +34,17 @@ bool evaluation_exists(const Driver *driver) {
 static bool can_measure(const Driver *driver) {
     const UnetModel *model = driver->model;
     return model->eval != NULL && model->data != NULL && model->data->nsource > 0;
+}
+
+UnetStatus check_fold(Driver *driver) {
+    const UnetModel *model = driver->model;
+    const int64_t fold = driver->options.fold;
+    if (fold < 0 || (model->data != NULL && model->data->folds > 0))
+        return UNET_OK;
+    return unet_fail(&driver->error, UNET_USAGE,
+                     "`--fold=%" PRId64
+                     "`: the data of %s has no folds: write `folds 5` in the section `data`",
+                     fold, model->source);
 }
 
 UnetStatus evaluation_open(Driver *driver, UnetDataset **dataset) {
@@ -59,7 +71,9 @@ static UnetStatus start(Evaluation *evaluation, Driver *driver) {
     const UnetModel *model = driver->model;
     UnetError *error = &driver->error;
     int32_t threads = unet_loader_threads(model);
-    UnetStatus status = evaluation_open(driver, &evaluation->data);
+    UnetStatus status = check_fold(driver);
+    if (status == UNET_OK)
+        status = evaluation_open(driver, &evaluation->data);
     if (status != UNET_OK)
         return status;
     if (driver->options.eval_data == NULL && !unet_dataset_exists(model, UNET_EVALUATION))

@@ -96,6 +96,9 @@ static const UnetOptionRow rows[] = {
     {"--seed", .kind = UNET_NUMBER, .commands = IN(TRAIN) | IN(BENCH), .min = 0, .max = INT64_MAX,
      .place = AT(seed), .value = "N",
      .help = "seed of the initial weights, the order of samples and their noise"},
+    {"--fold", .kind = UNET_NUMBER, .commands = IN(TRAIN) | IN(EVAL), .min = 0, .max = 999,
+     .place = AT(fold), .value = "K",
+     .help = "hold out fold K, from 0 on (0), of data that `folds` splits"},
     {"--threads", .kind = UNET_NUMBER, .commands = IN(TRAIN) | IN(EVAL) | IN(PREDICT) | IN(BENCH), .min = 1,
      .max = INT_MAX, .place = AT(threads), .value = "N",
      .help = "threads that compute; the result does not depend on their number"},
@@ -186,7 +189,7 @@ static UnetStatus check_together(const UnetOptions *options, UnetError *error) {
 
 UnetStatus unet_options_parse(UnetOptions *options, int argc, char **argv, UnetError *error) {
     UnetCommandLine line;
-    *options = (UnetOptions){.format = "text", .seed = -1, .timeout = 600};
+    *options = (UnetOptions){.format = "text", .seed = -1, .fold = -1, .timeout = 600};
     const UnetStatus status = unet_command_line_read(&grammar, argc, argv, options, &line, error);
     if (status != UNET_OK)
         return status;

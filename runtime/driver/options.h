@@ -44,6 +44,7 @@ typedef struct {
     int64_t batch;                  /* 0: as the program was compiled */
     int64_t checkpoint_every;       /* in steps; 0: as the model says */
     int64_t seed;                   /* -1: as the model says */
+    int64_t fold;                   /* that is held out; -1: not given */
     int64_t threads;                /* 0: one for each processor */
     int64_t timeout;                /* seconds that other processes may be silent */
     bool resume, overwrite, overlay, tensorboard, tune;

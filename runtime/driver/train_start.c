@@ -69,8 +69,10 @@ static UnetStatus open_data(Run *run) {
     if (!unet_dataset_exists(run->model, UNET_TRAINING))
         return unet_fail(&driver->error, UNET_USAGE, "%s has no `data` section to train with",
                          run->model->source);
-    UnetStatus status =
-        unet_dataset_open(&run->data, run->model, UNET_TRAINING, data_place(driver, NULL), &driver->error);
+    UnetStatus status = check_fold(driver);
+    if (status == UNET_OK)
+        status = unet_dataset_open(&run->data, run->model, UNET_TRAINING, data_place(driver, NULL),
+                                   &driver->error);
     if (status == UNET_IO)
         advise_check(driver);
     if (status == UNET_OK && driver->options.eval_data != NULL && !evaluation_exists(driver))
@@ -138,6 +140,7 @@ static UnetStatus start_state(Run *run) {
     int64_t samples = unet_dataset_samples(run->data);
     run->state = (RunState){.seed = options->seed >= 0 ? options->seed : run->training->seed,
                             .samples = samples,
+                            .fold = options->fold > 0 ? options->fold : 0,
                             .batch = options->batch > 0 ? options->batch : run->model->train->batch,
                             .evaluated = -1,
                             .best = NAN,
@@ -163,6 +166,11 @@ static UnetStatus start_state(Run *run) {
         return unet_fail(&driver->error, UNET_IO,
                          "the checkpoint was made with %" PRId64 " sample%s, and the data now has %" PRId64,
                          run->state.samples, unet_plural(run->state.samples), samples);
+    if (run->state.fold != (options->fold > 0 ? options->fold : 0))
+        return unet_fail(&driver->error, UNET_USAGE,
+                         "the checkpoint was made with fold %" PRId64 " held out: give `--fold=%" PRId64
+                         "`",
+                         run->state.fold, run->state.fold);
     if (options->seed >= 0 && options->seed != run->state.seed)
         return unet_fail(&driver->error, UNET_USAGE,
                          "`--seed %" PRId64 "`: the checkpoint was made with seed %" PRId64, options->seed,

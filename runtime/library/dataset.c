@@ -25,7 +25,8 @@ bool unet_dataset_exists(const UnetModel *model, UnetPurpose purpose) {
     if (purpose == UNET_TRAINING) {
         return has_data && model->train != NULL;
     }
-    return model->eval != NULL && (has_own_sources(model) || (has_data && model->data->holdout > 0));
+    return model->eval != NULL &&
+           (has_own_sources(model) || (has_data && (model->data->holdout > 0 || model->data->folds > 0)));
 }
 
 static void choose_sections(UnetDataset *dataset) {
@@ -151,7 +152,43 @@ static int32_t held_out(const UnetData *data, int32_t count) {
     return data != NULL && data->holdout > 0 ? (int32_t)floor(data->holdout * count) : 0;
 }
 
-static UnetStatus split(UnetDataset *dataset, bool holdout, UnetError *error) {
+static int ascending(const void *a, const void *b) {
+    return *(const int32_t *)a - *(const int32_t *)b;
+}
+
+/* As nnU-Net splits: scikit-learn's KFold(folds, shuffle=True) and, behind the last of these, a fifth that
+ * the number of the fold draws.  ORDER becomes what is trained on, then what is held out; returns how many
+ * that are. */
+static int32_t fold_order(const UnetData *data, int32_t fold, int32_t count, int32_t *order) {
+    const bool extra = fold >= data->folds;
+    const int32_t share = count / data->folds, larger = count % data->folds;
+    int32_t held = share + (fold < larger), first = fold * share + (fold < larger ? fold : larger);
+    if (extra) {
+        first = (int32_t)(count * 0.8);
+        held = count - first;
+    }
+    unet_numpy_permutation(data->fold_seed + (extra ? (uint32_t)fold : 0), count, order);
+    for (int32_t i = first; i < first + held; i++) { /* out of the way of sorting */
+        order[i] += count;
+    }
+    qsort(order, (size_t)count, sizeof *order, ascending);
+    for (int32_t i = count - held; i < count; i++) {
+        order[i] -= count;
+    }
+    return held;
+}
+
+static UnetStatus fail_empty(const UnetData *data, int32_t count, bool evaluation, UnetError *error) {
+    const char *what = evaluation ? "evaluation" : "training";
+    if (data->folds > 0) {
+        return unet_fail(error, UNET_IO, "%d folds of %d sample%s leave none for %s", (int)data->folds,
+                         (int)count, unet_plural(count), what);
+    }
+    return unet_fail(error, UNET_IO, "holdout %g of %d sample%s leaves none for %s", data->holdout,
+                     (int)count, unet_plural(count), what);
+}
+
+static UnetStatus split(UnetDataset *dataset, int32_t fold, bool holdout, UnetError *error) {
     const UnetData *data = dataset->model->data;
     int32_t count = dataset->stems.count;
     bool own = dataset->purpose == UNET_EVALUATION && has_own_sources(dataset->model);
@@ -165,7 +202,10 @@ static UnetStatus split(UnetDataset *dataset, bool holdout, UnetError *error) {
     for (int32_t i = 0; i < count; i++) {
         order[i] = i;
     }
-    if (held > 0) {
+    const bool folds = !own && holdout && data != NULL && data->folds > 0;
+    if (folds) {
+        held = fold_order(data, fold, count, order);
+    } else if (held > 0) {
         unet_split_order((uint64_t)data->holdout_seed, count, order);
     }
     bool evaluates_held = dataset->purpose == UNET_EVALUATION && !own && holdout;
@@ -176,8 +216,7 @@ static UnetStatus split(UnetDataset *dataset, bool holdout, UnetError *error) {
     }
     free(order);
     if (dataset->nsample == 0 && count > 0) {
-        return unet_fail(error, UNET_IO, "holdout %g of %d sample%s leaves none for %s", data->holdout,
-                         count, unet_plural(count), evaluates_held ? "evaluation" : "training");
+        return fail_empty(data, count, evaluates_held, error);
     }
     return UNET_OK;
 }
@@ -193,6 +232,7 @@ static UnetStatus build(UnetDataset *dataset, UnetDataPlace place, bool holdout,
     }
     choose_sections(dataset);
     UnetStatus status = list_series(dataset, error);
+    dataset->warps &= !dataset->volumes; /* their windows have the size of the input */
     if (status == UNET_OK) {
         status = dataset_match(dataset, listener, error);
     }
@@ -200,7 +240,7 @@ static UnetStatus build(UnetDataset *dataset, UnetDataPlace place, bool holdout,
         status = dataset_scale(dataset, error);
     }
     if (status == UNET_OK) {
-        status = split(dataset, holdout, error);
+        status = split(dataset, place.fold, holdout, error);
     }
     if (status == UNET_OK && dataset->volumes) {
         dataset_decode_volumes(dataset, place);

@@ -12,6 +12,7 @@
  *     dataset_labels.c which makes classes of the numbers in files
  *     dataset_border.c which makes weights of classes
  *     dataset_volume.c which decodes volumes, and reads samples of them
+ *     dataset_intensity.c which changes the numbers of their voxels
  *     dataset_decode.c which does so several at a time
  *     dataset_geometry.c which describes them
  *     dataset_json.c   which knows what nnU-Net's dataset.json says of them

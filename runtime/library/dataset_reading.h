@@ -90,6 +90,11 @@ const UnetNormal *reading_normal(const Reading *at, const UnetSource *source, Un
 /* Reads all sources, of volumes. */
 UNET_MUST_USE UnetStatus volume_read(Reading *at);
 
+/* ---- dataset_intensity.c ---- */
+
+/* Noise, brightness, contrast and gamma of volumes that were read, and are no targets. */
+void volume_change(const Reading *at);
+
 /* ---- dataset_border.c ---- */
 
 /* Plans what border_weight() needs besides; false when the sizes overflow. */

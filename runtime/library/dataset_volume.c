@@ -281,5 +281,8 @@ UnetStatus volume_read(Reading *at) {
             status = read_row(at, y);
         }
     }
+    if (status == UNET_OK) {
+        volume_change(at);
+    }
     return status;
 }

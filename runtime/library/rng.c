@@ -140,6 +140,31 @@ void unet_split_order(uint64_t seed, int32_t count, int32_t *order) {
     unet_twister_permutation(&twister, count, order);
 }
 
+/* From 0 to MOST: as many bits as that has, drawn until they are no more. */
+static uint32_t draw_to(UnetTwister *twister, uint32_t most) {
+    uint32_t mask = most, drawn;
+    for (int shift = 1; shift < 32; shift *= 2) {
+        mask |= mask >> shift;
+    }
+    do {
+        drawn = unet_twister_draw(twister) & mask;
+    } while (drawn > most);
+    return drawn;
+}
+
+void unet_numpy_permutation(uint32_t seed, int32_t count, int32_t *order) {
+    UnetTwister twister;
+    unet_twister_seed(&twister, seed);
+    for (int32_t i = 0; i < count; i++) {
+        order[i] = i;
+    }
+    for (int32_t i = count - 1; i > 0; i--) {
+        const int32_t other = (int32_t)draw_to(&twister, (uint32_t)i), kept = order[i];
+        order[i] = order[other];
+        order[other] = kept;
+    }
+}
+
 enum { DRAWS_PER_EPOCH = 4 };
 
 void unet_shuffle_start(UnetShuffle *shuffle, uint64_t seed, int64_t skip, int64_t first_epoch) {

@@ -119,6 +119,16 @@ for k in (1, 2):
     assert abs(dice - said[k]) < 1e-3 and (dice > 0.5 or k == 1), (k, dice, said)
 PYTHON
 
+# ---- folds
+refused 2 "the data of volumes.unet has no folds: write \`folds 5\`" ./volumes train --data=data --cache=cache --out=never --fold=1
+sed 's/holdout 0.34/folds 3/' volumes.unet >folds.unet
+run "$unetc" folds.unet
+run ./folds train --data=data --cache=cache --out=fold1 --fold=1 --steps=11
+says "2 samples"
+refused 2 "made with fold 1 held out: give \`--fold=1\`" ./folds train --data=data --cache=cache --out=fold1 --steps=12 --resume
+run ./folds train --data=data --cache=cache --out=fold1 --steps=12 --resume --fold=1
+run ./folds eval --data=data --cache=cache --out=fold1 --fold=1
+
 # ---- what is refused
 python3 "$here/make_volumes.py" large 1 16 24 40 2
 refused 4 "16 x 24 x 40 voxels (depth first), and the program was compiled for at most 16 x 24 x 32: write \`predict { size" \

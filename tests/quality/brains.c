@@ -1,14 +1,15 @@
-/* brains.c - makes scans of brains from maps of their structures, and the labels of large structures.
+/* brains.c - makes scans of brains from maps of their structures, and labels of large structures.
  *
- *   brains FOLDER COUNT MAP.nii.gz ...         COUNT scans of each map, as
- * FOLDER/imagesTr/brain_M_N_0000.nii.gz and FOLDER/labelsTr/brain_M_N.nii.gz brains FOLDER scan
- * IMAGE.nii.gz MAP.nii.gz  a real scan: as it is, with the labels of its map
+ *   brains FOLDER COUNT MAP.nii.gz ...
+ *       COUNT scans of each map: FOLDER/imagesTr/brain_M_N_0000.nii.gz and FOLDER/labelsTr/brain_M_N.nii.gz
+ *   brains FOLDER scan IMAGE.nii.gz MAP.nii.gz
+ *       a real scan, as it is, and labels from its map
  *
- * Maps number the structures as FreeSurfer does.  Classes: 1 white matter and 2 grey matter of the
- * cerebrum, 3 cerebellum, 4 deep grey matter, 5 brain stem; all else is 0.  A scan looks like one that T1
- * weighs and whose skull was taken away: each tissue has a brightness, as text books have it, and a little
- * of its own in each scan; points at borders show both sides; brightness rises and falls slowly over the
- * whole, and noise lies over it.
+ * Maps number structures as FreeSurfer does.  Classes: 1 white matter and 2 grey matter of the cerebrum, 3
+ * cerebellum, 4 deep grey matter, 5 brain stem; all else is 0.  A scan is T1-weighted and has no skull:
+ * each tissue has a brightness, which differs a little from scan to scan; voxels at borders show both
+ * sides; the brightness drifts slowly over the scan, and noise is added.  All are written with voxels twice
+ * as long.
  */
 #include "../../examples/pictures.h"
 
@@ -57,6 +58,60 @@ static Row row_of(float value) {
         if (rows[i].structure == (int)value)
             return rows[i];
     return (Row){0, OUTSIDE, 0};
+}
+
+/* ---- half as fine ---- */
+
+static uint8_t most_frequent(const uint8_t label[8]) {
+    int best = 0;
+    for (int i = 0, most = 0; i < 8; i++) {
+        int count = 0;
+        for (int k = 0; k < 8; k++)
+            count += label[k] == label[i];
+        if (count > most || (count == most && label[i] < best)) {
+            most = count;
+            best = label[i];
+        }
+    }
+    return (uint8_t)best;
+}
+
+/* Voxels twice as long along each axis, in place: means of eight, and the label that most of them have. */
+static void halve(int size[3], int16_t *image, uint8_t *labels) {
+    const int half[3] = {size[0] / 2, size[1] / 2, size[2] / 2};
+    for (size_t k = 0; k < count_of(half); k++) {
+        const int x = (int)(k % (size_t)half[2]), y = (int)(k / (size_t)half[2] % (size_t)half[1]),
+                  z = (int)(k / (size_t)half[2] / (size_t)half[1]);
+        int sum = 0;
+        uint8_t label[8];
+        for (int i = 0; i < 8; i++) {
+            const size_t from = index_of(size, 2 * z + i / 4, 2 * y + i / 2 % 2, 2 * x + i % 2);
+            sum += image[from];
+            label[i] = labels[from];
+        }
+        image[k] = (int16_t)(sum / 8);
+        labels[k] = most_frequent(label);
+    }
+    memcpy(size, half, sizeof half);
+}
+
+/* The same of a header: sides, and the matrix, whose origin moves to the middle of eight. */
+static void halve_header(const uint8_t *header, uint8_t *half) {
+    const int16_t none = 0;
+    float side[3], row[4];
+    memcpy(half, header, HEADER);
+    memcpy(side, header + 80, sizeof side);
+    for (int i = 0; i < 3; i++)
+        side[i] *= 2;
+    memcpy(half + 80, side, sizeof side);
+    memcpy(half + 252, &none, sizeof none); /* no quaternion */
+    for (int i = 0; i < 3; i++) {
+        memcpy(row, header + 280 + 16 * i, sizeof row);
+        row[3] += (row[0] + row[1] + row[2]) / 2;
+        for (int k = 0; k < 3; k++)
+            row[k] *= 2;
+        memcpy(half + 280 + 16 * i, row, sizeof row);
+    }
 }
 
 /* ---- files ---- */
@@ -115,8 +170,13 @@ static bool write_volume(const char *path, const uint8_t *header, const int size
     return good;
 }
 
-static bool write_pair(const char *folder, const char *name, const uint8_t *header, const int size[3],
-                       const int16_t *image, const uint8_t *labels) {
+/* Half as fine; IMAGE and LABELS are changed. */
+static bool write_pair(const char *folder, const char *name, const uint8_t *fine, const int whole[3],
+                       int16_t *image, uint8_t *labels) {
+    uint8_t header[HEADER];
+    int size[3] = {whole[0], whole[1], whole[2]};
+    halve(size, image, labels);
+    halve_header(fine, header);
     char path[PATH];
     (void)mkdir(folder, 0777);
     snprintf(path, sizeof path, "%s/imagesTr", folder);

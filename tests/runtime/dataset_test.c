@@ -252,6 +252,57 @@ static void test_holdout(void) {
     check_open_fails(&fake, UNET_EVALUATION, "holdout 0.1 of 7 samples leaves none for evaluation");
 }
 
+/* Each sample is held out by one fold, the others are trained on, and both come sorted. */
+static void test_folds(void) {
+    Fake fake;
+    int32_t held[7] = {0}, order[7];
+    fake_pairs(&fake, 2, 3, 12, UNET_F32);
+    UnetDataset *all = open_or_stop(&fake, UNET_TRAINING);
+    fake.data.folds = 3;
+    fake.data.fold_seed = 12345;
+    unet_numpy_permutation(12345, 7, order);
+    for (int32_t fold = 0; fold < 4; fold++) { /* the last is no fold, but two of seven that are drawn */
+        const UnetDataPlace place = {.folder = folder, .fold = fold};
+        UnetDataset *part[2];
+        UnetError error;
+        CHECK_OK(unet_dataset_open(&part[0], &fake.model, UNET_TRAINING, place, &error), error);
+        CHECK_OK(unet_dataset_open(&part[1], &fake.model, UNET_EVALUATION, place, &error), error);
+        const int32_t count = unet_dataset_samples(part[1]), wanted = fold == 0 ? 3 : 2;
+        CHECK(count == wanted && unet_dataset_samples(part[0]) == 7 - count, "fold %d holds out %d", fold,
+              count);
+        for (int p = 0; p < 2; p++) {
+            for (int32_t i = 1; i < unet_dataset_samples(part[p]); i++) {
+                CHECK(strcmp(unet_dataset_stem(part[p], i - 1), unet_dataset_stem(part[p], i)) < 0,
+                      "fold %d is not sorted", fold);
+            }
+        }
+        for (int32_t i = 0; i < count; i++) {
+            int32_t sample = 0;
+            while (strcmp(unet_dataset_stem(all, sample), unet_dataset_stem(part[1], i)) != 0) {
+                sample++;
+            }
+            held[sample] += fold < 3;
+            bool is_drawn = fold == 3;
+            for (int32_t k = 0; k < wanted; k++) {
+                is_drawn |= fold < 3 && order[(fold == 0 ? 0 : 1 + 2 * fold) + k] == sample;
+            }
+            CHECK(is_drawn, "fold %d holds out sample %d", fold, sample);
+        }
+        unet_dataset_close(part[0]);
+        unet_dataset_close(part[1]);
+    }
+    for (int i = 0; i < 7; i++) {
+        CHECK(held[i] == 1, "sample %d is held out %d times", i, held[i]);
+    }
+    fake.data.folds = 9;
+    UnetDataset *none;
+    UnetError error;
+    CHECK_FAILS(unet_dataset_open(&none, &fake.model, UNET_EVALUATION,
+                                  (UnetDataPlace){.folder = folder, .fold = 8}, &error),
+                error, "9 folds of 7 samples leave none for evaluation");
+    unet_dataset_close(all);
+}
+
 /* ---- windows ---------------------------------------------------------------------------------- */
 
 /* Finds where the window is, inside a larger file or around a smaller one; both inputs must show the same.
@@ -763,6 +814,7 @@ int main(void) {
     test_kept_files();
     test_two_stars();
     test_holdout();
+    test_folds();
     test_arithmetic();
     test_crop((int32_t[2]){12, 10}, UNET_PAD_NONE, false);
     test_crop((int32_t[2]){10, 9}, UNET_PAD_NONE, true);

@@ -4,6 +4,7 @@
 #include "check.h"
 #include "make_nifti.h"
 #include "unet/dataset.h"
+#include "unet/rng.h"
 
 #include <math.h>
 #include <sys/stat.h>
@@ -22,7 +23,7 @@ typedef struct {
     UnetLayout layout[2];
     UnetSource source[2];
     UnetSourceTerm image[2], labels;
-    UnetTransform transform[2];
+    UnetTransform transform[3];
 } Volumes;
 
 static UnetLayout layout_of(int32_t channels, int32_t d, int32_t h, int32_t w, UnetType type) {
@@ -189,6 +190,119 @@ static void test_windows(void) {
               flipped[axis]);
     }
     unet_dataset_close(dataset);
+}
+
+/* ---- what changes numbers ---- */
+
+enum { POINTS = 4 * 5 * 6 };
+
+/* Numbers that the third transform draws in EPOCH. */
+static double drawn(uint32_t epoch, uint64_t index) {
+    const UnetKey key = {.seed = 5, .epoch = epoch, .stream = UNET_STREAM_TRANSFORM + 2};
+    return unet_random_uniform(&key, index);
+}
+
+static double around_one(uint32_t epoch, uint64_t index, double low, double high) {
+    const double part = drawn(epoch, index + 1);
+    return drawn(epoch, index) < 0.5 ? low + part * (1 - low) : 1 + part * (high - 1);
+}
+
+/* The window of EPOCH before and after a transform, which happens with probability 1 and leaves labels
+ * alone. */
+static void change(UnetTransform transform, uint32_t epoch, float before[POINTS], float after[POINTS]) {
+    Volumes v;
+    Sample read[2];
+    make_model(&v, 1, 4, 5, 6);
+    v.transform[2] = transform;
+    for (int i = 0; i < 2; i++) {
+        v.data.ntransform = 2 + i;
+        UnetDataset *dataset = open_data(&v, UNET_TRAINING);
+        read_sample(dataset, 0, epoch, 1, 2, &read[i]);
+        unet_dataset_close(dataset);
+    }
+    memcpy(before, read[0].scan, POINTS * sizeof *before);
+    memcpy(after, read[1].scan, POINTS * sizeof *after);
+    CHECK(memcmp(read[0].truth, read[1].truth, POINTS) == 0, "labels changed");
+}
+
+typedef struct {
+    double mean, deviation, least, most;
+} Facts;
+
+static Facts facts_of(const float *value) {
+    Facts f = {.least = (double)value[0], .most = (double)value[0]};
+    for (int i = 0; i < POINTS; i++) {
+        f.mean += (double)value[i] / POINTS;
+        f.least = fmin(f.least, (double)value[i]);
+        f.most = fmax(f.most, (double)value[i]);
+    }
+    for (int i = 0; i < POINTS; i++) {
+        f.deviation += ((double)value[i] - f.mean) * ((double)value[i] - f.mean) / (POINTS - 1);
+    }
+    f.deviation = sqrt(f.deviation);
+    return f;
+}
+
+static void expect(const char *what, int i, float value, double wanted) {
+    CHECK(fabs((double)value - wanted) < 1e-3, "%s: point %d is %g, not %g", what, i, (double)value,
+          wanted);
+}
+
+static void test_light(uint32_t epoch) {
+    float before[POINTS], after[POINTS];
+    change((UnetTransform){.op = UNET_DO_DISTORT, .p = 1, .amount = {0.25, 0}}, epoch, before, after);
+    for (int i = 0; i < POINTS; i++) {
+        expect("brightness", i, after[i], (double)before[i] * around_one(epoch, 8, 0.75, 1.25));
+    }
+    change((UnetTransform){.op = UNET_DO_DISTORT, .p = 1, .amount = {0, 0.25}}, epoch, before, after);
+    const Facts f = facts_of(before);
+    for (int i = 0; i < POINTS; i++) {
+        const double wanted = ((double)before[i] - f.mean) * around_one(epoch, 10, 0.75, 1.25) + f.mean;
+        expect("contrast", i, after[i], fmax(f.least, fmin(f.most, wanted)));
+    }
+}
+
+static void test_gamma(uint32_t epoch, int inverts) {
+    float before[POINTS], after[POINTS];
+    double wanted[POINTS], mean = 0, deviation = 0;
+    change((UnetTransform){.op = UNET_DO_GAMMA, .p = 1, .amount = {0.7, 1.5, inverts}}, epoch, before,
+           after);
+    const Facts f = facts_of(before);
+    const double sign = inverts ? -1 : 1, least = inverts ? -f.most : f.least;
+    for (int i = 0; i < POINTS; i++) {
+        const double share = (sign * (double)before[i] - least) / (f.most - f.least);
+        wanted[i] = sign * (pow(share, around_one(epoch, 8, 0.7, 1.5)) * (f.most - f.least) + least);
+        mean += wanted[i] / POINTS;
+    }
+    for (int i = 0; i < POINTS; i++) {
+        deviation += (wanted[i] - mean) * (wanted[i] - mean) / (POINTS - 1);
+    }
+    for (int i = 0; i < POINTS; i++) {
+        expect("gamma", i, after[i], (wanted[i] - mean) * f.deviation / sqrt(deviation) + f.mean);
+    }
+}
+
+static void test_noise(uint32_t epoch) {
+    float before[POINTS], after[POINTS];
+    double square = 0;
+    const double sigma = 50 * drawn(epoch, 2);
+    change((UnetTransform){.op = UNET_DO_NOISE, .p = 1, .amount = {50}}, epoch, before, after);
+    for (int i = 0; i < POINTS; i++) {
+        square += (double)(after[i] - before[i]) * (double)(after[i] - before[i]) / POINTS;
+    }
+    CHECK(fabs(sqrt(square) - sigma) < 0.25 * sigma, "noise of %g, not %g", sqrt(square), sigma);
+    change((UnetTransform){.op = UNET_DO_NOISE, .p = 0, .amount = {50}}, epoch, before, after);
+    CHECK(memcmp(before, after, sizeof before) == 0, "noise that does not happen");
+}
+
+/* By nnU-Net's formulas, from the numbers that are drawn. */
+static void test_changes(void) {
+    for (uint32_t epoch = 0; epoch < 6; epoch++) {
+        test_light(epoch);
+        test_gamma(epoch, 0);
+        test_gamma(epoch, 1);
+        test_noise(epoch);
+    }
 }
 
 /* The second of two samples shows a class, in its middle where it can. */
@@ -501,6 +615,7 @@ int main(void) {
     write_scan("a_0000", 0);
     write_labels("a", true, 0);
     test_windows();
+    test_changes();
     test_foreground();
     test_normal();
     test_ct();

@@ -59,6 +59,13 @@ static void test_orders(void) {
     unet_split_order(3, 23, order);
     check_order(order, recorded_split, 23, "split");
 
+    /* numpy.random.RandomState(0).permutation(10), and of 42 */
+    static const int32_t numpy[2][10] = {{2, 8, 4, 9, 1, 6, 7, 3, 0, 5}, {8, 1, 5, 0, 7, 2, 9, 4, 3, 6}};
+    for (int i = 0; i < 2; i++) {
+        unet_numpy_permutation(i == 0 ? 0 : 42, 10, order);
+        check_order(order, numpy[i], 10, "numpy's permutation");
+    }
+
     for (int64_t first = 0; first < 3; first++) {
         UnetShuffle shuffle, later;
         unet_shuffle_start(&shuffle, 9, 0, first);

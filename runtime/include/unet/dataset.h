@@ -27,9 +27,12 @@ typedef struct UnetDataset UnetDataset;
 typedef void UnetProblemReport(void *context, const char *problem);
 
 /* Where data lies: FOLDER, where relative patterns start; CACHE, the folder of files into which volumes are
- * decoded, or NULL: beside the volumes.  NOTE (NULL: nobody) hears that it is done. */
+ * decoded, or NULL: beside the volumes.  NOTE (NULL: nobody) hears that it is done.  FOLD: which one is
+ * held out, where the model's file splits the data into such; from their number on, a fifth that is drawn
+ * for it. */
 typedef struct {
     const char *folder, *cache;
+    int32_t fold;
     UnetProblemReport *note;
     void *context;
 } UnetDataPlace;

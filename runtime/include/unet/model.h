@@ -307,7 +307,7 @@ typedef enum {
     UNET_DO_ROTATE,  /* most degrees, step (0: any) */
     UNET_DO_ELASTIC, /* standard deviation of displacements, grid of them along each axis */
     UNET_DO_DISTORT, /* brightness, contrast, saturation, hue in degrees: how far at most */
-    UNET_DO_GAMMA,   /* least, most exponent */
+    UNET_DO_GAMMA,   /* least, most exponent; of volumes 1: of what is inverted */
     UNET_DO_BLUR,    /* least, most standard deviation in points */
     UNET_DO_NOISE    /* most standard deviation */
 } UnetTransformOp;
@@ -339,6 +339,8 @@ typedef struct {
     int32_t ntransform;
     double holdout;
     int64_t holdout_seed;
+    int32_t folds; /* of which the caller says one that is held out; 0: `holdout` says what is */
+    uint32_t fold_seed;
     bool shuffle;
     int32_t threads; /* loader threads; 0: cores - 1, at most 8 */
 } UnetData;

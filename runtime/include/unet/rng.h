@@ -39,6 +39,9 @@ void unet_twister_permutation(UnetTwister *twister, int32_t count, int32_t *orde
  * front of ORDER. */
 void unet_split_order(uint64_t seed, int32_t count, int32_t *order);
 
+/* numpy.random.RandomState(SEED).permutation(COUNT), of a seed of 32 bits. */
+void unet_numpy_permutation(uint32_t seed, int32_t count, int32_t *order);
+
 /* The order in which DataLoader(shuffle=True) visits COUNT samples, epoch after epoch.  SKIP: draws made
  * from the generator before the first epoch: those of the weights (unet_parameter_draws) for a script that
  * seeds, builds its model and then loops; 0 for one that seeds just before looping. */

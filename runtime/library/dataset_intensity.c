@@ -1,0 +1,198 @@
+/* dataset_intensity.c - what changes the numbers of the voxels of a window, once all of it is there: noise,
+ * brightness, contrast and gamma, as nnU-Net computes them, on what is normalised already.
+ *
+ * Of a sample each line of the file's transforms happens by chance, all channels alike; then each channel
+ * has a factor or an exponent of its own.  Those from LOW to HIGH lie half of the time below 1 and else
+ * above.  What it draws follows from the seed, the epoch and the sample.
+ */
+#include "dataset_reading.h"
+#include "unet/layout.h"
+
+#include <math.h>
+#include <string.h>
+
+/* An input of the sample, and the transform that it undergoes. */
+typedef struct {
+    const Reading *at;
+    const UnetTransform *transform;
+    const UnetLayout *layout;
+    void *base;
+    float *row; /* all channels */
+    UnetKey key;
+} Change;
+
+/* Which numbers a key draws for what: chances, then those of each channel, then noise. */
+enum { FIRST_CHANCE, SECOND_CHANCE, SIGMA, OF_CHANNELS = 8, A_CHANNEL = 8, NOISE = 1 << 16 };
+
+/* All values of a channel. */
+typedef struct {
+    double mean, deviation; /* the latter of n - 1 */
+    float least, most;
+} Range;
+
+static void load(const Change *c, int32_t line) {
+    unet_layout_load_row(c->layout, c->base, c->at->n, line / c->layout->size[1], line % c->layout->size[1],
+                         c->row);
+}
+
+static void store(const Change *c, int32_t line) {
+    unet_layout_store_row(c->layout, c->base, c->at->n, line / c->layout->size[1],
+                          line % c->layout->size[1], c->row, c->layout->size[2], NULL, NULL);
+}
+
+static int32_t lines(const Change *c) {
+    return c->layout->size[0] * c->layout->size[1];
+}
+
+static Range range_of(const Change *c, int32_t channel) {
+    Range range = {.least = INFINITY, .most = -INFINITY};
+    double sum = 0, squares = 0;
+    const int32_t width = c->layout->size[2];
+    for (int32_t line = 0; line < lines(c); line++) {
+        load(c, line);
+        for (int32_t x = 0; x < width; x++) {
+            const float value = c->row[channel * width + x];
+            sum += (double)value;
+            squares += (double)value * (double)value;
+            range.least = value < range.least ? value : range.least;
+            range.most = value > range.most ? value : range.most;
+        }
+    }
+    const double count = (double)lines(c) * width;
+    range.mean = sum / count;
+    const double spread = squares - sum * range.mean;
+    range.deviation = count > 1 && spread > 0 ? sqrt(spread / (count - 1)) : 0;
+    return range;
+}
+
+/* From LOW to 1 or from 1 to HIGH, either half of the time, where 1 lies between them. */
+static double draw_around_one(const Change *c, int32_t channel, uint64_t what, double low, double high) {
+    const uint64_t index = OF_CHANNELS + (uint64_t)channel * A_CHANNEL + 2 * what;
+    const double side = unet_random_uniform(&c->key, index), part = unet_random_uniform(&c->key, index + 1);
+    const bool below = low < 1 && (side < 0.5 || high <= 1);
+    const double from = below ? low : fmax(low, 1), to = below ? fmin(high, 1) : high;
+    return from + part * (to - from);
+}
+
+/* ---- transforms ------------------------------------------------------------------------------- */
+
+/* SIGMA times normal numbers, from number FIRST of the key on, to COUNT values. */
+static void add_normal(const Change *c, float sigma, uint64_t first, float *value, int32_t count) {
+    enum { PIECE = 64 };
+    float noise[PIECE];
+    for (int32_t x = 0; x < count; x += PIECE) {
+        const int32_t piece = count - x < PIECE ? count - x : PIECE;
+        unet_random_normal(&c->key, first + (uint64_t)x, (size_t)piece, noise);
+        for (int32_t i = 0; i < piece; i++) {
+            value[x + i] += sigma * noise[i];
+        }
+    }
+}
+
+static void add_noise(const Change *c) {
+    const float sigma = (float)(c->transform->amount[0] * unet_random_uniform(&c->key, SIGMA));
+    const int32_t width = c->layout->size[2];
+    for (int32_t line = 0; line < lines(c); line++) {
+        load(c, line);
+        for (int32_t k = 0; k < c->layout->channels; k++) {
+            const int64_t row = (int64_t)k * lines(c) + line;
+            add_normal(c, sigma, NOISE + (uint64_t)row * (uint64_t)width, c->row + k * width, width);
+        }
+        store(c, line);
+    }
+}
+
+/* Each value v of CHANNEL becomes factor * (v - middle) + middle, between LEAST and MOST. */
+static void stretch(const Change *c, int32_t channel, float factor, float middle, float least, float most) {
+    const int32_t width = c->layout->size[2];
+    for (int32_t line = 0; line < lines(c); line++) {
+        load(c, line);
+        for (float *v = c->row + channel * width; v < c->row + (channel + 1) * width; v++) {
+            const float value = (*v - middle) * factor + middle;
+            *v = value < least ? least : value > most ? most : value;
+        }
+        store(c, line);
+    }
+}
+
+static void change_light(const Change *c) {
+    const double *amount = c->transform->amount;
+    const bool brighter =
+        amount[0] > 0 &&
+        unet_random_uniform(&c->key, FIRST_CHANCE)<c->transform->p, steeper = amount[1]> 0 &&
+        unet_random_uniform(&c->key, SECOND_CHANCE) < c->transform->p;
+    for (int32_t k = 0; k < c->layout->channels && brighter; k++) {
+        const double factor = draw_around_one(c, k, 0, 1 - amount[0], 1 + amount[0]);
+        stretch(c, k, (float)factor, 0, -INFINITY, INFINITY);
+    }
+    for (int32_t k = 0; k < c->layout->channels && steeper; k++) {
+        const Range range = range_of(c, k);
+        const double factor = draw_around_one(c, k, 1, 1 - amount[1], 1 + amount[1]);
+        stretch(c, k, (float)factor, (float)range.mean, range.least, range.most);
+    }
+}
+
+/* Values between the least and the most, as shares of that, to the power of a number; then mean and
+ * deviation are what they were. Inverted it is done to the values with their sign turned. */
+static void change_gamma(const Change *c, int32_t channel) {
+    const float sign = c->transform->amount[2] > 0 ? -1.0f : 1.0f;
+    const double power = draw_around_one(c, channel, 0, c->transform->amount[0], c->transform->amount[1]);
+    const Range before = range_of(c, channel);
+    const double least = sign > 0 ? (double)before.least : -(double)before.most,
+                 width = fmax((double)before.most - (double)before.least, 1e-7);
+    const int32_t row = c->layout->size[2];
+    for (int32_t line = 0; line < lines(c); line++) {
+        load(c, line);
+        for (float *v = c->row + channel * row; v < c->row + (channel + 1) * row; v++) {
+            const double share = ((double)(sign * *v) - least) / width;
+            *v = sign * (float)(pow(share > 0 ? share : 0, power) * width + least);
+        }
+        store(c, line);
+    }
+    const Range after = range_of(c, channel);
+    const double factor = before.deviation / fmax(after.deviation, 1e-7);
+    for (int32_t line = 0; line < lines(c); line++) {
+        load(c, line);
+        for (float *v = c->row + channel * row; v < c->row + (channel + 1) * row; v++) {
+            *v = (float)(((double)*v - after.mean) * factor + before.mean);
+        }
+        store(c, line);
+    }
+}
+
+static void apply(const Change *c) {
+    if (c->transform->op == UNET_DO_DISTORT) { /* its probability is that of each change */
+        change_light(c);
+        return;
+    }
+    if (unet_random_uniform(&c->key, FIRST_CHANCE) >= c->transform->p) {
+        return;
+    }
+    if (c->transform->op == UNET_DO_NOISE) {
+        add_noise(c);
+    }
+    for (int32_t k = 0; k < c->layout->channels && c->transform->op == UNET_DO_GAMMA; k++) {
+        change_gamma(c, k);
+    }
+}
+
+void volume_change(const Reading *at) {
+    const UnetDataset *dataset = at->dataset;
+    for (int32_t s = 0; s < dataset->nsource && dataset->purpose == UNET_TRAINING; s++) {
+        const int32_t input = dataset->source[s].input;
+        if (input < 0 || at->inputs[input] == NULL || dataset->model->inputs[input].is_target ||
+            dataset->model->inputs[input].kind != UNET_VOLUME) {
+            continue;
+        }
+        for (int32_t i = 0; i < dataset->ntransform; i++) {
+            Change c = {.at = at,
+                        .transform = &dataset->transform[i],
+                        .layout = &dataset->program->inputs[input],
+                        .base = at->inputs[input],
+                        .row = at->scratch.normal,
+                        .key = at->key};
+            c.key.stream = UNET_STREAM_TRANSFORM + (uint32_t)i;
+            apply(&c);
+        }
+    }
+}
