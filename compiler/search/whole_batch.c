@@ -51,12 +51,17 @@ static bool report_parts(Diag *diag, const Model *train, const Node *node, int p
     return false;
 }
 
-static bool report_one_value(Diag *diag, const Graph *g, const Node *node) {
+static bool report_one_value(Diag *diag, const Model *train, const Node *node) {
+    const Graph *g = train->graph;
+    const int64_t ranks = train->train.ranks;
     diag_begin(diag, ERROR, "U0411", node->span, "`%s` would see one value per channel", called(g, node));
     diag_label(diag, "batch 1, %s", shape_text(g->pool, g->value[node->in[0]].shape));
     if (node_line(node).line != node->span.line)
         diag_also(diag, node_line(node), "called here");
-    diag_help(diag, "train with `batch 2` or more, or use `group_norm` here");
+    if (ranks > 1)
+        diag_note(diag, "with `ranks %lld` it sees the samples of one of as many parts of the batch",
+                  (long long)ranks);
+    diag_help(diag, "train with `batch %lld` or more, or use `group_norm` here", (long long)(2 * ranks));
     diag_end(diag);
     return false;
 }
@@ -82,7 +87,7 @@ bool suits_whole_batch(Diag *diag, const Options *options, const Model *train) {
         const Node *node = &g->node[i];
         if (has_trait(node, TRAIT_WHOLE_BATCH) && !is_loss(node) && batch == 1 &&
             shape_elements(g->value[node->in[0]].shape) == shape_channels(g->value[node->in[0]].shape))
-            return report_one_value(diag, g, node);
+            return report_one_value(diag, train, node);
     }
     return true;
 }

@@ -82,8 +82,7 @@ static int start(State *s, const UnetPiece *send, const UnetPiece *receive) {
     return code;
 }
 
-/* "rank 3", or "ranks 3, 5 and others": those of whom a message is not there, or else who do not take one.
- */
+/* "3, 5": the first of those of whom a message is not there, or else of those who do not take one. */
 static void silent(const State *s, char *text, size_t size) {
     enum { SHOWN = 8 };
     size_t length = 0;
@@ -129,10 +128,11 @@ static UnetStatus exchange(void *state, const UnetPiece *send, const UnetPiece *
         if (waited > timeout) {
             char ranks[128];
             silent(s, ranks, sizeof ranks);
-            return unet_fail(error, UNET_IO,
-                             "rank %d waited %.0f s for rank %s, which may be stopped, or have lost its "
-                             "network (--timeout); the last checkpoint is whole",
-                             (int)s->rank, waited, ranks);
+            return unet_fail(
+                error, UNET_IO,
+                "nothing came from rank %s for %.0f s: it may be stopped, or have lost its network "
+                "(--timeout); the last checkpoint is whole",
+                ranks, waited);
         }
         pause_for(waited);
     }

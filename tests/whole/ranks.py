@@ -247,7 +247,7 @@ def check_faults(shop):
         for pid in pids if out == "told" else pids[2:3]:
             os.kill(pid, {"killed": signal.SIGKILL, "stopped": signal.SIGSTOP, "told": signal.SIGTERM}[out])
         code, said = endless.ended()
-        names = {"killed": "rank 2", "stopped": "for rank 2", "told": "stopped by SIGTERM"}[out]
+        names = {"killed": "rank 2", "stopped": "nothing came from rank 2", "told": "stopped by SIGTERM"}[out]
         if code == 0 or names not in said or (out == "told" and (code != 143 or said.count(names) != 1)):
             raise Failure("%s: exit code %d: %s" % (out, code, said))
         finish(shop, 2 if out == "killed" else 1, out, steps)
