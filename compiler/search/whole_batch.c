@@ -61,7 +61,7 @@ static bool report_one_value(Diag *diag, const Model *train, const Node *node) {
     if (ranks > 1)
         diag_note(diag, "with `ranks %lld` it sees the samples of one of as many parts of the batch",
                   (long long)ranks);
-    diag_help(diag, "train with `batch %lld` or more, or use `group_norm` here", (long long)(2 * ranks));
+    diag_help(diag, "train with `batch %lld` or more, or use `group_norm` here", 2 * (long long)ranks);
     diag_end(diag);
     return false;
 }
