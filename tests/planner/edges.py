@@ -103,7 +103,7 @@ def whole_batches(unetc):
             complaints.append("%s: exit code %d, without %s\n%s" % (options, done.returncode, words, done.stderr))
 
     says(["U0705", "net.unet:7:45", "called here", "--micro-batches=2"], "--micro-batches=2")
-    says(["U0705", "those of 6 samples"], "--micro-batches=4", "-Dparts=2")
+    says(["U0705", "taken over 6 samples"], "--micro-batches=4", "-Dparts=2")
     says(["U0411", "batch 1, 18 x 1 x 1"], "--batch=1",
          batch_of_one="18, 8, padding = \"valid\") -> batch_norm -> upconv(18, 8)")
     for parts in 1, 2:
@@ -148,7 +148,7 @@ def whole_batch_losses(unetc):
 
     for loss, help in WHOLE_BATCH_LOSSES:
         says(1, ["U0705", "sees the whole batch", help], loss, "", "--micro-batches=2")
-        says(1, ["U0705", "of 4 samples", help], loss, "accumulate 2", "--micro-batches=4")
+        says(1, ["U0705", "over 4 samples", help], loss, "accumulate 2", "--micro-batches=4")
         says(0, [], loss, "accumulate 2")
     for loss in "dice_loss(scores, truth, batch = false)", "tversky_loss(scores, truth, batch = false)":
         says(0, [], loss, "", "--micro-batches=2")
