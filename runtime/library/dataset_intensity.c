@@ -167,9 +167,10 @@ enum { MOST_TAPS = 2 * (3 * VOLUME_MOST_BLUR) + 1 };
 /* Weights of a Gaussian over the odd number that is nearest to 6 SIGMA + 1/2; returns that. */
 static int32_t gaussian(double sigma, float tap[MOST_TAPS]) {
     const int32_t taps = 2 * (int32_t)((6 * sigma + 0.5) / 2) + 1;
+    const int32_t middle = taps / 2;
     double weight[MOST_TAPS], sum = 0;
     for (int32_t i = 0; i < taps; i++) {
-        const double far = (i - taps / 2) / sigma;
+        const double far = (i - middle) / sigma;
         weight[i] = exp(-far * far / 2);
         sum += weight[i];
     }
