@@ -200,12 +200,15 @@ static void report_kind(Lower *l, const Transform *transform, const char *what, 
     diag_end(l->diag);
 }
 
+enum { MOST_BLUR_OF_VOLUMES = 8 }; /* VOLUME_MOST_BLUR of the runtime */
+
 /* Volumes are cut, mirrored, and their numbers changed. */
 static bool suits_volumes(const Transform *transform) {
     const bool grey = transform->amount[2] == 0 && transform->amount[3] == 0;
     return transform->op == TRANSFORM_CROP || transform->op == TRANSFORM_FLIP ||
            transform->op == TRANSFORM_GAMMA || transform->op == TRANSFORM_NOISE ||
-           (transform->op == TRANSFORM_DISTORT && grey);
+           (transform->op == TRANSFORM_DISTORT && grey) ||
+           (transform->op == TRANSFORM_BLUR && transform->amount[1] <= MOST_BLUR_OF_VOLUMES);
 }
 
 /* Only windows of volumes lie around what is of a class. */
@@ -215,8 +218,9 @@ static void check_kind(Lower *l, const DataSection *data, const Transform *trans
     for (int i = 0; i < data->nsource; i++)
         labels |= data->source[i].input >= 0 && l->model->input[data->source[i].input].kind == KIND_LABELS;
     if (volumes && !suits_volumes(transform))
-        report_kind(l, transform, "this version of unetc has no such transform for volumes",
-                    "volumes have: crop, flip, noise, gamma, distort with brightness and contrast");
+        report_kind(
+            l, transform, "this version of unetc has no such transform for volumes",
+            "volumes have: crop, flip, noise, blur up to 8, gamma, distort with brightness and contrast");
     else if (transform->op == TRANSFORM_GAMMA && transform->amount[2] > 0 && !volumes)
         report_kind(l, transform, "`invert` of `gamma` is for volumes in this version of unetc",
                     "images have: low, high, p");

@@ -30,6 +30,7 @@ DATA = """data {
     truth = labels("labelsTr/*%(ending)s")
     crop  foreground = 0.33, pad = "mean"
     noise 0.1, p = 0.1
+    blur 0.5, 1, p = 0.2
     distort brightness = 0.25, contrast = 0.25, p = 0.15
     gamma 0.7, 1.5, p = 0.1, invert = true
     gamma 0.7, 1.5, p = 0.3

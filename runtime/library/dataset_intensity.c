@@ -1,5 +1,5 @@
 /* dataset_intensity.c - what changes the numbers of the voxels of a window, once all of it is there: noise,
- * brightness, contrast and gamma, as nnU-Net computes them, on what is normalised already.
+ * blur, brightness, contrast and gamma, as nnU-Net computes them, on what is normalised already.
  *
  * Of a sample each line of the file's transforms happens by chance, all channels alike; then each channel
  * has a factor or an exponent of its own.  Those from LOW to HIGH lie half of the time below 1 and else
@@ -160,6 +160,108 @@ static void change_gamma(const Change *c, int32_t channel) {
     }
 }
 
+/* ---- blur ------------------------------------------------------------------------------------- */
+
+enum { MOST_TAPS = 2 * (3 * VOLUME_MOST_BLUR) + 1 };
+
+/* Weights of a Gaussian over the odd number that is nearest to 6 SIGMA + 1/2; returns that. */
+static int32_t gaussian(double sigma, float tap[MOST_TAPS]) {
+    const int32_t taps = 2 * (int32_t)((6 * sigma + 0.5) / 2) + 1;
+    const int32_t middle = taps / 2;
+    double weight[MOST_TAPS], sum = 0;
+    for (int32_t i = 0; i < taps; i++) {
+        const double far = (i - middle) / sigma;
+        weight[i] = exp(-far * far / 2);
+        sum += weight[i];
+    }
+    for (int32_t i = 0; i < taps; i++) {
+        tap[i] = (float)(weight[i] / sum);
+    }
+    return taps;
+}
+
+/* Along rows: ROW becomes what its neighbours, reflected at the ends, make of it; BEFORE has room for it.
+ */
+static void blur_row(const float *tap, int32_t taps, int32_t width, float *row, float *before) {
+    memcpy(before, row, (size_t)width * sizeof *row);
+    for (int32_t x = 0; x < width; x++) {
+        float sum = 0;
+        for (int32_t t = 0; t < taps; t++) {
+            sum += tap[t] * before[unet_pad_index(UNET_PAD_REFLECT, x + t - taps / 2, width)];
+        }
+        row[x] = sum;
+    }
+}
+
+/* The same across COUNT rows, FIRST and every STEP-th behind it. */
+static void blur_across(const Change *c, int32_t channel, const float *tap, int32_t taps, int32_t first,
+                        int32_t step, int32_t count) {
+    const int32_t width = c->layout->size[2];
+    float *before = c->at->scratch.plane;
+    for (int32_t i = 0; i < count; i++) {
+        load(c, first + i * step);
+        memcpy(before + (size_t)i * (size_t)width, c->row + channel * width,
+               (size_t)width * sizeof *before);
+    }
+    for (int32_t i = 0; i < count; i++) {
+        load(c, first + i * step);
+        float *row = c->row + channel * width;
+        memset(row, 0, (size_t)width * sizeof *row);
+        for (int32_t t = 0; t < taps; t++) {
+            const int32_t from = unet_pad_index(UNET_PAD_REFLECT, i + t - taps / 2, count);
+            for (int32_t x = 0; x < width; x++) {
+                row[x] += tap[t] * before[(size_t)from * (size_t)width + (size_t)x];
+            }
+        }
+        store(c, first + i * step);
+    }
+}
+
+/* A standard deviation for each axis. */
+static void blur_channel(const Change *c, int32_t channel) {
+    const int32_t *size = c->layout->size;
+    const double *amount = c->transform->amount;
+    for (int axis = 0; axis < 3; axis++) {
+        const uint64_t index = OF_CHANNELS + (uint64_t)channel * A_CHANNEL + 1 + (uint64_t)axis;
+        const double sigma = amount[0] + (amount[1] - amount[0]) * unet_random_uniform(&c->key, index);
+        float tap[MOST_TAPS];
+        const int32_t taps = sigma > 0 ? gaussian(sigma, tap) : 1;
+        for (int32_t k = 0; k < size[1] && axis == 0 && taps > 1; k++) {
+            blur_across(c, channel, tap, taps, k, size[1], size[0]);
+        }
+        for (int32_t k = 0; k < size[0] && axis == 1 && taps > 1; k++) {
+            blur_across(c, channel, tap, taps, k * size[1], 1, size[1]);
+        }
+        for (int32_t line = 0; line < lines(c) && axis == 2 && taps > 1; line++) {
+            load(c, line);
+            blur_row(tap, taps, size[2], c->row + channel * size[2], c->at->scratch.plane);
+            store(c, line);
+        }
+    }
+}
+
+/* Each channel half of the time. */
+static void blur(const Change *c) {
+    for (int32_t k = 0; k < c->layout->channels; k++) {
+        if (unet_random_uniform(&c->key, OF_CHANNELS + (uint64_t)k * A_CHANNEL) < 0.5) {
+            blur_channel(c, k);
+        }
+    }
+}
+
+bool volume_plan_scratch(UnetDataset *dataset) {
+    ScratchPlan *plan = &dataset->scratch;
+    const int32_t height = dataset->base[0], depth = dataset->base[2];
+    bool blurs = false;
+    for (int32_t i = 0; i < dataset->ntransform; i++) {
+        blurs |= dataset->transform[i].op == UNET_DO_BLUR;
+    }
+    const size_t rows = dataset->volumes && blurs ? (size_t)(height > depth ? height : depth) : 0;
+    return scratch_reserve(plan, &plan->plane, rows * (size_t)dataset->widest[1], sizeof(float));
+}
+
+/* ---- all of them ------------------------------------------------------------------------------ */
+
 static void apply(const Change *c) {
     if (c->transform->op == UNET_DO_DISTORT) { /* its probability is that of each change */
         change_light(c);
@@ -170,6 +272,8 @@ static void apply(const Change *c) {
     }
     if (c->transform->op == UNET_DO_NOISE) {
         add_noise(c);
+    } else if (c->transform->op == UNET_DO_BLUR) {
+        blur(c);
     }
     for (int32_t k = 0; k < c->layout->channels && c->transform->op == UNET_DO_GAMMA; k++) {
         change_gamma(c, k);

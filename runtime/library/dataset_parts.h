@@ -86,6 +86,7 @@ typedef struct {
 typedef struct {
     size_t files, values, operands, normal, fill, maps[3], nowhere;
     size_t border;   /* what sources that are border_weight() need */
+    size_t plane;    /* of volumes that are blurred */
     size_t rasters;  /* of each series: how its rows lie */
     size_t decoded;  /* rows of all series that are not kept, decoded */
     size_t pictures; /* of all series whose colours are changed: what the window shows */

@@ -40,7 +40,7 @@ bool dataset_plan_scratch(UnetDataset *dataset) {
            scratch_reserve(plan, &plan->maps[1], width, sizeof(int32_t)) &&
            scratch_reserve(plan, &plan->maps[2], depth, sizeof(int32_t)) &&
            scratch_reserve(plan, &plan->nowhere, width, sizeof(int32_t)) && border_plan_scratch(dataset) &&
-           warp_plan_scratch(dataset);
+           volume_plan_scratch(dataset) && warp_plan_scratch(dataset);
 }
 
 Scratch scratch_at(const ScratchPlan *plan, char *base) {
@@ -54,6 +54,7 @@ Scratch scratch_at(const ScratchPlan *plan, char *base) {
                              (void *)(base + plan->maps[2])},
                      .nowhere = (void *)(base + plan->nowhere),
                      .border = base + plan->border,
+                     .plane = (void *)(base + plan->plane),
                      .raster = (void *)(base + plan->rasters),
                      .decoded = (void *)(base + plan->decoded),
                      .picture = (void *)(base + plan->pictures),

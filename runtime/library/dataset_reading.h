@@ -28,6 +28,7 @@ typedef struct {
     int32_t *map[3];  /* what the window shows: rows, columns, slices */
     int32_t *nowhere; /* a column map of nothing but fill */
     char *border;
+    float *plane; /* of volumes that are blurred: a row for each row or slice of the window */
     /* of what is warped: */
     Raster *raster; /* one per series */
     uint8_t *decoded;
@@ -92,8 +93,13 @@ UNET_MUST_USE UnetStatus volume_read(Reading *at);
 
 /* ---- dataset_intensity.c ---- */
 
-/* Noise, brightness, contrast and gamma of volumes that were read, and are no targets. */
+enum { VOLUME_MOST_BLUR = 8 }; /* standard deviation, in voxels */
+
+/* Noise, blur, brightness, contrast and gamma of volumes that were read, and are no targets. */
 void volume_change(const Reading *at);
+
+/* Plans what that needs besides; false when the sizes overflow. */
+UNET_MUST_USE bool volume_plan_scratch(UnetDataset *dataset);
 
 /* ---- dataset_border.c ---- */
 

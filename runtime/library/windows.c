@@ -17,8 +17,9 @@ int32_t unet_window_begin(int32_t size, int32_t window, int32_t count, int32_t i
 
 void unet_window_weights(int32_t window, bool gaussian, float *weight) {
     const double deviation = window / 8.0;
+    const int32_t middle = window / 2;
     for (int32_t i = 0; i < window; i++) {
-        const double distance = (i - window / 2) / deviation;
+        const double distance = (i - middle) / deviation;
         weight[i] = gaussian ? (float)exp(-distance * distance / 2) : 1.0f;
     }
 }

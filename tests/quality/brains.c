@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
-enum { HEADER = 352, MARGIN = 6, PATH = 1024, TISSUES = 9 };
+enum { HEADER = 352, MARGIN = 32, PATH = 1024, TISSUES = 9 };
 enum { OUTSIDE, WHITE, GREY, FLUID, THALAMUS, CAUDATE, PUTAMEN, PALLIDUM, STEM };
 static const double brightness[TISSUES] = {0, 0.8, 0.55, 0.15, 0.68, 0.58, 0.62, 0.74, 0.76};
 
@@ -192,7 +192,7 @@ static bool write_pair(const char *folder, const char *name, const uint8_t *fine
 
 /* ---- a scan ---- */
 
-/* The box of what is in the head, and a margin: [begin, begin + size). */
+/* The box of what is in the head, and a margin, if the map has one: [begin, begin + size). */
 static void find_box(const Volume *map, int begin[3], int size[3]) {
     int end[3] = {0, 0, 0};
     for (int i = 0; i < 3; i++)

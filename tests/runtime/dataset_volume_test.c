@@ -295,6 +295,40 @@ static void test_noise(uint32_t epoch) {
     CHECK(memcmp(before, after, sizeof before) == 0, "noise that does not happen");
 }
 
+static int reflected(int i, int n) {
+    i = abs(i);
+    return i < n ? i : 2 * (n - 1) - i;
+}
+
+/* One pass for each axis, over so many points that the ends of the windows reflect once. */
+static void test_blur(uint32_t epoch) {
+    static const int size[3] = {4, 5, 6}, step[3] = {30, 6, 1};
+    float before[POINTS], after[POINTS];
+    double now[POINTS], next[POINTS];
+    change((UnetTransform){.op = UNET_DO_BLUR, .p = 1, .amount = {0.5, 1}}, epoch, before, after);
+    for (int i = 0; i < POINTS; i++) {
+        now[i] = (double)before[i];
+    }
+    for (int axis = 0; axis < 3 && drawn(epoch, 8) < 0.5; axis++) {
+        const double sigma = 0.5 + 0.5 * drawn(epoch, 9 + (uint64_t)axis);
+        const int radius = (int)(6 * sigma + 0.5) / 2;
+        for (int i = 0; i < POINTS; i++) {
+            const int here = i / step[axis] % size[axis];
+            double sum = 0, weights = 0;
+            for (int k = -radius; k <= radius; k++) {
+                const double weight = exp(-k * k / (2 * sigma * sigma));
+                sum += weight * now[i + (reflected(here + k, size[axis]) - here) * step[axis]];
+                weights += weight;
+            }
+            next[i] = sum / weights;
+        }
+        memcpy(now, next, sizeof now);
+    }
+    for (int i = 0; i < POINTS; i++) {
+        expect("blur", i, after[i], now[i]);
+    }
+}
+
 /* By nnU-Net's formulas, from the numbers that are drawn. */
 static void test_changes(void) {
     for (uint32_t epoch = 0; epoch < 6; epoch++) {
@@ -302,6 +336,7 @@ static void test_changes(void) {
         test_gamma(epoch, 0);
         test_gamma(epoch, 1);
         test_noise(epoch);
+        test_blur(epoch);
     }
 }
 
