@@ -550,6 +550,9 @@ static void model_table(const Tables *t) {
     text_line(t->out, ".ring = %lld, .loader_ring_bytes = %lld,", (long long)plan->ring_slots,
               (long long)plan->loader_ring);
     text_line(t->out, ".predict_pad = %s,", pad_name[m->predict.pad]);
+    if (m->data.spacing[0] > 0)
+        text_line(t->out, ".spacing = {%.17g, %.17g, %.17g},", m->data.spacing[0], m->data.spacing[1],
+                  m->data.spacing[2]);
     if (m->data.present)
         text_line(t->out, ".data = &data,");
     if (m->eval_data.present)

@@ -357,6 +357,11 @@ void set_windows(Call *call);
 /* Reports windows of what is no volume. */
 void check_windows(Lower *l);
 
+/* ---- settings_spacing.c ---- */
+
+void set_spacing(Call *call);
+void check_spacing(Lower *l);
+
 /* ---- settings_normalize.c ---- */
 
 void set_normalize(Call *call);

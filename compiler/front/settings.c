@@ -340,6 +340,7 @@ static const Setting settings[] = {
     {"holdout", "holdout(share, seed = 0)", set_holdout, IN_DATA, false},
     {"folds", "folds(n, seed = 12345)", set_folds, IN_DATA, false},
     {"normalize", "normalize(how = \"measured\", mean = none, std = none)", set_normalize, IN_DATA, false},
+    {"spacing", "spacing(d, h, w)", set_spacing, IN_DATA, false},
     {"shuffle", "shuffle(on)", set_shuffle, IN_DATA, false},
     {"threads", "threads(n)", set_threads, IN_DATA, false},
     {"resize", "", NULL, IN_DATA, true},
@@ -713,6 +714,7 @@ void check_sections(Lower *l) {
     check_transforms(l, &model->data);
     check_predict_pad(l);
     check_windows(l);
+    check_spacing(l);
     normalize_inputs(l);
     if (model->nresult > 0)
         check_label_counts(l);

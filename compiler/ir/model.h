@@ -134,6 +134,8 @@ typedef struct {
     const double *mean, *deviation; /* NORMALIZED: as many as NNORMAL: one, or one a channel */
     int nnormal;
     Span normalize_span;
+    double spacing[3]; /* of depth, height, width, in mm, to which volumes are resampled; 0: they are not */
+    Span spacing_span;
 } DataSection;
 
 typedef enum { UNIT_EPOCHS, UNIT_STEPS } Unit;

@@ -6,6 +6,7 @@
 #include "driver.h"
 
 #include "unet/image.h"
+#include "unet/resample.h"
 #include "unet/volume.h"
 
 typedef struct {
@@ -68,16 +69,37 @@ UNET_MUST_USE UnetStatus predict_volume(Prediction *prediction, const char *in);
 /* The same by windows that overlap: predict_windows.c. */
 UNET_MUST_USE UnetStatus predict_windows(Prediction *prediction, const char *in);
 
-/* predict_volume.c, for both: the file of channel C, whose first is IN; what lies beside a volume that is
- * normalised by NORMAL, or by nothing (NULL); the file of output I, in the geometry of LIKE; and the end of
- * these files, which go where they belong, or, after a failure or a signal, nowhere. */
+/* predict_volume.c, for both: to which grid volumes are resampled; the file of channel C, whose first is
+ * IN; what lies beside a volume that is normalised by NORMAL, or by nothing (NULL). */
+UnetSampling volume_sampling(const Prediction *prediction);
 UNET_MUST_USE UnetStatus volume_channel(const Prediction *prediction, const char *in, int32_t c,
                                         char path[UNET_PATH_BYTES]);
 void volume_fill(const Prediction *prediction, const UnetNormal *normal, float fill[UNET_MOST_NORMALIZED]);
+
+/* predict_result.c: the file of an output, and what brings slices of the model's grid to that of the file.
+ */
+typedef struct {
+    UnetVolumeWriter *writer;
+    UnetResampler **resampler; /* of each channel; NULL: the grids are one */
+    int32_t channels;
+    int32_t size[3]; /* of the file */
+    size_t points;   /*   of one of its slices */
+    float *slice;    /*   room for it, with resamplers */
+    bool streamed;   /* slices of all channels come together, else channel by channel */
+} VolumeResult;
+
+/* The file of output I of IN, in the geometry of LIKE; slices come on a grid of SIZE, z, y, x.  RESULT is
+ * all zeros before, and volumes_end() is called after, whatever the status. */
 UNET_MUST_USE UnetStatus volume_create(const Prediction *prediction, const char *in, int i,
-                                       const UnetVolumeInfo *like, UnetVolumeWriter **writer);
-UNET_MUST_USE UnetStatus volumes_end(const Prediction *prediction, const char *in,
-                                     UnetVolumeWriter **writer, UnetStatus status);
+                                       const UnetVolumeInfo *like, const int32_t size[3],
+                                       VolumeResult *result);
+/* The next slice of CHANNEL. */
+UNET_MUST_USE UnetStatus volume_write(VolumeResult *result, int32_t channel, const float *slice,
+                                      UnetError *error);
+/* The end of the files of all outputs, which go where they belong, or, after a failure or a signal,
+ * nowhere. */
+UNET_MUST_USE UnetStatus volumes_end(const Prediction *prediction, const char *in, VolumeResult *result,
+                                     UnetStatus status);
 
 /* overlay.c: the picture of these classes over the image that they were predicted for, beside the former.
  */

@@ -2,7 +2,8 @@
  *
  * Its voxels are decoded into memory, normalised as those of training were, and padded to the compiled size
  * behind its last slice, row and column, as the model's file says (`pad`).  Results are cut back, and
- * written in the geometry of the input: classes as whole numbers, other outputs as floats.
+ * written in the geometry of the input: classes as whole numbers, other outputs as floats.  Where the
+ * model's file has a `spacing`, all that lies between reading and writing is of that grid.
  */
 #include "predict.h"
 
@@ -20,14 +21,21 @@ typedef struct {
     Prediction *prediction;
     UnetVoxels channel[UNET_MOST_NORMALIZED]; /* its files */
     int32_t nchannel;
-    int32_t size[3]; /* z, y, x */
+    UnetVolumeInfo file; /* the grid of the first */
+    int32_t size[3];     /* z, y, x */
     UnetNormal each;
-    const UnetNormal *normal;  /* or NULL */
-    UnetVolumeWriter **writer; /* of each output */
+    const UnetNormal *normal; /* or NULL */
+    float *slice;             /* of a channel of a result */
+    VolumeResult *result;     /* of each output */
 } Passage;
 
 static const UnetLayout *input_layout(const Prediction *prediction) {
     return &prediction->program->inputs[prediction->input];
+}
+
+UnetSampling volume_sampling(const Prediction *prediction) {
+    const double *spacing = prediction->driver->model->spacing;
+    return (UnetSampling){.spacing = {spacing[0], spacing[1], spacing[2]}, .how = UNET_LINEAR};
 }
 
 /* ---- what is said before ---------------------------------------------------------------------- */
@@ -48,6 +56,11 @@ UnetStatus prediction_check_volume(const Prediction *prediction) {
     return UNET_OK;
 }
 
+/* What is said of sizes of the model's grid. */
+static const char *resampled(const Prediction *prediction) {
+    return prediction->driver->model->spacing[0] > 0 ? " at the spacing of the model" : "";
+}
+
 /* Of windows it is height and width that are limited. */
 static UnetStatus check_slices(const Prediction *prediction, const int32_t size[3], const char *path) {
     const int32_t *most = prediction->program->windows->most;
@@ -55,10 +68,11 @@ static UnetStatus check_slices(const Prediction *prediction, const int32_t size[
         return UNET_OK;
     return unet_fail(&prediction->driver->error, UNET_IO,
                      "%s has slices of %" PRId32 " x %" PRId32
-                     " voxels, and the program was compiled for at most %" PRId32 " x %" PRId32
+                     " voxels%s, and the program was compiled for at most %" PRId32 " x %" PRId32
                      ": write `predict { windows %" PRId32 ", %" PRId32 " }` in %s",
-                     path, size[1], size[2], most[0], most[1], size[1] > most[0] ? size[1] : most[0],
-                     size[2] > most[1] ? size[2] : most[1], prediction->driver->model->source);
+                     path, size[1], size[2], resampled(prediction), most[0], most[1],
+                     size[1] > most[0] ? size[1] : most[0], size[2] > most[1] ? size[2] : most[1],
+                     prediction->driver->model->source);
 }
 
 static UnetStatus check_size(const Prediction *prediction, const int32_t size[3], const char *path) {
@@ -74,24 +88,25 @@ static UnetStatus check_size(const Prediction *prediction, const int32_t size[3]
     }
     if (fits)
         return UNET_OK;
-    return unet_fail(&prediction->driver->error, UNET_IO,
-                     "%s is %" PRId32 " x %" PRId32 " x %" PRId32
-                     " voxels (depth first), and the program was compiled for at most %" PRId32
-                     " x %" PRId32 " x %" PRId32 ": write `predict { size %" PRId64 ", %" PRId64
-                     ", %" PRId64 " }` in %s, or, for windows that overlap, `predict { windows %" PRId32
-                     ", %" PRId32
-                     " }`; or compile a program for this alone: `unetc --programs=predict --size=%" PRId64
-                     "x%" PRId64 "x%" PRId64 " -o PROGRAM %s`",
-                     path, size[0], size[1], size[2], most[0], most[1], most[2], wanted[0], wanted[1],
-                     wanted[2], source, size[1], size[2], wanted[0], wanted[1], wanted[2], source);
+    return unet_fail(
+        &prediction->driver->error, UNET_IO,
+        "%s is %" PRId32 " x %" PRId32 " x %" PRId32
+        " voxels (depth first)%s, and the program was compiled for at most %" PRId32 " x %" PRId32
+        " x %" PRId32 ": write `predict { size %" PRId64 ", %" PRId64 ", %" PRId64
+        " }` in %s, or, for windows that overlap, `predict { windows %" PRId32 ", %" PRId32
+        " }`; or compile a program for this alone: `unetc --programs=predict --size=%" PRId64 "x%" PRId64
+        "x%" PRId64 " -o PROGRAM %s`",
+        path, size[0], size[1], size[2], resampled(prediction), most[0], most[1], most[2], wanted[0],
+        wanted[1], wanted[2], source, size[1], size[2], wanted[0], wanted[1], wanted[2], source);
 }
 
 UnetStatus prediction_check_volume_size(const Prediction *prediction, const char *in) {
-    UnetVolumeReader *reader;
-    UnetStatus status = unet_volume_open(&reader, in, &prediction->driver->error);
+    const UnetSampling sampling = volume_sampling(prediction);
+    UnetSampledVolume *volume;
+    UnetStatus status = unet_sampled_open(&volume, in, &sampling, &prediction->driver->error);
     if (status == UNET_OK)
-        status = check_size(prediction, unet_volume_info(reader)->size, in);
-    unet_volume_close(reader);
+        status = check_size(prediction, unet_sampled_info(volume)->size, in);
+    unet_sampled_close(volume);
     return status;
 }
 
@@ -111,10 +126,11 @@ UnetStatus volume_channel(const Prediction *prediction, const char *in, int32_t 
 /* The file of channel C, whose first is IN. */
 static UnetStatus open_channel(Passage *p, const char *in, int32_t c) {
     UnetError *error = &p->prediction->driver->error;
+    const UnetSampling sampling = volume_sampling(p->prediction);
     char name[UNET_PATH_BYTES], why[200];
     UnetStatus status = volume_channel(p->prediction, in, c, name);
     if (status == UNET_OK)
-        status = unet_voxels_decode(&p->channel[c], name, error);
+        status = unet_voxels_decode(&p->channel[c], name, &sampling, error);
     if (status != UNET_OK)
         return status;
     p->nchannel++;
@@ -126,10 +142,22 @@ static UnetStatus open_channel(Passage *p, const char *in, int32_t c) {
     return UNET_OK;
 }
 
+/* The grid of the file itself, to which results return. */
+static UnetStatus find_file(Passage *p, const char *in) {
+    UnetVolumeReader *reader;
+    UnetStatus status = unet_volume_open(&reader, in, &p->prediction->driver->error);
+    if (status == UNET_OK)
+        p->file = *unet_volume_info(reader);
+    unet_volume_close(reader);
+    return status;
+}
+
 static UnetStatus open_volume(Passage *p, const char *in) {
     const Driver *driver = p->prediction->driver;
     const UnetInput *input = &driver->model->inputs[p->prediction->input];
     UnetStatus status = prediction_check_volume_size(p->prediction, in);
+    if (status == UNET_OK)
+        status = find_file(p, in);
     for (int32_t c = 0; c < input_layout(p->prediction)->channels && status == UNET_OK; c++)
         status = open_channel(p, in, c);
     if (status != UNET_OK)
@@ -192,53 +220,28 @@ static UnetStatus write_channel(const Passage *p, int i, int32_t c) {
     const Prediction *prediction = p->prediction;
     const UnetLayout *layout = &prediction->program->outputs[i];
     const char *base = prediction->device.arena + prediction->program->output_offsets[i];
+    const size_t width = (size_t)p->size[2];
     UnetStatus status = UNET_OK;
-    for (int32_t line = 0; line < p->size[0] * p->size[1] && status == UNET_OK; line++) {
-        unet_layout_load_row(layout, base, 0, line / p->size[1], line % p->size[1], prediction->row);
-        status = unet_volume_write(p->writer[i], prediction->row + (ptrdiff_t)c * layout->size[2],
-                                   (size_t)p->size[2], &prediction->driver->error);
+    for (int32_t z = 0; z < p->size[0] && status == UNET_OK; z++) {
+        for (int32_t y = 0; y < p->size[1]; y++) {
+            unet_layout_load_row(layout, base, 0, z, y, prediction->row);
+            memcpy(p->slice + (size_t)y * width, prediction->row + (ptrdiff_t)c * layout->size[2],
+                   width * sizeof(float));
+        }
+        status = volume_write(&p->result[i], c, p->slice, &prediction->driver->error);
     }
-    return status;
-}
-
-UnetStatus volume_create(const Prediction *prediction, const char *in, int i, const UnetVolumeInfo *like,
-                         UnetVolumeWriter **writer) {
-    const UnetOutput *output = &prediction->driver->model->outputs[i];
-    const int32_t classes = output->kind != UNET_LABELS ? 0
-                            : output->classes > 0       ? output->classes
-                                                        : 2,
-                  channels = classes > 0 ? 1 : prediction->program->outputs[i].channels;
-    char path[UNET_PATH_BYTES];
-    UnetStatus status = output_path(prediction, in, i, path);
-    if (status == UNET_OK)
-        status = unet_volume_create(writer, path, like, channels, classes, &prediction->driver->error);
     return status;
 }
 
 static UnetStatus write_output(const Passage *p, const char *in, int i) {
     Prediction *prediction = p->prediction;
     const UnetLayout *layout = &prediction->program->outputs[i];
-    UnetStatus status = volume_create(prediction, in, i, &p->channel[0].info, &p->writer[i]);
+    UnetStatus status = volume_create(prediction, in, i, &p->file, p->size, &p->result[i]);
     if (status == UNET_OK)
         status = device_fetch(&prediction->device, prediction->program->output_offsets[i],
                               layout->sample_bytes, &prediction->driver->error);
     for (int32_t c = 0; c < layout->channels && status == UNET_OK; c++)
         status = write_channel(p, i, c);
-    return status;
-}
-
-UnetStatus volumes_end(const Prediction *prediction, const char *in, UnetVolumeWriter **writer,
-                       UnetStatus status) {
-    const bool whole = prediction->driver->stopped_by == 0;
-    for (int i = 0; i < prediction->driver->model->noutput; i++) {
-        char path[UNET_PATH_BYTES];
-        if (whole && status == UNET_OK)
-            status = unet_volume_finish(writer[i], &prediction->driver->error);
-        else
-            unet_volume_discard(writer[i]);
-        if (whole && status == UNET_OK && output_path(prediction, in, i, path) == UNET_OK)
-            (void)fprintf(stderr, "%s -> %s\n", in, path);
-    }
     return status;
 }
 
@@ -264,18 +267,24 @@ UnetStatus predict_volume(Prediction *prediction, const char *in) {
         return predict_windows(prediction, in);
     const UnetModel *model = prediction->driver->model;
     Passage p = {.prediction = prediction};
-    p.writer = calloc((size_t)model->noutput + 1, sizeof(UnetVolumeWriter *));
-    UnetStatus status = p.writer != NULL ? open_volume(&p, in)
+    p.result = calloc((size_t)model->noutput + 1, sizeof *p.result);
+    UnetStatus status = p.result != NULL ? open_volume(&p, in)
                                          : unet_fail(&prediction->driver->error, UNET_TOO_SMALL,
                                                      "no memory for the results");
-    if (status == UNET_OK)
-        status = pass(&p);
-    for (int i = 0; i < model->noutput && status == UNET_OK && prediction->driver->stopped_by == 0; i++)
+    if (status == UNET_OK) {
+        p.slice = calloc((size_t)p.size[1] * (size_t)p.size[2] + 1, sizeof *p.slice);
+        status = p.slice != NULL ? pass(&p)
+                                 : unet_fail(&prediction->driver->error, UNET_TOO_SMALL,
+                                             "no memory for a slice of %s", in);
+    }
+    const int written = prediction->driver->stopped_by == 0 && p.slice != NULL ? model->noutput : 0;
+    for (int i = 0; i < written && status == UNET_OK; i++)
         status = write_output(&p, in, i);
-    if (p.writer != NULL)
-        status = volumes_end(prediction, in, p.writer, status);
+    if (p.result != NULL)
+        status = volumes_end(prediction, in, p.result, status);
     for (int32_t c = 0; c < p.nchannel; c++)
         unet_voxels_close(&p.channel[c]);
-    free(p.writer);
+    free(p.slice);
+    free(p.result);
     return status;
 }

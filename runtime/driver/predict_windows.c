@@ -7,8 +7,9 @@
  *
  * As many slices as a window is deep lie in the arena, of the input and of each output's sums, slice z at
  * place z mod that: the volume is read, computed and written slice by slice, and memory does not grow with
- * its depth.  Each point of a sum gets what the windows say of it, in their order (depth, height, width,
- * then mirrors), so the result is that of sums over the whole volume, bit for bit.
+ * its depth; those of another `spacing` are resampled on the way in and out (unet/resample.h).  Each point
+ * of a sum gets what the windows say of it, in their order (depth, height, width, then mirrors), so the
+ * result is that of sums over the whole volume, bit for bit.
  *
  * A volume that is smaller than a window lies in its middle, and around it what `pad` says.
  */
@@ -37,9 +38,9 @@ typedef struct {
 typedef struct {
     Prediction *prediction;
     const UnetWindows *windows;
-    UnetVolumeReader *reader[UNET_MOST_NORMALIZED]; /* its files */
+    UnetSampledVolume *reader[UNET_MOST_NORMALIZED]; /* its files */
     const char *in;
-    UnetVolumeInfo info; /* of the first */
+    UnetVolumeInfo info; /* of the first, on the model's grid */
     int32_t nchannel;
     UnetNormal each;
     const UnetNormal *normal; /* or NULL */
@@ -51,7 +52,7 @@ typedef struct {
     int32_t *nowhere;
     int32_t read, written; /* slices */
     int64_t strange;
-    UnetVolumeWriter **writer; /* of each output */
+    VolumeResult *result; /* of each output */
 } Passage;
 
 static UnetError *error_of(const Passage *p) {
@@ -74,8 +75,8 @@ static float *slice_at(const Passage *p, int64_t offset, int32_t channels, int32
 static UnetStatus read_slice(Passage *p) {
     float *slice = slice_at(p, p->windows->slices, p->nchannel, p->read, 0);
     for (int32_t c = 0; c < p->nchannel; c++) {
-        const UnetVoxels one = {.info = *unet_volume_info(p->reader[c]), .voxel = p->slice};
-        UnetStatus status = unet_volume_read_slice(p->reader[c], p->slice, &p->strange, error_of(p));
+        const UnetVoxels one = {.info = *unet_sampled_info(p->reader[c]), .voxel = p->slice};
+        UnetStatus status = unet_sampled_read_slice(p->reader[c], p->slice, &p->strange, error_of(p));
         if (status != UNET_OK)
             return status;
         for (int32_t y = 0; y < p->info.size[1]; y++)
@@ -205,11 +206,10 @@ static UnetStatus write_slice(const Passage *p, int i, int32_t z) {
     if (p->prediction->driver->model->outputs[i].kind == UNET_LABELS) {
         for (size_t k = 0; k < p->plane; k++)
             p->points[k] = (float)unet_class_of(mean + k, channels, (int64_t)p->plane);
-        return unet_volume_write(p->writer[i], p->points, p->plane, error_of(p));
+        return volume_write(&p->result[i], 0, p->points, error_of(p));
     }
     for (int32_t c = 0; c < channels && status == UNET_OK; c++)
-        status =
-            unet_volume_write_channel(p->writer[i], c, mean + (size_t)c * p->plane, p->plane, error_of(p));
+        status = volume_write(&p->result[i], c, mean + (size_t)c * p->plane, error_of(p));
     return status;
 }
 
@@ -312,14 +312,15 @@ static UnetStatus make_tables(Passage *p) {
 }
 
 static UnetStatus open_channel(Passage *p, int32_t c) {
+    const UnetSampling sampling = volume_sampling(p->prediction);
     char path[UNET_PATH_BYTES], why[200];
     UnetStatus status = volume_channel(p->prediction, p->in, c, path);
     if (status == UNET_OK)
-        status = unet_volume_open(&p->reader[c], path, error_of(p));
+        status = unet_sampled_open(&p->reader[c], path, &sampling, error_of(p));
     if (status != UNET_OK)
         return status;
     p->nchannel++;
-    const UnetVolumeInfo *info = unet_volume_info(p->reader[c]);
+    const UnetVolumeInfo *info = unet_sampled_info(p->reader[c]);
     if (c == 0)
         p->info = *info;
     if (!unet_volume_same_grid(&p->info, info, why))
@@ -331,13 +332,14 @@ static UnetStatus open_channel(Passage *p, int32_t c) {
 static UnetStatus find_normal(Passage *p) {
     const Driver *driver = p->prediction->driver;
     const UnetNormalizing how = driver->model->inputs[p->prediction->input].normalizing;
+    const UnetSampling sampling = volume_sampling(p->prediction);
     UnetVoxels channel[UNET_MOST_NORMALIZED];
     UnetStatus status = UNET_OK;
     for (int32_t c = 0; how == UNET_NORMALIZED_EACH && c < p->nchannel && status == UNET_OK; c++) {
         char path[UNET_PATH_BYTES];
         status = volume_channel(p->prediction, p->in, c, path);
         if (status == UNET_OK)
-            status = unet_voxels_survey(&channel[c], path, error_of(p));
+            status = unet_voxels_survey(&channel[c], path, &sampling, error_of(p));
     }
     if (status != UNET_OK)
         return status;
@@ -360,13 +362,14 @@ static UnetStatus open_volume(Passage *p) {
     if (status == UNET_OK)
         status = make_tables(p);
     for (int i = 0; i < p->prediction->driver->model->noutput && status == UNET_OK; i++)
-        status = volume_create(p->prediction, p->in, i, &p->info, &p->writer[i]);
+        status = volume_create(p->prediction, p->in, i, unet_sampled_source(p->reader[0]), p->info.size,
+                               &p->result[i]);
     return status;
 }
 
 static void close_volume(Passage *p) {
     for (int32_t c = 0; c < p->nchannel; c++)
-        unet_volume_close(p->reader[c]);
+        unet_sampled_close(p->reader[c]);
     for (int k = 0; k < AXES; k++) {
         free(p->axis[k].weight);
         free(p->axis[k].total);
@@ -374,7 +377,7 @@ static void close_volume(Passage *p) {
     free(p->slice);
     free(p->points);
     free(p->nowhere);
-    free(p->writer);
+    free(p->result);
 }
 
 UnetStatus predict_windows(Prediction *prediction, const char *in) {
@@ -385,8 +388,8 @@ UnetStatus predict_windows(Prediction *prediction, const char *in) {
                            .n = 1,
                            .threads = prediction->driver->threads,
                            .bands = 1};
-    p.writer = calloc((size_t)model->noutput + 1, sizeof(UnetVolumeWriter *));
-    UnetStatus status = p.writer != NULL
+    p.result = calloc((size_t)model->noutput + 1, sizeof *p.result);
+    UnetStatus status = p.result != NULL
                             ? open_volume(&p)
                             : unet_fail(error_of(&p), UNET_TOO_SMALL, "no memory for the results");
     device_prepare(&prediction->device, prediction->program, &step);
@@ -394,8 +397,8 @@ UnetStatus predict_windows(Prediction *prediction, const char *in) {
         status = pass(&p);
     if (p.strange > 0)
         (void)fprintf(stderr, "%s: %" PRId64 " voxels are not finite, and count as 0\n", in, p.strange);
-    if (p.writer != NULL)
-        status = volumes_end(prediction, in, p.writer, status);
+    if (p.result != NULL)
+        status = volumes_end(prediction, in, p.result, status);
     close_volume(&p);
     return status;
 }

@@ -35,8 +35,9 @@ static void *work(void *argument) {
         if (number >= dataset->nsample * dataset->nseries) {
             return NULL;
         }
+        const UnetSampling sampling = dataset_sampling(dataset, number % dataset->nseries);
         if (path_of(dataset, number, path) &&
-            unet_voxels_open(&volume, path, dataset->cache_folder, NULL) == UNET_OK) {
+            unet_voxels_open(&volume, path, dataset->cache_folder, &sampling, NULL) == UNET_OK) {
             unet_voxels_close(&volume);
         }
     }
@@ -46,7 +47,9 @@ static int32_t count_missing(const UnetDataset *dataset) {
     char path[UNET_PATH_BYTES];
     int32_t count = 0;
     for (int32_t i = 0; i < dataset->nsample * dataset->nseries; i++) {
-        count += path_of(dataset, i, path) && !unet_voxels_is_decoded(path, dataset->cache_folder);
+        const UnetSampling sampling = dataset_sampling(dataset, i % dataset->nseries);
+        count +=
+            path_of(dataset, i, path) && !unet_voxels_is_decoded(path, dataset->cache_folder, &sampling);
     }
     return count;
 }

@@ -27,6 +27,7 @@ static void axis_code(const UnetVolumeInfo *info, char code[AXES + 1]) {
     code[AXES] = '\0';
 }
 
+/* As the files are. */
 static void describe_spacing(const UnetDataset *dataset, const char *name, UnetProblemReport *note,
                              void *context) {
     double least[AXES] = {INFINITY, INFINITY, INFINITY}, most[AXES] = {0};
@@ -34,20 +35,24 @@ static void describe_spacing(const UnetDataset *dataset, const char *name, UnetP
     bool equal = true;
     for (int32_t i = 0; i < dataset->nsample; i++) {
         for (int axis = 0; axis < AXES; axis++) {
-            const double spacing = dataset->sample[i].volume[0].info.spacing[axis];
+            const double spacing = dataset->sample[i].volume[0].source_spacing[axis];
             least[axis] = fmin(least[axis], spacing);
             most[axis] = fmax(most[axis], spacing);
             equal &= most[axis] <= 1.001 * least[axis];
         }
     }
-    if (equal) {
-        (void)snprintf(text, sizeof text, "%.100s: voxels of %g x %g x %g mm (depth first)", name, least[0],
-                       least[1], least[2]);
-    } else {
-        (void)snprintf(text, sizeof text,
-                       "%.100s: warning: voxels of %g x %g x %g to %g x %g x %g mm (depth first): they are "
-                       "not resampled",
-                       name, least[0], least[1], least[2], most[0], most[1], most[2]);
+    const double *target = dataset->model->spacing;
+    const int n = equal ? snprintf(text, sizeof text, "%.100s: voxels of %g x %g x %g mm (depth first)",
+                                   name, least[0], least[1], least[2])
+                        : snprintf(text, sizeof text,
+                                   "%.100s: %svoxels of %g x %g x %g to %g x %g x %g mm (depth first)",
+                                   name, target[0] > 0 ? "" : "warning: ", least[0], least[1], least[2],
+                                   most[0], most[1], most[2]);
+    if (n > 0 && n < LINE_BYTES && target[0] > 0) {
+        (void)snprintf(text + n, sizeof text - (size_t)n, ", resampled to %g x %g x %g mm", target[0],
+                       target[1], target[2]);
+    } else if (n > 0 && n < LINE_BYTES && !equal) {
+        (void)snprintf(text + n, sizeof text - (size_t)n, ": they are not resampled without `spacing`");
     }
     note(context, text);
 }

@@ -173,6 +173,8 @@ int32_t dataset_valid(const UnetDataset *dataset, int axis, int32_t shown);
 bool dataset_pushes(const UnetSourceTerm *term);
 /* dataset_decode.c: decodes those of all samples that are not decoded yet. */
 void dataset_decode_volumes(const UnetDataset *dataset, UnetDataPlace place);
+/* How the files of a series are resampled: labels take the nearest voxel. */
+UnetSampling dataset_sampling(const UnetDataset *dataset, int32_t series);
 /* Opens the volumes of a sample, of which SIZE comes to be known. */
 UNET_MUST_USE UnetStatus dataset_probe_volumes(UnetDataset *dataset, Sample *sample, UnetError *error);
 void dataset_close_volumes(UnetDataset *dataset, Sample *sample);

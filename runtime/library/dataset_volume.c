@@ -96,12 +96,20 @@ static UnetStatus check_classes(const UnetDataset *dataset, const Sample *sample
     return status;
 }
 
+UnetSampling dataset_sampling(const UnetDataset *dataset, int32_t series) {
+    const double *spacing = dataset->model->spacing;
+    return (UnetSampling){.spacing = {spacing[0], spacing[1], spacing[2]},
+                          .how = dataset_is_labels(dataset, dataset->series[series].source) ? UNET_NEAREST
+                                                                                            : UNET_LINEAR};
+}
+
 static UnetStatus open_volume(UnetDataset *dataset, Sample *sample, int32_t i, char path[UNET_PATH_BYTES],
                               UnetError *error) {
     UnetVoxels *volume = &sample->volume[i];
+    const UnetSampling sampling = dataset_sampling(dataset, i);
     UnetStatus status = dataset_path(dataset, &dataset->series[i], sample, path, error);
     if (status == UNET_OK) {
-        status = unet_voxels_open(volume, path, dataset->cache_folder, error);
+        status = unet_voxels_open(volume, path, dataset->cache_folder, &sampling, error);
     }
     dataset->series[i].strange += volume->facts.strange;
     return status;

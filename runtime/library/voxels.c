@@ -29,10 +29,14 @@ typedef struct {
     uint32_t unused;
     int64_t source_bytes, source_seconds, source_nanoseconds;
     int64_t voxel_bytes;
+    double
+        spacing[3]; /* to which it is resampled, the way of which stands in the file's name; 0: it is not */
     UnetVolumeInfo info;
+    int32_t source_size[3], also_unused;
+    double source_spacing[3];
 } Head;
 
-static const char magic[16] = "unet volume 1\n";
+static const char magic[16] = "unet volume 2\n";
 
 _Static_assert(sizeof(Head) <= HEAD_BYTES, "the head has room");
 
@@ -46,12 +50,30 @@ static uint64_t hash(const char *text) { /* FNV-1a */
     return value;
 }
 
+static bool resamples(const UnetSampling *sampling) {
+    return sampling != NULL && sampling->spacing[0] > 0;
+}
+
+enum { GRID_BYTES = 100 };
+
+/* ".1x1x2.5-linear", which tells cache files of one source apart; the head has the numbers themselves. */
+static const char *grid_text(const UnetSampling *sampling, char text[GRID_BYTES]) {
+    text[0] = '\0';
+    if (resamples(sampling)) {
+        (void)snprintf(text, GRID_BYTES, ".%gx%gx%g-%s", sampling->spacing[0], sampling->spacing[1],
+                       sampling->spacing[2], sampling->how == UNET_NEAREST ? "nearest" : "linear");
+    }
+    return text;
+}
+
 static UnetStatus cache_path(char out[UNET_PATH_BYTES], const char *path, const char *folder,
-                             UnetError *error) {
+                             const UnetSampling *sampling, UnetError *error) {
     const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+    char grid[GRID_BYTES];
     int n;
+    (void)grid_text(sampling, grid);
     if (folder == NULL) {
-        n = snprintf(out, UNET_PATH_BYTES, "%.*s.%s.unetvol", (int)(name - path), path, name);
+        n = snprintf(out, UNET_PATH_BYTES, "%.*s.%s%s.unetvol", (int)(name - path), path, name, grid);
     } else {
         char *whole = realpath(path, NULL);
         if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
@@ -59,8 +81,8 @@ static UnetStatus cache_path(char out[UNET_PATH_BYTES], const char *path, const 
             return unet_fail(error, UNET_IO, "%s: the folder cannot be created: %s", folder,
                              strerror(errno));
         }
-        n = snprintf(out, UNET_PATH_BYTES, "%s/%016llx-%s.unetvol", folder,
-                     (unsigned long long)hash(whole != NULL ? whole : path), name);
+        n = snprintf(out, UNET_PATH_BYTES, "%s/%016llx-%s%s.unetvol", folder,
+                     (unsigned long long)hash(whole != NULL ? whole : path), name, grid);
         free(whole);
     }
     return n > 0 && n < UNET_PATH_BYTES ? UNET_OK
@@ -228,7 +250,7 @@ static size_t slice_bytes(const UnetVolumeInfo *info) {
 /* Where decoded slices go: into FILE, or, where that is NULL, one behind the other into MEMORY; both NULL:
  * only facts are wanted, and no values. */
 typedef struct {
-    UnetVolumeReader *reader;
+    UnetSampledVolume *reader;
     UnetAtomicFile *file;
     char *memory;
     Survey survey;
@@ -236,11 +258,11 @@ typedef struct {
 
 /* All slices of the file; SLICE and ROW have room for one.  Without FILE and MEMORY they go nowhere. */
 static UnetStatus decode(Decoding *d, void *slice, float *row, UnetError *error) {
-    const UnetVolumeInfo *info = unet_volume_info(d->reader);
+    const UnetVolumeInfo *info = unet_sampled_info(d->reader);
     UnetVoxels one = {.info = *info, .voxel = slice};
     UnetStatus status = UNET_OK;
     for (int32_t z = 0; z < info->size[0] && status == UNET_OK; z++) {
-        status = unet_volume_read_slice(d->reader, slice, &d->survey.facts.strange, error);
+        status = unet_sampled_read_slice(d->reader, slice, &d->survey.facts.strange, error);
         for (int32_t y = 0; y < info->size[1] && status == UNET_OK; y++) {
             unet_voxels_row(&one, 0, y, 0, info->size[2], row);
             survey_row(&d->survey, z, y, row, info->size[2]);
@@ -256,7 +278,7 @@ static UnetStatus decode(Decoding *d, void *slice, float *row, UnetError *error)
 }
 
 static UnetStatus decode_all(Decoding *d, const char *path, UnetError *error) {
-    const UnetVolumeInfo *info = unet_volume_info(d->reader);
+    const UnetVolumeInfo *info = unet_sampled_info(d->reader);
     void *slice = malloc(slice_bytes(info));
     float *row = malloc((size_t)info->size[2] * sizeof *row);
     const bool values = d->file != NULL || d->memory != NULL;
@@ -280,7 +302,7 @@ static size_t tail_bytes(int32_t nvalue, int32_t slices) {
     return sizeof(UnetVoxelFacts) + (size_t)nvalue * (sizeof(int32_t) + (size_t)slices * sizeof(uint32_t));
 }
 
-static Head make_head(const UnetVolumeInfo *info, const struct stat *source) {
+static Head make_head(const UnetVolumeInfo *info, const struct stat *source, const UnetSampling *sampling) {
     Head head = {.order = 0x01020304,
                  .head_bytes = sizeof(Head),
                  .facts_bytes = sizeof(UnetVoxelFacts),
@@ -290,13 +312,16 @@ static Head make_head(const UnetVolumeInfo *info, const struct stat *source) {
                  .voxel_bytes = (int64_t)(slice_bytes(info) * (size_t)info->size[0]),
                  .info = *info};
     memcpy(head.magic, magic, sizeof magic);
+    if (resamples(sampling)) {
+        memcpy(head.spacing, sampling->spacing, sizeof head.spacing);
+    }
     return head;
 }
 
 static UnetStatus write_tail(Decoding *d, UnetError *error) {
-    const int32_t slices = unet_volume_info(d->reader)->size[0], nvalue = d->survey.facts.nvalue;
+    const int32_t slices = unet_sampled_info(d->reader)->size[0], nvalue = d->survey.facts.nvalue;
     const char zeros[8] = {0};
-    const size_t bytes = slice_bytes(unet_volume_info(d->reader)) * (size_t)slices;
+    const size_t bytes = slice_bytes(unet_sampled_info(d->reader)) * (size_t)slices;
     int32_t *value = calloc((size_t)nvalue + 1, sizeof *value);
     uint32_t *count = calloc((size_t)nvalue * (size_t)slices + 1, sizeof *count);
     UnetStatus status = value != NULL && count != NULL
@@ -317,9 +342,13 @@ static UnetStatus write_tail(Decoding *d, UnetError *error) {
     return status;
 }
 
-static UnetStatus write_parts(Decoding *d, const char *path, const struct stat *source, UnetError *error) {
+static UnetStatus write_parts(Decoding *d, const char *path, const struct stat *source,
+                              const UnetSampling *sampling, UnetError *error) {
+    const UnetVolumeInfo *file = unet_sampled_source(d->reader);
     char head[HEAD_BYTES] = {0};
-    const Head made = make_head(unet_volume_info(d->reader), source);
+    Head made = make_head(unet_sampled_info(d->reader), source, sampling);
+    memcpy(made.source_size, file->size, sizeof made.source_size);
+    memcpy(made.source_spacing, file->spacing, sizeof made.source_spacing);
     memcpy(head, &made, sizeof made);
     UnetStatus status = unet_atomic_write(d->file, head, sizeof head, error);
     if (status == UNET_OK) {
@@ -329,17 +358,18 @@ static UnetStatus write_parts(Decoding *d, const char *path, const struct stat *
 }
 
 /* Decodes PATH into CACHE. */
-static UnetStatus make(const char *path, const char *cache, const struct stat *source, UnetError *error) {
+static UnetStatus make(const char *path, const char *cache, const struct stat *source,
+                       const UnetSampling *sampling, UnetError *error) {
     UnetAtomicFile file;
     Decoding d = {.file = &file};
-    UnetStatus status = unet_volume_open(&d.reader, path, error);
+    UnetStatus status = unet_sampled_open(&d.reader, path, sampling, error);
     if (status != UNET_OK) {
         return status;
     }
     unet_atomic_clean(cache); /* a run may have been killed while it decoded */
     status = unet_atomic_open(&file, cache, error);
     if (status == UNET_OK) {
-        status = write_parts(&d, path, source, error);
+        status = write_parts(&d, path, source, sampling, error);
         if (status == UNET_OK) {
             status = unet_atomic_commit(&file, error);
         } else {
@@ -349,14 +379,14 @@ static UnetStatus make(const char *path, const char *cache, const struct stat *s
     } else {
         unet_fail_more(error, " (volumes are decoded into files; --cache=DIR says where)");
     }
-    unet_volume_close(d.reader);
+    unet_sampled_close(d.reader);
     return status;
 }
 
 /* ---- reading it in place ---------------------------------------------------------------------- */
 
 /* Whether the mapped file is whole, and of SOURCE as it is now; then VOLUME's pointers are set. */
-static bool is_current(UnetVoxels *volume, const struct stat *source) {
+static bool is_current(UnetVoxels *volume, const struct stat *source, const UnetSampling *sampling) {
     const Head *head = volume->mapped;
     if (volume->bytes < HEAD_BYTES + sizeof(UnetVoxelFacts) ||
         memcmp(head->magic, magic, sizeof magic) != 0) {
@@ -370,7 +400,7 @@ static bool is_current(UnetVoxels *volume, const struct stat *source) {
     if ((uint32_t)head->info.type >= UNET_VOXEL_TYPES) {
         return false;
     }
-    const Head wanted = make_head(&head->info, source);
+    const Head wanted = make_head(&head->info, source, sampling);
     if (memcmp(head, &wanted, offsetof(Head, info)) != 0) {
         return false;
     }
@@ -380,6 +410,8 @@ static bool is_current(UnetVoxels *volume, const struct stat *source) {
     }
     const char *tail = (const char *)volume->mapped + before;
     volume->info = head->info;
+    memcpy(volume->source_size, head->source_size, sizeof volume->source_size);
+    memcpy(volume->source_spacing, head->source_spacing, sizeof volume->source_spacing);
     memcpy(&volume->facts, tail, sizeof volume->facts);
     const int32_t nvalue = volume->facts.nvalue;
     volume->voxel = (const char *)volume->mapped + HEAD_BYTES;
@@ -390,7 +422,8 @@ static bool is_current(UnetVoxels *volume, const struct stat *source) {
 }
 
 /* False: there is no such file, or none that counts; then nothing is open. */
-static bool map(UnetVoxels *volume, const char *cache, const struct stat *source) {
+static bool map(UnetVoxels *volume, const char *cache, const struct stat *source,
+                const UnetSampling *sampling) {
     struct stat found;
     *volume = (UnetVoxels){.bytes = 0};
     const int fd = open(cache, O_RDONLY | O_CLOEXEC);
@@ -403,37 +436,39 @@ static bool map(UnetVoxels *volume, const char *cache, const struct stat *source
         volume->mapped = volume->mapped != MAP_FAILED ? volume->mapped : NULL;
     }
     (void)close(fd);
-    if (volume->mapped != NULL && is_current(volume, source)) {
+    if (volume->mapped != NULL && is_current(volume, source, sampling)) {
         return true;
     }
     unet_voxels_close(volume);
     return false;
 }
 
-UnetStatus unet_voxels_open(UnetVoxels *volume, const char *path, const char *folder, UnetError *error) {
+UnetStatus unet_voxels_open(UnetVoxels *volume, const char *path, const char *folder,
+                            const UnetSampling *sampling, UnetError *error) {
     char cache[UNET_PATH_BYTES];
     struct stat source;
     *volume = (UnetVoxels){.bytes = 0};
     if (stat(path, &source) != 0) {
         return unet_fail(error, UNET_IO, "%s: cannot read: %s", path, strerror(errno));
     }
-    UnetStatus status = cache_path(cache, path, folder, error);
-    if (status != UNET_OK || map(volume, cache, &source)) {
+    UnetStatus status = cache_path(cache, path, folder, sampling, error);
+    if (status != UNET_OK || map(volume, cache, &source, sampling)) {
         return status;
     }
-    status = make(path, cache, &source, error);
-    if (status == UNET_OK && !map(volume, cache, &source)) {
+    status = make(path, cache, &source, sampling, error);
+    if (status == UNET_OK && !map(volume, cache, &source, sampling)) {
         status = unet_fail(error, UNET_IO, "%s: cannot be read back, or %s changes", cache, path);
     }
     return status;
 }
 
-bool unet_voxels_is_decoded(const char *path, const char *folder) {
+bool unet_voxels_is_decoded(const char *path, const char *folder, const UnetSampling *sampling) {
     char cache[UNET_PATH_BYTES];
     struct stat source;
     UnetVoxels volume;
-    const bool is = stat(path, &source) == 0 && cache_path(cache, path, folder, NULL) == UNET_OK &&
-                    map(&volume, cache, &source);
+    const bool is = stat(path, &source) == 0 &&
+                    cache_path(cache, path, folder, sampling, NULL) == UNET_OK &&
+                    map(&volume, cache, &source, sampling);
     if (is) {
         unet_voxels_close(&volume);
     }
@@ -449,6 +484,13 @@ void unet_voxels_close(UnetVoxels *volume) {
 }
 
 /* ---- in memory -------------------------------------------------------------------------------- */
+
+static void keep_grids(UnetVoxels *volume, const UnetSampledVolume *from) {
+    const UnetVolumeInfo *file = unet_sampled_source(from);
+    volume->info = *unet_sampled_info(from);
+    memcpy(volume->source_size, file->size, sizeof volume->source_size);
+    memcpy(volume->source_spacing, file->spacing, sizeof volume->source_spacing);
+}
 
 /* Voxels, then values and counts. */
 static UnetStatus decode_into(UnetVoxels *volume, Decoding *d, const char *path, UnetError *error) {
@@ -474,33 +516,35 @@ static UnetStatus decode_into(UnetVoxels *volume, Decoding *d, const char *path,
     return status;
 }
 
-UnetStatus unet_voxels_decode(UnetVoxels *volume, const char *path, UnetError *error) {
+UnetStatus unet_voxels_decode(UnetVoxels *volume, const char *path, const UnetSampling *sampling,
+                              UnetError *error) {
     Decoding d = {.file = NULL};
     *volume = (UnetVoxels){.bytes = 0};
-    UnetStatus status = unet_volume_open(&d.reader, path, error);
+    UnetStatus status = unet_sampled_open(&d.reader, path, sampling, error);
     if (status != UNET_OK) {
         return status;
     }
-    volume->info = *unet_volume_info(d.reader);
+    keep_grids(volume, d.reader);
     status = decode_into(volume, &d, path, error);
-    unet_volume_close(d.reader);
+    unet_sampled_close(d.reader);
     if (status != UNET_OK) {
         unet_voxels_close(volume);
     }
     return status;
 }
 
-UnetStatus unet_voxels_survey(UnetVoxels *volume, const char *path, UnetError *error) {
+UnetStatus unet_voxels_survey(UnetVoxels *volume, const char *path, const UnetSampling *sampling,
+                              UnetError *error) {
     Decoding d = {.file = NULL};
     *volume = (UnetVoxels){.bytes = 0};
-    UnetStatus status = unet_volume_open(&d.reader, path, error);
+    UnetStatus status = unet_sampled_open(&d.reader, path, sampling, error);
     if (status != UNET_OK) {
         return status;
     }
     status = decode_all(&d, path, error);
-    volume->info = *unet_volume_info(d.reader);
+    keep_grids(volume, d.reader);
     volume->facts = d.survey.facts;
     survey_end(&d.survey);
-    unet_volume_close(d.reader);
+    unet_sampled_close(d.reader);
     return status;
 }

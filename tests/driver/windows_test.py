@@ -3,7 +3,7 @@
 A program without windows computes each window of a volume, as a file of its own and mirrored by this script, which
 sums them over the whole volume itself: classes and blended values must be the same, bit for bit.  Then: volumes that
 are smaller than a window, z-scores of a volume that is read twice, a depth that memory does not grow with, what is
-refused."""
+refused; and volumes of another spacing, which this script resamples itself."""
 import array
 import gzip
 import itertools
@@ -163,6 +163,68 @@ def check_whole(name, size, mirrored):
     assert list(classes) == best and len(set(best)) > 1, "%s: classes" % name
 
 
+def places(source, target):
+    """Of each point of an axis where it lies on another one, of so many voxels each: the voxel, the share of the next."""
+    found = []
+    for i in range(target):
+        p = min(max((i + 0.5) * source / target - 0.5, 0), source - 1)
+        found.append((int(p), min(int(p) + 1, source - 1), p - int(p)))
+    return found
+
+
+def linear(voxels, source, target):
+    """Voxels of the grid `source` on the grid `target`."""
+    def line(get, k):
+        return [get(a) + (get(b) - get(a)) * f for a, b, f in places(source[k], target[k])]
+    (sz, sy, sx), (tz, ty, tx) = source, target
+    rows = [line(lambda x, r=r: voxels[r * sx + x], 2) for r in range(sz * sy)]
+    columns = [[line(lambda y, z=z, x=x: rows[z * sy + y][x], 1) for x in range(tx)] for z in range(sz)]
+    depths = [[line(lambda z, y=y, x=x: columns[z][x][y], 0) for x in range(tx)] for y in range(ty)]
+    return [depths[y][x][z] for z in range(tz) for y in range(ty) for x in range(tx)]
+
+
+def nearest(voxels, source, target):
+    at = [[(2 * i + 1) * source[k] // (2 * target[k]) for i in range(target[k])] for k in range(3)]
+    return [voxels[(z * source[1] + y) * source[2] + x] for z in at[0] for y in at[1] for x in at[2]]
+
+
+def check_spacing():
+    """Voxels of 2 x 1 x 0.5 mm, which make_volumes.py writes, at another spacing: the program without it gets them
+    resampled, and its results are brought back here."""
+    grid = (16, 12, 9)
+    scan, there = "data/imagesTr/case_1_0000.nii.gz", "./resampled.nii"
+    header, voxels = read(scan, "h")
+    write(there, grid, 16, "f", linear(voxels, SIZE, grid))
+    for name, more in (("whole", "predict { size 16, 14, 18 }"), ("windows", WINDOWS)):
+        compile_net("plain", NET + more)
+        compile_net("spaced", NET.replace("    crop", "    crop\n    spacing 1.25, 1.2, 1") + more)
+        run("./plain", "predict", "--weights=run/whole.safetensors", there, "-o", "plain.nii.gz")
+        run("./spaced", "predict", "--weights=run/whole.safetensors", scan, "-o", "spaced.nii.gz")
+        _, values = read("plain-values.nii.gz", "f")
+        count = len(values) // CLASSES
+        expected = [v for c in range(CLASSES) for v in linear(values[c * count:(c + 1) * count], grid, SIZE)]
+        place, found = read("spaced-values.nii.gz", "f")
+        worst = max(abs(a - b) for a, b in zip(found, expected))
+        assert len(found) == len(expected) and worst < 1e-4, (name, worst)
+        assert place[42:48] == header[42:48] and place[80:92] == header[80:92] and place[252:328] == header[252:328], name
+        _, classes = read("spaced-mask.nii.gz", "B")
+        _, own = read("plain-mask.nii.gz", "B")
+        wanted = nearest(own, grid, SIZE)
+        wrong = sum(a != b for a, b in zip(classes, wanted))  # a tie may fall to either side
+        assert len(classes) == len(wanted) and wrong <= 2 and len(set(wanted)) > 1, (name, wrong)
+    write("./wide.nii", (2, 17, 18), 4, "h", [k % 9 for k in range(612)])
+    text = run("./spaced", "predict", "--weights=run/whole.safetensors", "wide.nii", "-o", "o.nii")
+    compile_net("spaced", NET.replace("    crop", "    crop\n    spacing 1, 0.5, 1") + WINDOWS)
+    text = run("./spaced", "predict", "--weights=run/whole.safetensors", "wide.nii", "-o", "o.nii", status=4)
+    assert "wide.nii has slices of 34 x 9 voxels at the spacing of the model, and" in text, text
+    with gzip.open("unwise.nii.gz", "wb") as file:
+        file.write(header[:80] + bytes(12) + header[92:] + voxels.tobytes())
+    text = run("./spaced", "predict", "--weights=run/whole.safetensors", "unwise.nii.gz", "-o", "o.nii", status=4)
+    assert "unwise.nii.gz: its header says that voxels are 0 wide along x" in text, text
+    os.remove("o-mask.nii")
+    os.remove("o-values.nii")
+
+
 def peak(*command):
     """KiB that the command takes at most."""
     run("/usr/bin/env", "python3", "-c", "import resource,subprocess,sys;subprocess.run(sys.argv[1:],check=True,"
@@ -171,9 +233,7 @@ def peak(*command):
         return int(file.read())
 
 
-def check_depth():
-    """Of 500 and of 2000 slices, normalised each by itself: the same memory, to 2 MiB."""
-    compile_net("deep", """
+DEEP = """
 input  scan  : volume(1, 16, 128, 128)
 target truth : labels(3)
 logits = conv(scan, 3, 1)
@@ -191,7 +251,12 @@ train {
 predict {
     windows 128, 128
 }
-""")
+"""
+
+
+def check_depth():
+    """Of 500 and of 2000 slices, normalised each by itself: the same memory, to 2 MiB; and of the latter resampled."""
+    compile_net("deep", DEEP)
     run("./deep", "train", "--data=data", "--out=deeprun", "--threads=1")
     slices = [bytes((17 * k + n) % 251 for k in range(128)) * 128 for n in range(2)]
     taken = []
@@ -205,8 +270,12 @@ predict {
         taken.append(peak("./deep", "predict", "--out=deeprun", "--threads=1", "deep.nii.gz", "-o", "deepout.nii.gz"))
         data = gzip.open("deepout.nii.gz").read()
         assert len(data) == 352 + depth * 128 * 128
-    print("128 x 128 x 500: %d KiB, x 2000: %d KiB" % tuple(taken))
-    assert taken[1] - taken[0] <= 2048, taken
+    compile_net("resampled", DEEP.replace("    crop", "    spacing 4, 1, 1\n    crop"))
+    taken.append(peak("./resampled", "predict", "--weights=deeprun/deep.safetensors", "--threads=1", "deep.nii.gz", "-o", "deepout.nii.gz"))
+    data = gzip.open("deepout.nii.gz").read()
+    assert len(data) == 352 + 2000 * 128 * 128
+    print("128 x 128 x 500: %d KiB, x 2000: %d KiB, x 2000 resampled: %d KiB" % tuple(taken))
+    assert max(taken) - taken[0] <= 2048, taken
 
 
 def check_plan():
@@ -247,6 +316,7 @@ def main():
         write("data/imagesTr/small_0000.nii.gz", small, 4, "h", [(7 * k * k) % 400 for k in range(300)])
         check_whole("small", small, (0, 2))
         check_refusals()
+        check_spacing()
         os.remove("data/imagesTr/small_0000.nii.gz")
         check_depth()
     print("windows: all checks passed")

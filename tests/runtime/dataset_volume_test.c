@@ -536,7 +536,8 @@ static bool told_of[4];
 static void listen(void *context, const char *note) {
     static const char *const wanted[] = {
         "scan: warning: 2 voxels of \"img/*_0000.nii.gz\" are not finite, and count as 0",
-        "scan: warning: voxels of 2 x 1 x 0.5 to 4 x 1 x 0.5 mm (depth first): they are not resampled",
+        "scan: warning: voxels of 2 x 1 x 0.5 to 4 x 1 x 0.5 mm (depth first): they are not resampled "
+        "without `spacing`",
         "scan: warning: axes point to RAS in 1 volume (a), RAI in 1 volume (b): they are not turned",
         "truth: warning: 1 of 2 volumes have no voxel of a class above 0, such as b"};
     (void)context;
@@ -614,6 +615,44 @@ static void test_json(void) {
     check_json(&v, "{}", "has no object \"labels\"");
 }
 
+/* The note that says how large voxels are. */
+static void hear_spacing(void *context, const char *note) {
+    if (strstr(note, "voxels of") != NULL) {
+        hear(context, note);
+    }
+}
+
+/* Voxels of 2 x 1 x 0.5 mm become some of 1 x 1 x 1: 16 x 9 x 5, linear, and of labels the nearest. */
+static void test_spacing(void) {
+    enum { TO = 16 * 9 * 5 };
+    Volumes v;
+    UnetDataCheck check;
+    UnetError error;
+    make_model(&v, 1, 16, 9, 5);
+    v.data.ntransform = 0;
+    memcpy(v.model.spacing, (const double[]){1, 1, 1}, sizeof v.model.spacing);
+    UnetDataset *dataset = open_data(&v, UNET_EVALUATION);
+    static Sample read;
+    read_sample(dataset, 0, 0, 0, 1, &read);
+    for (int i = 0; i < TO; i++) {
+        const int z = i / 45, y = i / 5 % 9, x = i % 5;
+        /* Scans are linear in the place of a voxel, so it is the place that counts, and where it ends. */
+        const double depth = fmin(fmax((z + 0.5) / 2 - 0.5, 0), D - 1), width = (x + 0.5) * 2 - 0.5;
+        const double scan = 100 * depth + 10 * y + width + 1;
+        CHECK(fabs((double)read.scan[i] - scan) < 1e-3, "voxel %d is %g, and not %g", i,
+              (double)read.scan[i], scan);
+        const int near = (z / 2 * H + y) * W + 2 * x + 1;
+        const int class = near == (3 * H + 4) * W + 5 ? 1 : near == (7 * H + 8) * W + 9 ? 2 : 0;
+        CHECK(read.truth[i] == class, "class of voxel %d is %d", i, read.truth[i]);
+    }
+    unet_dataset_close(dataset);
+    v.model.eval_data = NULL;
+    CHECK_OK(unet_check_data(&v.model, unet_in_folder(folder), hear, hear_spacing, NULL, &check, &error),
+             error);
+    CHECK(strcmp(last_note, "scan: voxels of 2 x 1 x 0.5 mm (depth first), resampled to 1 x 1 x 1 mm") == 0,
+          "\"%s\"", last_note);
+}
+
 static void test_mistakes(void) {
     Volumes v;
     UnetDataCheck check;
@@ -655,6 +694,7 @@ int main(void) {
     test_normal();
     test_ct();
     test_evaluation();
+    test_spacing();
     test_json();
     test_notes();
     test_mistakes();

@@ -1,6 +1,7 @@
 /* volume_test.c - NIfTI files: what they hold, and what is said of those that are wrong. */
 #include "check.h"
 #include "make_nifti.h"
+#include "unet/resample.h"
 #include "unet/volume.h"
 #include "unet/voxels.h"
 
@@ -322,7 +323,7 @@ static void test_cache(void) {
     voxel[5] = 7, voxel[10] = 3, voxel[17] = 7; /* (0, 1, 1), (0, 2, 2), (1, 1, 1) */
     const Nifti file = nifti_make(D, H, W, 4, 16, voxel);
     nifti_write(&file, in_folder("scan.nii.gz"), 0);
-    CHECK_OK(unet_voxels_open(&volume, path, NULL, &error), error);
+    CHECK_OK(unet_voxels_open(&volume, path, NULL, NULL, &error), error);
     check_volume(&volume, voxel);
     const UnetVoxelFacts *facts = &volume.facts;
     CHECK(facts->sum == 17 && facts->squares == 107 && facts->least == 0 && facts->most == 7, "sums");
@@ -336,7 +337,7 @@ static void test_cache(void) {
     unet_voxels_close(&volume);
     const ino_t first = file_number(".scan.nii.gz.unetvol");
     CHECK(first != 0, "the file lies beside its source");
-    CHECK_OK(unet_voxels_open(&volume, in_folder("scan.nii.gz"), NULL, &error), error);
+    CHECK_OK(unet_voxels_open(&volume, in_folder("scan.nii.gz"), NULL, NULL, &error), error);
     unet_voxels_close(&volume);
     CHECK(file_number(".scan.nii.gz.unetvol") == first, "a file that is current was made again");
 
@@ -344,20 +345,181 @@ static void test_cache(void) {
     nifti_write(&file, in_folder("scan.nii.gz"), 0);
     const struct timespec times[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
     CHECK(utimensat(AT_FDCWD, path, times, 0) == 0, "the time");
-    CHECK_OK(unet_voxels_open(&volume, path, NULL, &error), error);
+    CHECK_OK(unet_voxels_open(&volume, path, NULL, NULL, &error), error);
     check_volume(&volume, voxel);
     unet_voxels_close(&volume);
     const long lengths[] = {5000, 4096, 10, 0}; /* cut short, or of something else */
     for (int i = 0; i < 4; i++) {
         CHECK(truncate(in_folder(".scan.nii.gz.unetvol"), lengths[i]) == 0, "cut");
-        CHECK_OK(unet_voxels_open(&volume, in_folder("scan.nii.gz"), NULL, &error), error);
+        CHECK_OK(unet_voxels_open(&volume, in_folder("scan.nii.gz"), NULL, NULL, &error), error);
         check_volume(&volume, voxel);
         unet_voxels_close(&volume);
     }
-    CHECK_OK(unet_voxels_decode(&volume, in_folder("scan.nii.gz"), &error), error);
+    CHECK_OK(unet_voxels_decode(&volume, in_folder("scan.nii.gz"), NULL, &error), error);
     check_volume(&volume, voxel);
     CHECK(volume.facts.nvalue == 4 && volume.value[3] == 8 && volume.mapped == NULL, "in memory");
     unet_voxels_close(&volume);
+}
+
+/* ---- resampling ---- */
+
+enum { RD = 5, RH = 4, RW = 7, RVOXELS = RD * RH * RW, MOST_MADE = 11 * 11 * 11 };
+
+/* Where point I of TO lies along an axis of FROM voxels. */
+static double place_of(int i, int from, int to) {
+    const double p = (2.0 * i + 1) * from / (2.0 * to) - 0.5;
+    return p < 0 ? 0 : p > from - 1 ? from - 1 : p;
+}
+
+/* The sum over the eight voxels around a point, in double. */
+static double trilinear(const int16_t *voxel, const int to[3], const int at[3]) {
+    static const int from[3] = {RD, RH, RW};
+    double sum = 0;
+    for (int corner = 0; corner < 8; corner++) {
+        double weight = 1;
+        int index = 0;
+        for (int i = 0; i < 3; i++) {
+            const double p = place_of(at[i], from[i], to[i]);
+            const int low = (int)floor(p), k = low + (corner >> i & 1);
+            weight *= (corner >> i & 1) != 0 ? p - low : 1 - (p - low);
+            index = index * from[i] + (k < from[i] ? k : from[i] - 1);
+        }
+        sum += weight * voxel[index];
+    }
+    return sum;
+}
+
+static int16_t nearest(const int16_t *voxel, const int to[3], const int at[3]) {
+    static const int from[3] = {RD, RH, RW};
+    int index = 0;
+    for (int i = 0; i < 3; i++) {
+        index = index * from[i] + (int)floor((at[i] + 0.5) * from[i] / to[i]);
+    }
+    return voxel[index];
+}
+
+/* Voxels of 1 mm at the spacing SIZE / TO, which makes so many. */
+static void check_resampled(const int16_t *voxel, const int to[3], UnetInterpolation how) {
+    const UnetSampling sampling = {.spacing = {(double)RD / to[0], (double)RH / to[1], (double)RW / to[2]},
+                                   .how = how};
+    UnetVoxels volume;
+    UnetError error;
+    CHECK_OK(unet_voxels_open(&volume, in_folder("resampled.nii.gz"), NULL, &sampling, &error), error);
+    CHECK(memcmp(volume.info.size, to, 3 * sizeof *to) == 0, "%d x %d x %d voxels", volume.info.size[0],
+          volume.info.size[1], volume.info.size[2]);
+    CHECK(volume.info.type == (how == UNET_NEAREST ? UNET_VOXEL_I16 : UNET_VOXEL_F32), "their type");
+    CHECK(fabs(volume.info.spacing[2] - (double)RW / to[2]) < 1e-12 && volume.source_spacing[2] == 1 &&
+              volume.source_size[0] == RD,
+          "their spacing, and what it was");
+    CHECK(fabs(volume.info.affine[0][3] - ((double)RW / to[2] - 1) / 2) < 1e-12, "where the first lies");
+    for (int i = 0; i < to[0] * to[1] * to[2]; i++) {
+        const int at[3] = {i / (to[1] * to[2]), i / to[2] % to[1], i % to[2]};
+        float found;
+        unet_voxels_row(&volume, at[0], at[1], at[2], 1, &found);
+        const double wanted = how == UNET_NEAREST ? nearest(voxel, to, at) : trilinear(voxel, to, at);
+        CHECK(fabs((double)found - wanted) <= (how == UNET_NEAREST ? 0 : 2e-4),
+              "%d x %d x %d: voxel %d is %.9g, and not %.9g", to[0], to[1], to[2], i, (double)found,
+              wanted);
+    }
+    unet_voxels_close(&volume);
+}
+
+static void test_resampling(void) {
+    static const int to[][3] = {{10, 8, 14}, {5, 4, 3}, {3, 4, 7}, {1, 1, 1}, {11, 3, 9}, {2, 11, 7}};
+    int16_t voxel[RVOXELS];
+    for (int i = 0; i < RVOXELS; i++) {
+        voxel[i] = (int16_t)(i * 7919 % 2001 - 1000);
+    }
+    const Nifti file = nifti_make(RD, RH, RW, 4, 16, voxel);
+    nifti_write(&file, in_folder("resampled.nii.gz"), 0);
+    for (size_t i = 0; i < sizeof to / sizeof *to; i++) {
+        check_resampled(voxel, to[i], UNET_NEAREST);
+        check_resampled(voxel, to[i], UNET_LINEAR);
+    }
+    /* The same spacing: the same voxels, of the same type. */
+    UnetSampling same = {.spacing = {1, 1, 1}, .how = UNET_LINEAR};
+    UnetVoxels volume, plain;
+    UnetError error;
+    CHECK_OK(unet_voxels_decode(&volume, path, &same, &error), error);
+    CHECK_OK(unet_voxels_decode(&plain, path, NULL, &error), error);
+    CHECK(memcmp(&volume.info, &plain.info, sizeof plain.info) == 0 &&
+              memcmp(&volume.facts, &plain.facts, sizeof plain.facts) == 0 &&
+              memcmp(volume.voxel, plain.voxel, sizeof voxel) == 0,
+          "what has the spacing changes");
+    unet_voxels_close(&volume);
+    unet_voxels_close(&plain);
+    /* Halves are rounded to even: 2.5 and 3.5. */
+    same = (UnetSampling){.spacing = {2, 4.0 / 3.5, 1}, .how = UNET_NEAREST};
+    CHECK_OK(unet_voxels_decode(&volume, path, &same, &error), error);
+    CHECK(volume.info.size[0] == 2 && volume.info.size[1] == 4 && volume.info.size[2] == 7, "rounded");
+    unet_voxels_close(&volume);
+    Nifti nearly = file; /* 2.5 in all but the last digits */
+    nifti_f32(&nearly, NIFTI_PIXDIM + 12, 1.000001f);
+    nifti_write(&nearly, in_folder("nearly.nii"), 0);
+    CHECK_OK(unet_voxels_decode(&volume, path, &same, &error), error);
+    CHECK(volume.info.size[0] == 2, "%d slices", volume.info.size[0]);
+    unet_voxels_close(&volume);
+}
+
+/* What is decoded at one spacing does not count for another, nor for labels. */
+static void test_resampled_files(void) {
+    const UnetSampling half = {.spacing = {0.5, 1, 1}, .how = UNET_LINEAR},
+                       near = {.spacing = {0.5, 1, 1}, .how = UNET_NEAREST},
+                       close = {.spacing = {0.50000001, 1, 1}, .how = UNET_LINEAR};
+    const int16_t voxel[VOXELS] = {1};
+    UnetVoxels volume;
+    UnetError error;
+    const Nifti file = nifti_make(D, H, W, 4, 16, voxel);
+    nifti_write(&file, in_folder("key.nii.gz"), 0);
+    CHECK_OK(unet_voxels_open(&volume, path, NULL, &half, &error), error);
+    unet_voxels_close(&volume);
+    CHECK(file_number(".key.nii.gz.0.5x1x1-linear.unetvol") != 0, "its name has the spacing");
+    in_folder("key.nii.gz");
+    CHECK(unet_voxels_is_decoded(path, NULL, &half) && !unet_voxels_is_decoded(path, NULL, &near) &&
+              !unet_voxels_is_decoded(path, NULL, NULL),
+          "another file");
+    CHECK(!unet_voxels_is_decoded(path, NULL, &close), "a spacing of the same name");
+}
+
+static void check_refused(const Nifti *file, double spacing, const char *said) {
+    const UnetSampling sampling = {.spacing = {spacing, 1, 1}, .how = UNET_LINEAR};
+    UnetSampledVolume *volume;
+    UnetError error;
+    nifti_write(file, in_folder("refused.nii"), 0);
+    CHECK_FAILS(unet_sampled_open(&volume, path, &sampling, &error), error, said);
+    CHECK(volume == NULL, "nothing is open");
+}
+
+static void test_refused_spacings(void) {
+    const int16_t voxel[VOXELS] = {1};
+    Nifti file = nifti_make(D, H, W, 4, 16, voxel);
+    check_refused(&file, 100,
+                  "2 x 3 x 4 voxels of 1 x 1 x 1 mm (depth first) become 0 x 3 x 4 at the "
+                  "spacing 100 x 1 x 1");
+    check_refused(&file, 1e-5, "become 200000 x 3 x 4");
+    check_refused(&file, 1e-320, "an axis has 1 to 32767 voxels");
+    const float widths[] = {0, -2, NAN, INFINITY};
+    const char *const said[] = {"voxels are 0 wide along z", "voxels are -2 wide along z",
+                                "nan wide along z", "inf wide along z"};
+    for (int i = 0; i < 4; i++) {
+        nifti_f32(&file, NIFTI_PIXDIM + 12, widths[i]);
+        check_refused(&file, 1, said[i]);
+    }
+    nifti_f32(&file, NIFTI_PIXDIM + 12, 20000); /* 30000 x 30000 x 4 voxels are too many */
+    nifti_f32(&file, NIFTI_PIXDIM + 8, 10000);
+    nifti_f32(&file, NIFTI_PIXDIM + 12, 15000);
+    check_refused(&file, 1, "a volume at most 2^31");
+    /* The one slice of which the result is made is whole, but the file is not. */
+    const int16_t many[RVOXELS] = {3, 1, 4, 1, 5};
+    const UnetSampling sampling = {.spacing = {RD, 1, 1}, .how = UNET_NEAREST};
+    struct stat found;
+    file = nifti_make(RD, RH, RW, 4, 16, many);
+    nifti_write(&file, in_folder("short.nii.gz"), 0);
+    CHECK(stat(path, &found) == 0, "its length");
+    nifti_write(&file, path, (size_t)found.st_size - 6);
+    UnetVoxels volume;
+    UnetError error;
+    CHECK_FAILS(unet_voxels_decode(&volume, path, &sampling, &error), error, "short.nii.gz: cut short");
 }
 
 static void test_cache_places(void) {
@@ -368,13 +530,13 @@ static void test_cache_places(void) {
     Nifti file = nifti_make(D, H, W, 4, 16, voxel);
     nifti_write(&file, in_folder("b.nii"), 0);
     snprintf(cache, sizeof cache, "%s/cache", folder);
-    CHECK_OK(unet_voxels_open(&volume, path, cache, &error), error);
+    CHECK_OK(unet_voxels_open(&volume, path, cache, NULL, &error), error);
     check_volume(&volume, voxel);
     unet_voxels_close(&volume);
     CHECK(files_in(cache) == 1, "one file in the folder of decoded files");
     CHECK(file_number(".b.nii.unetvol") == 0, "and none beside the source");
     CHECK(mkdir(in_folder(".b.nii.unetvol"), 0777) == 0, "a folder of that name");
-    CHECK_FAILS(unet_voxels_open(&volume, in_folder("b.nii"), NULL, &error), error, "--cache=DIR");
+    CHECK_FAILS(unet_voxels_open(&volume, in_folder("b.nii"), NULL, NULL, &error), error, "--cache=DIR");
 
     static int16_t large[64 * 64 * 8]; /* a disk that is full is a file that may not grow */
     file = nifti_make(8, 64, 64, 4, 16, large);
@@ -384,12 +546,12 @@ static void test_cache_places(void) {
     least.rlim_max = before.rlim_max;
     signal(SIGXFSZ, SIG_IGN);
     CHECK(setrlimit(RLIMIT_FSIZE, &least) == 0, "a limit");
-    CHECK_FAILS(unet_voxels_open(&volume, path, cache, &error), error,
+    CHECK_FAILS(unet_voxels_open(&volume, path, cache, NULL, &error), error,
                 "large.nii.gz.unetvol: cannot write");
     CHECK(setrlimit(RLIMIT_FSIZE, &before) == 0, "limits again");
     CHECK(files_in(cache) == 1, "nothing is left of it");
     nifti_write(&file, in_folder("cut.nii.gz"), 60);
-    CHECK_FAILS(unet_voxels_open(&volume, path, cache, &error), error, "cut.nii.gz: cut short in");
+    CHECK_FAILS(unet_voxels_open(&volume, path, cache, NULL, &error), error, "cut.nii.gz: cut short in");
     CHECK(files_in(cache) == 1, "nothing is left of it");
 }
 
@@ -416,6 +578,9 @@ int main(void) {
     test_writing();
     test_cache();
     test_cache_places();
+    test_resampling();
+    test_resampled_files();
+    test_refused_spacings();
 #else
     test_refusal();
 #endif

@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 #define UNET_MOST_THREADS 1024 /* that a program can be compiled for */
-#define UNET_RUNTIME_VERSION 4 /* generated code refuses to compile against another */
+#define UNET_RUNTIME_VERSION 5 /* generated code refuses to compile against another */
 
 typedef enum { UNET_F32, UNET_F64, UNET_U8, UNET_BF16, UNET_F16, UNET_UNORM8 } UnetType;
 
@@ -430,6 +430,7 @@ typedef struct {
     int32_t ring;                              /* loader slots, at most */
     int64_t loader_ring_bytes;                 /* ring * the largest input_bytes */
     UnetPad predict_pad;
+    double spacing[3]; /* of depth, height, width, in mm, to which volumes are resampled; 0: they are not */
 
     const UnetData *data, *eval_data; /* NULL: no such section */
     const UnetTraining *training;     /* NULL: prediction only */

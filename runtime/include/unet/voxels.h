@@ -1,16 +1,17 @@
 /* voxels.h - volumes decoded once, into a file that is read in place.
  *
  * Beside SCAN.nii.gz lies .SCAN.nii.gz.unetvol, or, where a folder for such files is given,
- * DIR/HASH-SCAN.nii.gz.unetvol. It holds the voxels as they are held in memory, where they lie, and what
- * training asks of them all.  It counts while the source has the length and the time that it had; else it
- * is made anew.  It is written under another name and renamed when it is whole, so that several programs
- * may do it at once.
+ * DIR/HASH-SCAN.nii.gz.unetvol; of one that is resampled .SCAN.nii.gz.1x1x1-linear.unetvol. It holds the
+ * voxels as they are held in memory, where they lie, and what training asks of them all.  It counts while
+ * the source has the length and the time that it had, and of the same spacing; else it is made anew.  It is
+ * written under another name and renamed when it is whole, so that several programs may do it at once.
  */
 #ifndef UNET_VOXELS_H
 #define UNET_VOXELS_H
 
 #include "unet/atomic_file.h"
 #include "unet/model.h"
+#include "unet/resample.h"
 #include "unet/volume.h"
 
 /* Of all voxels of a volume. */
@@ -27,6 +28,8 @@ enum { UNET_MOST_VALUES = 256 };
 
 typedef struct {
     UnetVolumeInfo info;
+    int32_t source_size[3]; /* of the file, where `info` is of the grid it was resampled to, z, y, x */
+    double source_spacing[3];
     UnetVoxelFacts facts;
     const void *voxel;     /* z, y, x, of info.type */
     const int32_t *value;  /* nvalue, ascending, */
@@ -37,19 +40,22 @@ typedef struct {
 } UnetVoxels;
 
 /* Maps the cache file of the volume at PATH, making it where it is missing or of another time.  FOLDER: of
- * cache files, which is made if need be; NULL: beside PATH.  On failure nothing is open. */
+ * cache files, which is made if need be; NULL: beside PATH.  SAMPLING, here and below: to the grid that it
+ * is resampled (unet/resample.h); NULL: not at all.  On failure nothing is open. */
 UNET_MUST_USE UnetStatus unet_voxels_open(UnetVoxels *volume, const char *path, const char *folder,
-                                          UnetError *error);
+                                          const UnetSampling *sampling, UnetError *error);
 
 /* Whether there is a cache file that counts. */
-bool unet_voxels_is_decoded(const char *path, const char *folder);
+bool unet_voxels_is_decoded(const char *path, const char *folder, const UnetSampling *sampling);
 
 /* The same in memory, without a file. */
-UNET_MUST_USE UnetStatus unet_voxels_decode(UnetVoxels *volume, const char *path, UnetError *error);
+UNET_MUST_USE UnetStatus unet_voxels_decode(UnetVoxels *volume, const char *path,
+                                            const UnetSampling *sampling, UnetError *error);
 
 /* Only what is known of all voxels, but for their values: the file is read once, slice by slice, and
  * `voxel` stays NULL. */
-UNET_MUST_USE UnetStatus unet_voxels_survey(UnetVoxels *volume, const char *path, UnetError *error);
+UNET_MUST_USE UnetStatus unet_voxels_survey(UnetVoxels *volume, const char *path,
+                                            const UnetSampling *sampling, UnetError *error);
 
 void unet_voxels_close(UnetVoxels *volume); /* also of one that is all zeros */
 

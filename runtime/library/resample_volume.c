@@ -1,0 +1,221 @@
+/* resample_volume.c - volumes read from files on a grid of another spacing (unet/resample.h). */
+#include "unet/resample.h"
+#include "unet/voxels.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { AXES = 3, PIXDIM = 76, DIM = 40 }; /* where header fields begin */
+
+static const int64_t most_voxels = INT64_C(1) << 31;
+
+struct UnetSampledVolume {
+    UnetVolumeReader *reader;
+    UnetVolumeInfo info;
+    UnetResampler *resampler; /* NULL: the grids are one */
+    void *stored;             /* a slice as the file has it, */
+    float *slice;             /*   its floats, */
+    float *made;              /*   and a slice of the new grid */
+    int32_t read, given;      /* slices */
+};
+
+/* ---- the new grid ----------------------------------------------------------------------------- */
+
+/* Widths of voxels that the header has, of axes that it has: elsewhere they are taken for 1. */
+static UnetStatus check_widths(const UnetVolumeInfo *info, const char *path, UnetError *error) {
+    float width[AXES];
+    int16_t axes;
+    memcpy(width, info->header + PIXDIM + sizeof(float), sizeof width);
+    memcpy(&axes, info->header + DIM, sizeof axes);
+    for (int i = 0; i < AXES && i < axes; i++) {
+        if (!(isfinite(width[i]) && width[i] > 0)) {
+            return unet_fail(
+                error, UNET_IO,
+                "%s: its header says that voxels are %g wide along %c, and `spacing` needs a number "
+                "above 0: correct pixdim[%d]",
+                path, (double)width[i], "xyz"[i], i + 1);
+        }
+    }
+    return UNET_OK;
+}
+
+/* To a thousandth first: files of one sample may differ in the last digits of their widths, about a half.
+ */
+static double voxels_at(double width, double spacing, int32_t voxels) {
+    return rint(rint(width / spacing * voxels * 1000) / 1000);
+}
+
+static UnetStatus new_size(const UnetVolumeInfo *info, const double spacing[AXES], const char *path,
+                           int32_t size[AXES], UnetError *error) {
+    double wanted[AXES], voxels = 1;
+    bool good = true;
+    for (int i = 0; i < AXES; i++) {
+        wanted[i] = voxels_at(info->spacing[i], spacing[i], info->size[i]);
+        good &= wanted[i] >= 1 && wanted[i] <= INT16_MAX;
+        voxels *= wanted[i];
+    }
+    if (!good || voxels > (double)most_voxels) {
+        return unet_fail(
+            error, UNET_IO,
+            "%s: %" PRId32 " x %" PRId32 " x %" PRId32 " voxels of %g x %g x %g mm (depth first) "
+            "become %g x %g x %g at the spacing %g x %g x %g: an axis has 1 to %d voxels, and a "
+            "volume at most 2^31",
+            path, info->size[0], info->size[1], info->size[2], info->spacing[0], info->spacing[1],
+            info->spacing[2], wanted[0], wanted[1], wanted[2], spacing[0], spacing[1], spacing[2],
+            INT16_MAX);
+    }
+    for (int i = 0; i < AXES; i++) {
+        size[i] = (int32_t)wanted[i];
+    }
+    return UNET_OK;
+}
+
+/* Where the new voxels lie: the corners of the volume stay. */
+static void place_grid(UnetVolumeInfo *info, const int32_t size[AXES]) {
+    for (int i = 0; i < AXES; i++) {
+        const double step = (double)info->size[i] / size[i];
+        const int column = AXES - 1 - i; /* of the affine: x, y, z */
+        for (int row = 0; row < AXES; row++) {
+            info->affine[row][AXES] += info->affine[row][column] * (step - 1) / 2;
+            info->affine[row][column] *= step;
+        }
+        info->spacing[i] *= step;
+        info->size[i] = size[i];
+    }
+}
+
+/* ---- opening ---------------------------------------------------------------------------------- */
+
+static size_t points_of(const UnetVolumeInfo *info) {
+    return (size_t)info->size[1] * (size_t)info->size[2];
+}
+
+static UnetStatus make_grid(UnetSampledVolume *volume, const UnetSampling *sampling, const char *path,
+                            UnetError *error) {
+    const UnetVolumeInfo *source = unet_volume_info(volume->reader);
+    int32_t size[AXES];
+    UnetStatus status = check_widths(source, path, error);
+    if (status == UNET_OK) {
+        status = new_size(source, sampling->spacing, path, size, error);
+    }
+    if (status != UNET_OK || memcmp(size, source->size, sizeof size) == 0) {
+        return status;
+    }
+    place_grid(&volume->info, size);
+    volume->info.type = sampling->how == UNET_LINEAR ? UNET_VOXEL_F32 : source->type;
+    volume->resampler = unet_resampler_new(source->size, size, sampling->how);
+    volume->stored = malloc(points_of(source) * unet_voxel_bytes(source->type));
+    volume->slice = malloc(points_of(source) * sizeof(float));
+    volume->made = malloc(points_of(&volume->info) * sizeof(float));
+    return volume->resampler != NULL && volume->stored != NULL && volume->slice != NULL &&
+                   volume->made != NULL
+               ? UNET_OK
+               : unet_fail(error, UNET_TOO_SMALL, "%s: not enough memory for its slices", path);
+}
+
+UnetStatus unet_sampled_open(UnetSampledVolume **volume, const char *path, const UnetSampling *sampling,
+                             UnetError *error) {
+    UnetSampledVolume *made = *volume = calloc(1, sizeof *made);
+    if (made == NULL) {
+        return unet_fail(error, UNET_TOO_SMALL, "%s: out of memory", path);
+    }
+    UnetStatus status = unet_volume_open(&made->reader, path, error);
+    if (status == UNET_OK) {
+        made->info = *unet_volume_info(made->reader);
+    }
+    if (status == UNET_OK && sampling != NULL && sampling->spacing[0] > 0) {
+        status = make_grid(made, sampling, path, error);
+    }
+    if (status != UNET_OK) {
+        unet_sampled_close(made);
+        *volume = NULL;
+    }
+    return status;
+}
+
+const UnetVolumeInfo *unet_sampled_info(const UnetSampledVolume *volume) {
+    return &volume->info;
+}
+
+const UnetVolumeInfo *unet_sampled_source(const UnetSampledVolume *volume) {
+    return unet_volume_info(volume->reader);
+}
+
+void unet_sampled_close(UnetSampledVolume *volume) {
+    if (volume != NULL) {
+        unet_volume_close(volume->reader);
+        unet_resampler_free(volume->resampler);
+        free(volume->stored);
+        free(volume->slice);
+        free(volume->made);
+    }
+    free(volume);
+}
+
+/* ---- reading ---------------------------------------------------------------------------------- */
+
+/* The next slice of the file, to the resampler. */
+static UnetStatus feed_slice(UnetSampledVolume *volume, int64_t *strange, UnetError *error) {
+    const UnetVolumeInfo *source = unet_volume_info(volume->reader);
+    const UnetVoxels one = {.info = *source, .voxel = volume->stored};
+    UnetStatus status = unet_volume_read_slice(volume->reader, volume->stored, strange, error);
+    if (status != UNET_OK) {
+        return status;
+    }
+    for (int32_t y = 0; y < source->size[1]; y++) {
+        unet_voxels_row(&one, 0, y, 0, source->size[2],
+                        volume->slice + (size_t)y * (size_t)source->size[2]);
+    }
+    unet_resampler_feed(volume->resampler, volume->slice);
+    volume->read++;
+    return UNET_OK;
+}
+
+#define CONVERT(type)                                                                                      \
+    for (size_t i = 0; i < count; i++)                                                                     \
+    ((type *)slice)[i] = (type)volume->made[i]
+
+/* Numbers of whole voxels are still whole. */
+static void store_slice(const UnetSampledVolume *volume, void *slice) {
+    const size_t count = points_of(&volume->info);
+    switch (volume->info.type) {
+    case UNET_VOXEL_U8:
+        CONVERT(uint8_t);
+        break;
+    case UNET_VOXEL_I8:
+        CONVERT(int8_t);
+        break;
+    case UNET_VOXEL_U16:
+        CONVERT(uint16_t);
+        break;
+    case UNET_VOXEL_I16:
+        CONVERT(int16_t);
+        break;
+    case UNET_VOXEL_F32:
+        memcpy(slice, volume->made, count * sizeof(float));
+        break;
+    }
+}
+
+UnetStatus unet_sampled_read_slice(UnetSampledVolume *volume, void *slice, int64_t *strange,
+                                   UnetError *error) {
+    if (volume->resampler == NULL) {
+        return unet_volume_read_slice(volume->reader, slice, strange, error);
+    }
+    const bool last = ++volume->given == volume->info.size[0];
+    UnetStatus status = UNET_OK;
+    while (status == UNET_OK && !unet_resampler_ready(volume->resampler)) {
+        status = feed_slice(volume, strange, error);
+    }
+    if (status != UNET_OK) {
+        return status;
+    }
+    unet_resampler_take(volume->resampler, volume->made);
+    store_slice(volume, slice);
+    while (last && status == UNET_OK && volume->read < unet_volume_info(volume->reader)->size[0]) {
+        status = feed_slice(volume, strange, error); /* the file must end as it should */
+    }
+    return status;
+}
