@@ -8,7 +8,7 @@ headers of the first channel tell.  The window has the shape of the median volum
 made smaller, along the axis that is longest beside the median, until `unetc` plans a training step within that memory.
 Volumes are predicted by windows that overlap, and each in all mirrored forms; no volume is higher or wider than the largest here.
 
-Voxels are not resampled: where spacings differ much, bring the data to one first."""
+Where spacings differ by more than a hundredth, voxels are resampled to the median, and the sizes are those after that."""
 import argparse
 import gzip
 import json
@@ -36,7 +36,7 @@ DATA = """data {
     gamma 0.7, 1.5, p = 0.3
     flip
     normalize "%(normalize)s"
-    folds 5
+%(spacing)s    folds 5
 }
 
 train {"""
@@ -120,7 +120,7 @@ def replace(text, pattern, by):
     return found
 
 
-def write(description, spacing, patch, batch):
+def write(description, spacing, resample, patch, batch):
     """The text of the .unet file."""
     kernels, strides, patch = topology(spacing, patch)
     names = [n.lower() for n in (description.get("channel_names") or description["modality"]).values()]
@@ -143,7 +143,8 @@ def write(description, spacing, patch, batch):
     if ending not in (".nii.gz", ".nii"):
         raise SystemExit("dataset.json: files end in %s, and only .nii and .nii.gz are read" % ending)
     normalize = "ct" if all(name == "ct" for name in names) else "zscore"
-    return replace(text, r"^train \{", DATA % {"ending": ending, "normalize": normalize})
+    return replace(text, r"^train \{", DATA % {"ending": ending, "normalize": normalize,
+                                                "spacing": "    spacing %g, %g, %g\n" % tuple(spacing) if resample else ""})
 
 
 def fits(unetc, memory, text):
@@ -159,14 +160,16 @@ def fits(unetc, memory, text):
 
 
 def measure(folder, ending):
-    """The median size and spacing of the first channels, and the largest height and width."""
+    """The median size and spacing of the first channels, the largest height and width, and whether spacings differ."""
     images = os.path.join(folder, "imagesTr")
     files = sorted(n for n in os.listdir(images) if n.endswith("_0000" + ending) and not n.startswith("."))
     if not files:
         raise SystemExit("%s: no file ends in _0000%s" % (images, ending))
     found = [header(os.path.join(images, name)) for name in files]
-    largest = [max(f[0][a] for f in found) for a in (1, 2)]
-    return *([statistics.median(f[k][a] for f in found) for a in range(3)] for k in (0, 1)), largest
+    spacing = [statistics.median(f[1][a] for f in found) for a in range(3)]
+    differ = any(abs(f[1][a] - spacing[a]) > 0.01 * spacing[a] for f in found for a in range(3))
+    sizes = [[max(1, round(s / t * n)) if differ else n for n, s, t in zip(*f, spacing)] for f in found]
+    return [statistics.median(s[a] for s in sizes) for a in range(3)], spacing, [max(s[a] for s in sizes) for a in (1, 2)], differ
 
 
 def main():
@@ -180,14 +183,14 @@ def main():
     given = parser.parse_args()
     with open(os.path.join(given.folder, "dataset.json"), encoding="utf-8") as file:
         description = json.load(file)
-    median, spacing, largest = measure(given.folder, description.get("file_ending", ".nii.gz"))
+    median, spacing, largest, resample = measure(given.folder, description.get("file_ending", ".nii.gz"))
     patch = [int(n) for n in given.patch.split("x")] if given.patch else first_patch(spacing, median)
-    text = write(description, spacing, patch, given.batch)
+    text = write(description, spacing, resample, patch, given.batch)
     while given.mem and not fits(given.unetc, given.mem, text):
         patch = smaller(spacing, median, patch)
         if patch is None:
             raise SystemExit("no window fits %s" % given.mem)
-        text = write(description, spacing, patch, given.batch)
+        text = write(description, spacing, resample, patch, given.batch)
     text += PREDICT % tuple(largest)
     if given.out:
         with open(given.out, "w", encoding="utf-8") as file:

@@ -43,6 +43,22 @@ says "2 x 16 x 24 x 32"
 grep -qF 'windows 24, 32, mirror' nnunet.unet || fail "no windows: $(cat nnunet.unet)"
 run python3 -B "$examples/nnunet.py" data -o less.unet --mem=60MiB --unetc="$unetc"
 run "$unetc" mem --programs=train --mem=60MiB less.unet
+! grep -q spacing nnunet.unet || fail "spacing, and all voxels are as large"
+python3 -B - "$here" <<'PYTHON' || fail "a volume of other voxels"
+import sys
+sys.path.insert(0, sys.argv[1])
+import make_volumes
+make_volumes.SPACING = (2.0, 1.0, 0.25)
+for case in range(3):
+    for channel in range(2):
+        make_volumes.write("finer/imagesTr/case_%d_%04d.nii.gz" % (case, channel), (16, 24, 64), 4, "h", [0] * 24576)
+    if case == 0:
+        make_volumes.SPACING = (2.0, 1.0, 0.5)
+PYTHON
+cp data/dataset.json finer
+run python3 -B "$examples/nnunet.py" finer -o finer.unet
+run "$unetc" check finer.unet
+grep -qF 'spacing 2, 1, 0.5' finer.unet && grep -qF 'windows 24, 64' finer.unet || fail "no spacing: $(cat finer.unet)"
 sed 's/"box": 2/"box": [1, 2], "ignore": 3/' data/dataset.json >json && mkdir -p odd && cp -r data/imagesTr odd && cp json odd/dataset.json
 run python3 -B "$examples/nnunet.py" odd
 says "labels(classes, ignore = 3)"
@@ -85,6 +101,22 @@ says "normalize: scan: mean"
 ! grep -q decoding run.txt || fail "volumes are decoded twice"
 says "clipped to"
 [ -z "$(find cache -name '*.unetvol' -newermt '2001-01-02')" ] || fail "files were decoded again"
+
+# ---- another spacing: decoded anew, said, trained, evaluated and predicted in the geometry of the input
+sed 's/normalize "ct"/&\n    spacing 1.6, 1, 0.8/; s/16, 24, 32/20, 24, 20/' volumes.unet >spaced.unet
+run "$unetc" spaced.unet
+run ./spaced check-data --data=data --cache=cache
+says "decoding 9 volumes, once, into files in cache"
+says "scan: voxels of 2 x 1 x 0.5 mm (depth first), resampled to 1.6 x 1 x 0.8 mm"
+says "3 files of 20 x 24 x 20"
+run ./spaced train --data=data --cache=cache --out=spacedrun --steps=2
+! grep -q decoding run.txt || fail "resampled volumes are decoded twice"
+run ./spaced eval --out=spacedrun --eval-data=data --cache=cache
+run ./spaced predict --out=spacedrun data/imagesTr/case_0_0000.nii.gz -o spaced.nii.gz
+python3 -c 'import gzip
+found, scan = (gzip.open(n).read() for n in ("spaced.nii.gz", "data/imagesTr/case_0_0000.nii.gz"))
+assert found[40:56] == scan[40:56] and found[76:108] == scan[76:108] and found[252:328] == scan[252:328]
+assert len(found) == 352 + 16 * 24 * 32' || fail "the place of a resampled result"
 
 # ---- the same weights
 run ./other train --data=data --out=run1 --threads=1
