@@ -536,8 +536,8 @@ static bool told_of[4];
 static void listen(void *context, const char *note) {
     static const char *const wanted[] = {
         "scan: warning: 2 voxels of \"img/*_0000.nii.gz\" are not finite, and count as 0",
-        "scan: warning: voxels of 2 x 1 x 0.5 to 4 x 1 x 0.5 mm (depth first): they are not resampled "
-        "without `spacing`",
+        ("scan: warning: voxels of 2 x 1 x 0.5 to 4 x 1 x 0.5 mm (depth first): they are not resampled "
+         "without `spacing`"),
         "scan: warning: axes point to RAS in 1 volume (a), RAI in 1 volume (b): they are not turned",
         "truth: warning: 1 of 2 volumes have no voxel of a class above 0, such as b"};
     (void)context;
