@@ -95,7 +95,7 @@ static size_t points_of(const UnetVolumeInfo *info) {
 static UnetStatus make_grid(UnetSampledVolume *volume, const UnetSampling *sampling, const char *path,
                             UnetError *error) {
     const UnetVolumeInfo *source = unet_volume_info(volume->reader);
-    int32_t size[AXES];
+    int32_t size[AXES] = {1, 1, 1};
     UnetStatus status = check_widths(source, path, error);
     if (status == UNET_OK) {
         status = new_size(source, sampling->spacing, path, size, error);
