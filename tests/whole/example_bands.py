@@ -30,7 +30,7 @@ EXAMPLES = {
     "dncnn/dncnn": ["-Dwidth=6", "-Dlayers=5", "--size=40x24"],
     "drunet/drunet": ["-Dwidths=[4,6,8,12]", "-Dblocks=1", "--size=64x40"],
     "enet/enet": ["-Dwidth=4", "--size=64x64"],
-    "fast_scnn/fast_scnn": ["-Dstem=[4,6,8]", "-Dwidths=[8,12,16]", "-Drepeats=[1,1,1]", "--size=128x128"],
+    "fast_scnn/fast_scnn": ["-Dstem=[4,6,8]", "-Dwidths=[8,12,16]", "-Drepeats=[1,1,1]", "--size=192x192"],
     "milesial/milesial": ["-Dwidth=4", "-Ddepth=3", "--size=48x40"],
     "nafnet/nafnet": ["-Dwidth=4", "-Denc=[1,1,1,1]", "-Dmiddle=1", "-Ddec=[1,1,1,1]", "--size=64x48"],
     "pp_liteseg/pp_liteseg": ["-Dbase=8", "-Dlayers=[1,1,1]", "-Darm=[4,6,8]", "-Dmid=[4,6,6]", "--size=128x128"],
