@@ -1055,6 +1055,56 @@ DEVICE void compare_bands(const UnetComparisons &all, const void *p, const void 
     }
 }
 
+/* ---- gradients of losses that are means over the points ---------------------------------------------- */
+
+/* A Loss has by(), what is compared; of(p, t), the slope of the error of a point; and weight(scale, errors,
+ * sample), by which the slopes of a sample are multiplied. */
+template <class Loss, int P_STAGED, int T_STAGED>
+DEVICE Vector store_gradient(unsigned i, stored *__restrict__ dp, const void *__restrict__ p,
+                             const void *__restrict__ t, const double *errors, const double *scale,
+                             const UnetControl *control) {
+    constexpr Compared by = Loss::by();
+    return store_slopes<Loss, P_STAGED, T_STAGED>(dp, i, p, t, control, by,
+                                                  Loss::weight(scale, errors, i / vectors(1, by.points)));
+}
+
+template <class Loss, int P_STAGED, int T_STAGED>
+static __global__ void unet_slopes(Range range, stored *__restrict__ dp, const void *__restrict__ p,
+                                   const void *__restrict__ t, const double *errors, const double *scale,
+                                   const UnetControl *control) {
+    const unsigned i = vector_index(range);
+    if (i != NO_VECTOR)
+        store_gradient<Loss, P_STAGED, T_STAGED>(i, dp, p, t, errors, scale, control);
+}
+
+/* All vectors, and sums over bands of their points. */
+template <class Loss, int P_STAGED, int T_STAGED>
+static __global__ void unet_sum_slopes(unsigned points, stored *__restrict__ dp, real *__restrict__ sums,
+                                       const void *__restrict__ p, const void *__restrict__ t,
+                                       const double *errors, const double *scale,
+                                       const UnetControl *control) {
+    constexpr int columns = Loss::by().points.columns;
+    sum_over_points<columns>(sums, points, [=](unsigned point, int column) {
+        return store_gradient<Loss, P_STAGED, T_STAGED>(point * columns + column, dp, p, t, errors, scale,
+                                                        control);
+    });
+}
+
+/* Of N samples; ERRORS: as weight() wants them, or NULL. */
+template <class Loss, int N, int P_STAGED, int T_STAGED, int SUM_BANDS>
+[[maybe_unused]] static void launch_slopes(UnetLaunch at, Rows rows, stored *dp, real *sums, const void *p,
+                                           const void *t, const double *errors, const double *scale) {
+    constexpr Grid points = Loss::by().points;
+    if constexpr (SUM_BANDS > 0)
+        LAUNCH_BLOCKS(at, (unet_sum_slopes<Loss, P_STAGED, T_STAGED>),
+                      (sum_grid<points.columns, SUM_BANDS>()), N * points.d * points.h * points.w, dp, sums,
+                      p, t, errors, scale, at.control);
+    else
+        LAUNCH_RANGE(at, (unet_slopes<Loss, P_STAGED, T_STAGED>),
+                     range_of(N, {points.d, points.h, points.w, points.columns}, rows), dp, p, t, errors,
+                     scale, at.control);
+}
+
 /* cast: noisy cast of train: noisy[n,3,64,64] -> noisy cast[n,3,64,64] */
 static __global__ void simple_denoiser_cast_0_vectors(Range range, stored *__restrict__ y, const void *__restrict__ x) {
     enum { C = 3, D = 1, H = 64, W = 64, X_STAGED = 1 };
@@ -1236,53 +1286,30 @@ LAUNCHER void simple_denoiser_psnr_0(UnetLaunch at, Rows rows, double *result, d
 
 /* mse_grad: mse of train: net.6[n,3,64,64] clean[n,3,64,64] -> d net.6[n,3,64,64]
     net.6 sums for bias[3080] */
-struct simple_denoiser_mse_grad_0_Slope {
-    DEVICE double of(double p, double t) { return p - t; }
-};
+DEVICE double simple_denoiser_mse_grad_0_weight(const double *scale) {
+    enum { SCALED = 0 };
+    constexpr double WEIGHT = 1;
+    return 2 * WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1);
+}
 
-/* Vector i, which it returns. */
-DEVICE Vector simple_denoiser_mse_grad_0_vector(unsigned i, stored *__restrict__ dp, const void *__restrict__ p,
-                            const void *__restrict__ t, const double *scale, const UnetControl *control) {
-    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, SCALED = 0 };
+[[maybe_unused]] static constexpr __host__ __device__ Compared simple_denoiser_mse_grad_0_by() {
+    enum { C = 3, D = 1, H = 64, W = 64 };
     constexpr Layout P = {0, 8, 0, 0, 0, 0, 0, 0, 0};
     constexpr Layout T = {0, 4, 0, 0, 0, 0, 0, 0, 0};
-    constexpr double WEIGHT = 1;
     constexpr Layout DP = {0, 8, 0, 0, 0, 0, 0, 0, 0};
-    constexpr Compared by = {{D, H, W, DP.block / LANES, DP.ring}, C, P.block, T.block, P.ring, T.ring};
-    return store_slopes<simple_denoiser_mse_grad_0_Slope, P_STAGED, T_STAGED>(dp, i, p, t, control, by,
-                                                          2 * WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1));
+    return {{D, H, W, DP.block / LANES, DP.ring}, C, P.block, T.block, P.ring, T.ring};
 }
 
-static __global__ void simple_denoiser_mse_grad_0_vectors(Range range, stored *__restrict__ dp, const void *__restrict__ p,
-                                      const void *__restrict__ t, const double *scale,
-                                      const UnetControl *control) {
-    const unsigned i = vector_index(range);
-    if (i != NO_VECTOR)
-        simple_denoiser_mse_grad_0_vector(i, dp, p, t, scale, control);
-}
-
-/* All vectors, and sums over bands of their points. */
-static __global__ void simple_denoiser_mse_grad_0_sums(stored *__restrict__ dp, real *__restrict__ sums,
-                                   const void *__restrict__ p, const void *__restrict__ t,
-                                   const double *scale, const UnetControl *control) {
-    enum { D = 1, H = 64, W = 64, N = 6 };
-    constexpr Layout DP = {0, 8, 0, 0, 0, 0, 0, 0, 0};
-    constexpr int columns = DP.block / LANES;
-    sum_over_points<columns>(sums, N * D * H * W, [=](unsigned point, int column) {
-        return simple_denoiser_mse_grad_0_vector(point * columns + column, dp, p, t, scale, control);
-    });
-}
+struct simple_denoiser_mse_grad_0_Loss {
+    DEVICE double of(double p, double t) { return p - t; }
+    DEVICE double weight(const double *scale, const double *, unsigned) { return simple_denoiser_mse_grad_0_weight(scale); }
+    static constexpr __host__ __device__ Compared by() { return simple_denoiser_mse_grad_0_by(); }
+};
 
 LAUNCHER void simple_denoiser_mse_grad_0(UnetLaunch at, Rows rows, stored *dp, real *sums, const void *p, const void *t,
                      const double *scale) {
-    enum { D = 1, H = 64, W = 64, SUM_BANDS = 385, N = 6 };
-    constexpr Layout DP = {0, 8, 0, 0, 0, 0, 0, 0, 0};
-    constexpr int columns = DP.block / LANES;
-    if (SUM_BANDS > 0)
-        LAUNCH_BLOCKS(at, simple_denoiser_mse_grad_0_sums, (sum_grid<columns, SUM_BANDS>()), dp, sums, p, t, scale, at.control);
-    else
-        LAUNCH_RANGE(at, simple_denoiser_mse_grad_0_vectors, range_of(N, {D, H, W, columns}, rows), dp, p, t, scale,
-                     at.control);
+    enum { P_STAGED = 0, T_STAGED = 1, SUM_BANDS = 385, N = 6 };
+    launch_slopes<simple_denoiser_mse_grad_0_Loss, N, P_STAGED, T_STAGED, SUM_BANDS>(at, rows, dp, sums, p, t, NULL, scale);
 }
 
 /* conv_wgrad: net.6 of train: net.5[n,64,64,64] d net.6[n,3,64,64] -> net.6 scratch[8388608]

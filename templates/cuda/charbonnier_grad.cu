@@ -1,7 +1,7 @@
 /* charbonnier_grad.cu - gradient of the Charbonnier loss by the prediction; zero for samples that do not
  * count; with SUM_BANDS, also sums over bands of its points.
  */
-#include "prologue.cuh"
+#include "comparisons.cuh"
 
 #define KERNEL charbonnier_grad
 #include "../example_cuda.h"
@@ -12,46 +12,25 @@ DEVICE double KERNEL_of(double p, double t) {
     return (p - t) / sqrt((p - t) * (p - t) + EPSILON * EPSILON);
 }
 
-struct KERNEL_Slope {
+DEVICE double KERNEL_weight(const double *scale) {
+    SIZES;
+    return WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1);
+}
+
+[[maybe_unused]] static constexpr __host__ __device__ Compared KERNEL_by() {
+    SIZES;
+    return {{D, H, W, DP.block / LANES, DP.ring}, C, P.block, T.block, P.ring, T.ring};
+}
+
+struct KERNEL_Loss {
     DEVICE double of(double p, double t) { return KERNEL_of(p, t); }
+    DEVICE double weight(const double *scale, const double *, unsigned) { return KERNEL_weight(scale); }
+    static constexpr __host__ __device__ Compared by() { return KERNEL_by(); }
 };
-
-/* Vector i, which it returns. */
-DEVICE Vector KERNEL_vector(unsigned i, stored *__restrict__ dp, const void *__restrict__ p,
-                            const void *__restrict__ t, const double *scale, const UnetControl *control) {
-    SIZES;
-    constexpr Compared by = {{D, H, W, DP.block / LANES, DP.ring}, C, P.block, T.block, P.ring, T.ring};
-    return store_slopes<KERNEL_Slope, P_STAGED, T_STAGED>(dp, i, p, t, control, by,
-                                                          WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1));
-}
-
-static __global__ void KERNEL_vectors(Range range, stored *__restrict__ dp, const void *__restrict__ p,
-                                      const void *__restrict__ t, const double *scale,
-                                      const UnetControl *control) {
-    const unsigned i = vector_index(range);
-    if (i != NO_VECTOR)
-        KERNEL_vector(i, dp, p, t, scale, control);
-}
-
-/* All vectors, and sums over bands of their points. */
-static __global__ void KERNEL_sums(stored *__restrict__ dp, real *__restrict__ sums,
-                                   const void *__restrict__ p, const void *__restrict__ t,
-                                   const double *scale, const UnetControl *control) {
-    SIZES;
-    constexpr int columns = DP.block / LANES;
-    sum_over_points<columns>(sums, N * D * H * W, [=](unsigned point, int column) {
-        return KERNEL_vector(point * columns + column, dp, p, t, scale, control);
-    });
-}
 
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *dp, real *sums, const void *p, const void *t,
                      const double *scale) {
     SIZES;
-    constexpr int columns = DP.block / LANES;
-    if (SUM_BANDS > 0)
-        LAUNCH_BLOCKS(at, KERNEL_sums, (sum_grid<columns, SUM_BANDS>()), dp, sums, p, t, scale, at.control);
-    else
-        LAUNCH_RANGE(at, KERNEL_vectors, range_of(N, {D, H, W, columns}, rows), dp, p, t, scale,
-                     at.control);
+    launch_slopes<KERNEL_Loss, N, P_STAGED, T_STAGED, SUM_BANDS>(at, rows, dp, sums, p, t, NULL, scale);
 }
 /* END */

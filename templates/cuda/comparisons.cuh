@@ -1,4 +1,5 @@
-/* comparisons.cuh - losses and metrics that are sums over the points of two tensors, several in one launch.
+/* comparisons.cuh - losses and metrics that are sums over the points of two tensors, several in one launch,
+ * and the gradients of such losses.
  *
  * A step hands in what it wants to know (UnetComparison), and the last of the steps that the plan brought
  * together launches all of them, for they compare the same two tensors: a block for each band of each
@@ -73,5 +74,55 @@ DEVICE void compare_bands(const UnetComparisons &all, const void *p, const void 
         sum_samples<N, BANDS>(all.of[k].result, all.of[k].scratch, control, by, all.of[k].adds,
                               [=](double mean) { return of_mean(of, mean); });
     }
+}
+
+/* ---- gradients of losses that are means over the points ---------------------------------------------- */
+
+/* A Loss has by(), what is compared; of(p, t), the slope of the error of a point; and weight(scale, errors,
+ * sample), by which the slopes of a sample are multiplied. */
+template <class Loss, int P_STAGED, int T_STAGED>
+DEVICE Vector store_gradient(unsigned i, stored *__restrict__ dp, const void *__restrict__ p,
+                             const void *__restrict__ t, const double *errors, const double *scale,
+                             const UnetControl *control) {
+    constexpr Compared by = Loss::by();
+    return store_slopes<Loss, P_STAGED, T_STAGED>(dp, i, p, t, control, by,
+                                                  Loss::weight(scale, errors, i / vectors(1, by.points)));
+}
+
+template <class Loss, int P_STAGED, int T_STAGED>
+static __global__ void unet_slopes(Range range, stored *__restrict__ dp, const void *__restrict__ p,
+                                   const void *__restrict__ t, const double *errors, const double *scale,
+                                   const UnetControl *control) {
+    const unsigned i = vector_index(range);
+    if (i != NO_VECTOR)
+        store_gradient<Loss, P_STAGED, T_STAGED>(i, dp, p, t, errors, scale, control);
+}
+
+/* All vectors, and sums over bands of their points. */
+template <class Loss, int P_STAGED, int T_STAGED>
+static __global__ void unet_sum_slopes(unsigned points, stored *__restrict__ dp, real *__restrict__ sums,
+                                       const void *__restrict__ p, const void *__restrict__ t,
+                                       const double *errors, const double *scale,
+                                       const UnetControl *control) {
+    constexpr int columns = Loss::by().points.columns;
+    sum_over_points<columns>(sums, points, [=](unsigned point, int column) {
+        return store_gradient<Loss, P_STAGED, T_STAGED>(point * columns + column, dp, p, t, errors, scale,
+                                                        control);
+    });
+}
+
+/* Of N samples; ERRORS: as weight() wants them, or NULL. */
+template <class Loss, int N, int P_STAGED, int T_STAGED, int SUM_BANDS>
+[[maybe_unused]] static void launch_slopes(UnetLaunch at, Rows rows, stored *dp, real *sums, const void *p,
+                                           const void *t, const double *errors, const double *scale) {
+    constexpr Grid points = Loss::by().points;
+    if constexpr (SUM_BANDS > 0)
+        LAUNCH_BLOCKS(at, (unet_sum_slopes<Loss, P_STAGED, T_STAGED>),
+                      (sum_grid<points.columns, SUM_BANDS>()), N * points.d * points.h * points.w, dp, sums,
+                      p, t, errors, scale, at.control);
+    else
+        LAUNCH_RANGE(at, (unet_slopes<Loss, P_STAGED, T_STAGED>),
+                     range_of(N, {points.d, points.h, points.w, points.columns}, rows), dp, p, t, errors,
+                     scale, at.control);
 }
 /* END */
