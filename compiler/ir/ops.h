@@ -28,8 +28,8 @@ enum {
     TRAIT_OF_TRAINING = 2048,  /* elsewhere its output is its input */
     TRAIT_CLASSES = 4096,      /* chooses a class at each point */
     TRAIT_IN_ITERATION = 8192, /* of a loop over samples, though it is not per sample */
-    TRAIT_OF_RANKS = 32768,    /* training by ranks has it (passes/groups.c) */
     TRAIT_AGAIN = 16384,       /* of volumes it runs again for the backward pass (passes/renormalise.c) */
+    TRAIT_OF_RANKS = 32768,    /* training by ranks has it (passes/groups.c) */
 };
 
 /* Appends the nodes that compute the gradients by the inputs of NODE, given those by its outputs (DOUT, -1:

@@ -62,8 +62,7 @@ typedef struct {
     Graph *graph;
     int64_t batch;
     int64_t micro_batch; /* samples at a time: the batch, or less, in a loop */
-    int64_t
-        group; /* the sums of so many samples are added as a tree (passes/groups.c); 0: of all, in order */
+    int64_t group; /* sums of so many samples are added as a tree (passes/groups.c); 0: of all, in order */
     int nparameter;
     ValueId *parameter; /* per parameter of the model: its value in this graph */
     ValueId *gradient;  /* train: per parameter the gradient, or -1 */

@@ -117,10 +117,10 @@ static void stretch(const Change *c, int32_t channel, float factor, float middle
 
 static void change_light(const Change *c) {
     const double *amount = c->transform->amount;
-    const bool brighter =
-        amount[0] > 0 &&
-        unet_random_uniform(&c->key, FIRST_CHANCE)<c->transform->p, steeper = amount[1]> 0 &&
-        unet_random_uniform(&c->key, SECOND_CHANCE) < c->transform->p;
+    const double p = c->transform->p, first = unet_random_uniform(&c->key, FIRST_CHANCE),
+                 second = unet_random_uniform(&c->key, SECOND_CHANCE);
+    const bool brighter = amount[0] > 0 && first < p;
+    const bool steeper = amount[1] > 0 && second < p;
     for (int32_t k = 0; k < c->layout->channels && brighter; k++) {
         const double factor = draw_around_one(c, k, 0, 1 - amount[0], 1 + amount[0]);
         stretch(c, k, (float)factor, 0, -INFINITY, INFINITY);
