@@ -154,6 +154,24 @@ static bool forbidden_here(Lower *l, const Expr *expr) {
     return true;
 }
 
+/* The call as it is written, but for whole numbers that have a name: in a loop they are others each time.
+ */
+static const char *result_text(const Call *call) {
+    Lower *l = call->l;
+    Expr written = *call->expr;
+    written.args.item = NEW_ARRAY(l->pool, Arg, written.args.count);
+    for (int i = 0; i < written.args.count; i++) {
+        Arg *arg = &written.args.item[i];
+        *arg = call->expr->args.item[i];
+        for (int k = 0; k < call->nargument; k++)
+            if (call->argument[k].expr == arg->value && call->argument[k].value.kind == DATUM_INTEGER) {
+                arg->value = NEW(l->pool, Expr);
+                *arg->value = (Expr){.kind = EXPR_INTEGER, .integer = call->argument[k].value.integer};
+            }
+    }
+    return expr_text(l->pool, &written);
+}
+
 static Datum call_operator(Call *call, Op op) {
     Lower *l = call->l;
     call->op = op;
@@ -163,7 +181,7 @@ static Datum call_operator(Call *call, Op op) {
     if (value < 0 || l->graph->value[value].class != CLASS_METRIC)
         return datum_tensor(value);
     LossTerm *term = NEW(l->pool, LossTerm);
-    *term = (LossTerm){expr_text(l->pool, call->expr), value, 1, call->span};
+    *term = (LossTerm){result_text(call), value, 1, call->span};
     return (Datum){.kind = DATUM_LOSS, .count = 1, .term = term};
 }
 
