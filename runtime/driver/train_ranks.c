@@ -64,8 +64,9 @@ static uint64_t hash_options(const UnetOptions *o) {
 UnetStatus train_compare_ranks(Run *run) {
     Ranks *ranks = &run->driver->ranks;
     static const char *const what[] = {
-        "runs another program: copy the same file to all machines; of a program for any processor "
-        "(--isa=portable) all must take the same variant: set UNET_ISA",
+        /* in parentheses: clang suspects a missing comma between two literals of a list */
+        ("runs another program: copy the same file to all machines; of a program for any processor "
+         "(--isa=portable) all must take the same variant: set UNET_ISA"),
         "was given other options: all need the same, but for --threads, --data and --out",
         "finds other training data: all machines need the same files, with the same names",
         "finds other data to evaluate on: all machines need the same files, with the same names"};
