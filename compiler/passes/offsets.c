@@ -85,7 +85,7 @@ static int64_t arena_wanted(const Plan *plan, const Program *program) {
 static int64_t arena_enough(const Plan *plan, const Program *program) {
     enum { PART = 64 };
     const int64_t movable_bound = program->lower_bound - plan->persistent;
-    if (plan->budget > 0 && program->lower_bound > plan->budget)
+    if (plan->choices.rough || (plan->budget > 0 && program->lower_bound > plan->budget))
         return movable_bound + movable_bound / PART;
     return must_only_fit(plan) ? plan->budget - plan->persistent : 0;
 }

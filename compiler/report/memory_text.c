@@ -192,6 +192,11 @@ static void arena_rows(const Plan *plan, Text *out) {
                   grouped(pool, plan->budget), plan->arena <= plan->budget ? "FITS" : "DOES NOT FIT");
 }
 
+/* What a plan that does not fit is compared with is packed roughly. */
+static const char *at_most(const Plan *plan) {
+    return plan_fits(plan) ? "" : "at most ";
+}
+
 /* What rings of rows bought. */
 static void bands_row(const Plan *plan, const Comparison *c, Text *out) {
     const int64_t rows = largest_band(largest_program(plan));
@@ -200,10 +205,10 @@ static void bands_row(const Plan *plan, const Comparison *c, Text *out) {
                             : pool_text(plan->pool, ", %.1f %% of all operations twice,",
                                         100.0 * (double)plan->recompute_flops / (double)plan->flops);
     if (rows > 0 && c->without_bands > plan->arena)
-        text_line(out, "  %-26s %12s  %18s B  computing %lld row%s at a time%s saves %s",
+        text_line(out, "  %-26s %12s  %18s B  computing %lld row%s at a time%s saves %s%s",
                   "without bands of rows", human_bytes(plan->pool, c->without_bands),
                   grouped(plan->pool, c->without_bands), (long long)rows, unet_plural(rows), again,
-                  human_bytes(plan->pool, c->without_bands - plan->arena));
+                  at_most(plan), human_bytes(plan->pool, c->without_bands - plan->arena));
 }
 
 /* Why bands of rows are no help, or not as much, unless nobody wants them. */
@@ -224,15 +229,16 @@ static void comparison_rows(const Plan *plan, const Comparison *c, Text *out) {
     if (found != NULL && found->cost > found->base_cost && !plan->choices.repeats) {
         const int64_t kept = c->without_recomputation;
         const double time = 100.0 * (double)(found->cost - found->base_cost) / (double)found->base_cost;
-        text_line(out, "  %-26s %12s  %18s B  computing again saves %s for %.1f %% more operations%s",
-                  "without recomputation", human_bytes(pool, kept), grouped(pool, kept),
+        text_line(out, "  %-26s %12s  %18s B  computing again saves %s%s for %.1f %% more operations%s",
+                  "without recomputation", human_bytes(pool, kept), grouped(pool, kept), at_most(plan),
                   human_bytes(pool, kept - plan->arena),
                   100.0 * (double)plan->recompute_flops / (double)plan->flops,
                   plan->target->picoseconds == NULL ? ""
                                                     : pool_text(pool, ", about %.0f %% more time", time));
-        text_line(out, "  %-26s %10.1f %%  of those operations in any plan this small", "at least",
-                  100.0 * (double)(found->cost_lower_bound - found->base_cost) /
-                      (double)(found->cost - found->base_cost));
+        if (found->cost_lower_bound > found->base_cost)
+            text_line(out, "  %-26s %10.1f %%  of those operations in any plan this small", "at least",
+                      100.0 * (double)(found->cost_lower_bound - found->base_cost) /
+                          (double)(found->cost - found->base_cost));
     }
 }
 

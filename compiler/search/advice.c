@@ -405,12 +405,14 @@ Advice advise(Pool *pool, const Plan *plan, const FitQuestion *asked) {
 
 /* ---- comparisons ---- */
 
-/* Bytes of the arena of the plan that answers Q and that is in all else as PLAN. */
-static int64_t everything_kept(FitQuestion *q, const Plan *plan) {
-    q->options.budget = INT64_MAX - 1;
-    q->fixed.micro_batch = plan->program[PROGRAM_TRAIN].micro_batch;
-    q->fixed.little_workspace = plan->choices.little_workspace;
-    return fit_try(q).arena;
+/* The question of a plan that is in all else as PLAN, whatever it takes. */
+static FitQuestion without_budget(const FitQuestion *asked, const Plan *plan) {
+    FitQuestion q = *asked;
+    q.options.budget = INT64_MAX - 1;
+    q.fixed.micro_batch = plan->program[PROGRAM_TRAIN].micro_batch;
+    q.fixed.little_workspace = plan->choices.little_workspace;
+    q.fixed.rough = !plan_fits(plan);
+    return q;
 }
 
 Comparison compare(Pool *pool, const Plan *plan, const FitQuestion *asked) {
@@ -420,16 +422,16 @@ Comparison compare(Pool *pool, const Plan *plan, const FitQuestion *asked) {
                     .eager = -1,
                     .ends = end_of_bands(pool, plan, asked)};
     if (has_bands(program_of(plan, 0))) {
-        FitQuestion q = *asked;
+        FitQuestion q = without_budget(asked, plan);
         q.options.bands = 1;
-        c.without_bands = everything_kept(&q, plan);
+        c.without_bands = fit_try(&q).arena;
     }
     if (train->model == NULL)
         return c;
     if (plan->recompute_flops > 0) {
-        FitQuestion q = *asked;
+        FitQuestion q = without_budget(asked, plan);
         q.options.no_recompute = true;
-        c.without_recomputation = everything_kept(&q, plan);
+        c.without_recomputation = fit_try(&q).arena;
     }
     const Model *model = lower(pool, diag_quiet(pool), asked->file, &asked->lower);
     if (model != NULL)

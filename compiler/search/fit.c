@@ -12,6 +12,7 @@
 #include "search/fit.h"
 #include "front/lower_state.h"
 #include "ir/ops.h"
+#include "search/threads.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -90,7 +91,9 @@ struct Row {
     bool (*set)(Row *row, int64_t i); /* makes the question that of candidate I; false: not a legal one */
     int64_t first, last;              /* candidates */
     int64_t declared[AXES], multiple[AXES];
-    char digits[24]; /* of the width */
+    Pool *pool; /* of widths: for their definitions */
+    LowerOptions asked;
+    const char *width; /*   the name, which ASKED does not define */
     int axis; /* the one that a step of the row makes larger by its multiple; others keep the ratio to it */
 };
 
@@ -274,23 +277,41 @@ static void go_up(Row *row, Tried *fits, Tried *fails) {
     }
 }
 
-/* A good plan in place of any. */
+/* A good plan in place of any, or, if the search for one finds nothing, FITS as it is. */
 static FitTrial good_trial(Row *row, const Tried *fits) {
     row->question.fixed.any_plan = false;
     const Tried good = try_candidate(row, fits->i);
     return good.trial.fits ? good.trial : fits->trial;
 }
 
+typedef struct {
+    FitQuestion question;
+    int64_t candidate;
+    FitTrial trial;
+} Attempt;
+
+static void *make_attempt(void *item) {
+    Attempt *a = item;
+    a->trial = fit_try(&a->question);
+    a->trial.candidate = a->candidate;
+    return NULL;
+}
+
 /* The same by a brief search.  At the largest candidate that may find nothing: then at the one before,
- * where there is more room. */
+ * where there is more room.  Both are tried at once, which costs no time where there are two processors. */
 static FitTrial good_trial_in_brief(Row *row, const Tried *fits) {
+    Attempt attempt[2];
+    int count = 0;
+    row->question.fixed.any_plan = false;
     row->question.fixed.brief = true;
-    const FitTrial good = good_trial(row, fits);
-    const int64_t before = legal_from(row, fits->i - 1, -1, row->first - 1);
-    if (good.brief || good.recompute_flops == 0 || before < row->first)
-        return good;
-    const Tried smaller = try_candidate(row, before);
-    return smaller.trial.fits ? smaller.trial : good;
+    for (int64_t i = fits->i; i >= row->first && count < 2; i = legal_from(row, i - 1, -1, row->first - 1))
+        if (row->set(row, i))
+            attempt[count++] = (Attempt){row->question, i, {0}};
+    in_threads(make_attempt, attempt, sizeof *attempt, count);
+    for (int k = 0; k < count; k++)
+        if (attempt[k].trial.fits)
+            return attempt[k].trial;
+    return fits->trial;
 }
 
 /* From candidate I, whose trial under less memory is FROM, or, where that is NULL, from the first. */
@@ -414,27 +435,21 @@ bool fit_as_asked(const FitQuestion *asked, FitTrial *best) {
 
 /* ---- widths ---- */
 
+void fit_define(Pool *pool, FitQuestion *q, const char *name, int64_t value) {
+    Define *all = NEW_ARRAY(pool, Define, q->lower.ndefine + 1);
+    for (int k = 0; k < q->lower.ndefine; k++)
+        all[k] = q->lower.define[k];
+    all[q->lower.ndefine++] = (Define){name, pool_text(pool, "%lld", (long long)value)};
+    q->lower.define = all;
+}
+
 static bool set_width(Row *row, int64_t i) {
     enum { FEW = 8, MULTIPLE = 4 };
     if (row->last >= FEW && i % MULTIPLE != 0)
         return false;
-    snprintf(row->digits, sizeof row->digits, "%lld", (long long)i);
+    row->question.lower = row->asked;
+    fit_define(row->pool, &row->question, row->width, i);
     return true;
-}
-
-/* The question with one definition more, for the caller to set. */
-static Define *add_define(Pool *pool, FitQuestion *q, const char *name) {
-    Define *all = NEW_ARRAY(pool, Define, q->lower.ndefine + 1);
-    for (int k = 0; k < q->lower.ndefine; k++)
-        all[k] = q->lower.define[k];
-    Define *added = &all[q->lower.ndefine++];
-    *added = (Define){name, ""};
-    q->lower.define = all;
-    return added;
-}
-
-void fit_define(Pool *pool, FitQuestion *q, const char *name, int64_t value) {
-    add_define(pool, q, name)->value = pool_text(pool, "%lld", (long long)value);
 }
 
 static int64_t parameter_elements(const Graph *g) {
@@ -476,7 +491,12 @@ const char *fit_width(Pool *pool, const FitQuestion *asked, int64_t *value) {
 
 bool fit_smaller_width(Pool *pool, const FitQuestion *asked, const char *name, int64_t value,
                        const FitTrial *refused, FitTrial *best) {
-    Row row = {.question = *asked, .set = set_width, .first = 1, .last = value - 1};
-    add_define(pool, &row.question, name)->value = row.digits;
+    Row row = {.question = *asked,
+               .set = set_width,
+               .first = 1,
+               .last = value - 1,
+               .pool = pool,
+               .asked = asked->lower,
+               .width = name};
     return largest_below(&row, refused, best);
 }

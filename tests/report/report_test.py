@@ -401,6 +401,8 @@ def test_text():
         _, _, err = unetc("mem", SMALL, "--mem=200KiB", *options)
         expect(("grow with this" in err) == grows, "over budget: the batch is blamed where it matters: %s" % options)
     _, out, _ = unetc("mem", SMALL, "--micro-batches=off", "--mem=8MiB")
+    expect("computing again saves at most " in out, "text: what recomputation bought, not enough")
+    _, out, _ = unetc("mem", SMALL, "--micro-batches=off", "--mem=9MiB")
     kept = plan(SMALL, "--micro-batches=off", "--no-recompute")[1]["arena"]["bytes"]
     expect(re.search(r"without recomputation .* %s B" % "{:,}".format(kept), out), "text: what recomputation bought")
 
