@@ -58,7 +58,7 @@ typedef struct {
     bool any_plan;            /* any schedule that fits will do, however slow */
     bool brief;               /* the search for schedules ends early: those it finds may cost some more */
     bool sketch;              /* kernels have no workspace: what does not fit even so never does */
-    bool rough;               /* the arena may be some larger than it must: it is only compared with another */
+    bool rough;               /* the arena may be larger than it must: it is only compared */
     bool prefetch;            /* training: inputs keep their bytes for those of the next step */
     bool little_workspace;    /* kernels may be slow for want of workspace */
     bool packs_once;          /* prediction: packed weights are kept from image to image */
