@@ -108,7 +108,6 @@ const Target target_cpu = {.name = "cpu",
                            .byte_cost = 39,      /* 26 GB/s, of two threads */
                            .step_cost = 5000000, /* 5 us: threads wait for each other */
                            .loops_are_free = true,
-                           .ranks = true,
                            .packs_once = true,
                            .rings = true,
                            .passes_rows = true,

@@ -16,7 +16,7 @@
 /* See UnetCudaPiece. */
 typedef struct {
     const char *name; /* of its function */
-    bool once, in_iteration, frees_inputs;
+    bool once, in_iteration, frees_inputs, ends_group, sums_ranks;
 } Piece;
 
 typedef struct {
@@ -250,10 +250,33 @@ static bool reads_inputs(const Program *program, const Step *step) {
     return step->node >= 0 && reads_staging(program->graph, &program->graph->node[step->node]);
 }
 
+/* Of STEP[0..NSTEP), so many are alike in that they run behind a group of samples alone, or not. */
+static int steps_alike(const Program *program, const Step *step, int nstep) {
+    const bool ends = step->node >= 0 && program->graph->node[step->node].ends_group;
+    int n = 1;
+    while (n < nstep && ends == (step[n].node >= 0 && program->graph->node[step[n].node].ends_group))
+        n++;
+    return n;
+}
+
+/* The last piece of an iteration, behind the last samples of a group. */
+static void emit_group(Cuda *cuda, const Program *program, const char *name, const Step *step, int nstep,
+                       int position) {
+    CHECK(nstep == 0 || steps_alike(program, step, nstep) == nstep);
+    if (nstep > 0)
+        emit_piece(cuda, program,
+                   (Piece){.name = pool_text(cuda->e.pool, "%s_group", name),
+                           .in_iteration = true,
+                           .ends_group = true},
+                   step, nstep, position);
+}
+
 /* An iteration, cut behind the last reader of inputs, and what one launch does with it, where the next ones
  * may come then. */
 static void emit_iteration(Cuda *cuda, const Program *program, const char *name, const Step *step,
                            int nstep, int position) {
+    const int all = nstep;
+    nstep = program->group > 0 ? steps_alike(program, step, nstep) : nstep;
     int last = nstep;
     while (program->prefetches && last > 0 && !reads_inputs(program, &step[last - 1]))
         last--;
@@ -266,6 +289,29 @@ static void emit_iteration(Cuda *cuda, const Program *program, const char *name,
     emit_piece(cuda, program,
                (Piece){.name = pool_text(cuda->e.pool, "%s_rest", name), .in_iteration = true}, step + last,
                nstep - last, position + step_count(step, last));
+    emit_group(cuda, program, name, step + nstep, all - nstep, position + step_count(step, nstep));
+}
+
+static bool sums_ranks(const Program *program, const Step *step) {
+    return step->node >= 0 && program->graph->node[step->node].op == OP_RANK_SUM;
+}
+
+/* What stands behind the loop; other processes are waited for in a piece of its own. */
+static void emit_after(Cuda *cuda, const Program *program, const char *name, const Step *step, int nstep,
+                       int position) {
+    int sum = 0;
+    while (sum < nstep && !sums_ranks(program, &step[sum]))
+        sum++;
+    emit_piece(cuda, program, (Piece){.name = pool_text(cuda->e.pool, "%s_after", name)}, step, sum,
+               position);
+    if (sum == nstep)
+        return;
+    position += step_count(step, sum);
+    emit_piece(cuda, program,
+               (Piece){.name = pool_text(cuda->e.pool, "%s_ranks", name), .sums_ranks = true}, step + sum,
+               1, position);
+    emit_piece(cuda, program, (Piece){.name = pool_text(cuda->e.pool, "%s_update", name)}, step + sum + 1,
+               nstep - sum - 1, position + 1);
 }
 
 static void emit_program(Cuda *cuda, const Program *program) {
@@ -291,8 +337,7 @@ static void emit_program(Cuda *cuda, const Program *program) {
                once);
     emit_iteration(cuda, program, pool_text(pool, "%s_iteration", name), step[loop].body, step[loop].nbody,
                    before + 1);
-    emit_piece(cuda, program, (Piece){.name = pool_text(pool, "%s_after", name)}, &step[loop + 1],
-               program->nstep - loop - 1, behind);
+    emit_after(cuda, program, name, &step[loop + 1], program->nstep - loop - 1, behind);
 }
 
 /* ---- tables ---- */
@@ -321,9 +366,11 @@ static void piece_table(const Cuda *cuda, const Program *program, Text *out) {
     text_line(out, "static const UnetCudaPiece %s_piece[] = {", program->name);
     for (int i = 0; i < cuda->npiece[program->kind]; i++) {
         const Piece *piece = &cuda->piece[program->kind][i];
-        text_line(out, "    {.launch = %s%s%s%s},", piece->name, piece->once ? ", .once = true" : "",
+        text_line(out, "    {.launch = %s%s%s%s%s%s},", piece->name, piece->once ? ", .once = true" : "",
                   piece->in_iteration ? ", .in_iteration = true" : "",
-                  piece->frees_inputs ? ", .frees_inputs = true" : "");
+                  piece->frees_inputs ? ", .frees_inputs = true" : "",
+                  piece->ends_group ? ", .ends_group = true" : "",
+                  piece->sums_ranks ? ", .sums_ranks = true" : "");
     }
     text_line(out, "};");
 }
@@ -348,6 +395,8 @@ static void device_tables(Cuda *cuda, Text *out) {
         text_line(out, "        .npiece = %d,", cuda->npiece[k]);
         text_line(out, "        .iterations = %lld, .iteration_samples = %lld,",
                   (long long)iterations_of(program), (long long)program->micro_batch);
+        if (program->group > 0)
+            text_line(out, "        .group = %lld,", (long long)program->group);
         text_line(out, "        .control = %s,",
                   offset_name(&cuda->e, program->buffer_of[program->control]));
         text_line(out, "        .staging = %s_staging,", program->name);

@@ -13,7 +13,7 @@
 #include "ir/pools.h"
 
 enum { PACKED = 4 }; /* output of a gradient by weights: as cuDNN leaves it */
-enum { PIECE = 16, CONTROL_BYTES = 40 + 8 * MOST_LABEL_COUNTS, VALID_BYTES = 12 /* see unet/cuda.h */ };
+enum { PIECE = 16, CONTROL_BYTES = 48 + 8 * MOST_LABEL_COUNTS, VALID_BYTES = 12 /* see unet/cuda.h */ };
 
 /* ---- convolutions ---- */
 

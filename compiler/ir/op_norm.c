@@ -122,6 +122,7 @@ void constants_norm_track(Constants *c, const Node *node) {
     const Graph *g = constants_graph(c);
     constant(c, "C", shape_elements(g->value[node->in[0]].shape));
     constant(c, "POINTS", node->a.norm.points);
+    constant(c, "GROUP", constant_group(c));
     constant_real(c, "MOMENTUM", node->a.norm.momentum);
 }
 

@@ -111,6 +111,7 @@ void constants_group_sum(Constants *c, const Node *node) {
     constant(c, "LEVELS", levels->shape.dim[0]);
     constant(c, "APART", levels->shape.dim[1]);
     constant(c, "DOUBLES", levels->class != CLASS_PARAMETER_GRADIENT);
+    constant(c, "GROUP", constant_group(c));
     call_arguments(
         c,
         pool_text(g->pool, "(start - step->first) / %lld, start + n == last", (long long)constant_group(c)),

@@ -52,7 +52,6 @@ struct Target {
     int64_t align;                    /* bytes, of buffers, */
     int64_t slice_align;              /* and of what lies in regions */
     int64_t context;   /* bytes of a device that its driver and libraries take, as far as is known */
-    bool ranks;        /* several processes may train together */
     bool stages;       /* inputs lie in the arena: those of an iteration, all worked on, valid or not */
     bool stages_bytes; /* pictures of 8 bits may be staged as bytes */
     /* How long a node takes for one micro-batch, in picoseconds; NULL: it is not known, */

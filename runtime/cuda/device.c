@@ -17,18 +17,25 @@ enum { RESERVE = 256 << 20, OLDEST_MAJOR = 8 };
 
 /* ---- opening ---- */
 
+/* The one that this thread uses. */
+static int current_device(void) {
+    int device = 0;
+    (void)cudaGetDevice(&device);
+    return device;
+}
+
 /* ISA, "sm_90", is the least that the program was compiled for.  Attributes are the same in every CUDA;
  * where properties stand is not, and their name is only for the message. */
 static UnetStatus check_architecture(const char *isa, UnetError *error) {
     int major = 0, minor = 0;
-    cudaError_t code = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0);
+    cudaError_t code = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, current_device());
     if (code == cudaSuccess)
-        code = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0);
+        code = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, current_device());
     UnetStatus status = unet_cuda_checked(code, "looking at the GPU", error);
     struct cudaDeviceProp device = {.name = "this GPU"};
     if (status != UNET_OK || 10 * major + minor >= strtol(isa + strlen("sm_"), NULL, 10))
         return status;
-    (void)cudaGetDeviceProperties(&device, 0);
+    (void)cudaGetDeviceProperties(&device, current_device());
     return unet_fail(error, UNET_TOO_SMALL, "this program was compiled for %s, but %s is sm_%d%d%s", isa,
                      device.name, major, minor,
                      major >= OLDEST_MAJOR ? ": compile it with --target=cuda:sm_80"
@@ -47,6 +54,13 @@ static UnetStatus find_device(const UnetModel *model, UnetError *error) {
         return unet_fail(error, UNET_TOO_SMALL, "no GPU that CUDA can use was found");
     UnetStatus status = unet_cuda_checked(code, "looking for a GPU", error);
     return status == UNET_OK ? check_architecture(model->isa, error) : status;
+}
+
+static UnetStatus choose_device(int32_t place, UnetError *error) {
+    int count = 0;
+    if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0)
+        return UNET_OK; /* opening it says why */
+    return unet_cuda_checked(cudaSetDevice(place % count), "choosing a GPU", error);
 }
 
 static UnetStatus make_plans(UnetCuda *cuda, UnetError *error) {
@@ -188,6 +202,7 @@ static void close_device(void *state) {
     if (cuda->registered != NULL)
         (void)cudaHostUnregister(cuda->registered);
     (void)cudaFreeHost(cuda->pinned);
+    unet_cuda_free_ranks(cuda);
     (void)cudaFree(cuda->arena);
     if (cuda->cudnn != NULL)
         (void)cudnnDestroy(cuda->cudnn);
@@ -260,6 +275,7 @@ static void pin(void *state, void *memory, size_t bytes) {
 }
 
 const UnetDevice unet_cuda_device = {.name = "cuda",
+                                     .choose = choose_device,
                                      .open = open_device,
                                      .close = close_device,
                                      .push = push,

@@ -16,15 +16,17 @@
 
 UnetStatus unet_cuda_describe(UnetEngineDevice *device, UnetError *error) {
     struct cudaDeviceProp properties;
-    int major = 0, minor = 0, count = 0, driver = 0;
+    int major = 0, minor = 0, count = 0, driver = 0, current = 0;
     memset(&properties, 0, sizeof properties);
-    cudaError_t code = cudaGetDeviceProperties(&properties, 0);
+    cudaError_t code = cudaGetDevice(&current);
     if (code == cudaSuccess)
-        code = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0);
+        code = cudaGetDeviceProperties(&properties, current);
     if (code == cudaSuccess)
-        code = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0);
+        code = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, current);
     if (code == cudaSuccess)
-        code = cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, 0);
+        code = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, current);
+    if (code == cudaSuccess)
+        code = cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, current);
     if (code == cudaSuccess)
         code = cudaDriverGetVersion(&driver);
     *device = (UnetEngineDevice){.capability = 10 * major + minor,

@@ -49,6 +49,8 @@ struct UnetCuda {
     PieceGraph *graph[PROGRAMS];
     bool captures;
     void *registered; /* memory of the caller that copies may read directly */
+    UnetTeam *team;   /* of the step that is begun, or NULL */
+    char *exchanged;  /* pinned: gradients on their way to other processes and back, and room for theirs */
     Timing timing;    /* of the step that runs */
     UnetCudaMarks marks;
     UnetStatus status; /* of the launches of a piece: the first failure */
@@ -92,6 +94,10 @@ UnetStatus unet_cuda_tune(void *state, const char *path, const UnetTuneListener 
 
 void unet_cuda_libraries(const UnetModel *model, char *text, size_t size);
 void unet_cuda_note(void *state, char *text, size_t size);
+
+/* ---- ranks.c: see unet_cuda_sum_ranks() in unet/cuda.h --------------------------------------------- */
+
+void unet_cuda_free_ranks(UnetCuda *cuda);
 
 /* ---- step.c: UnetDevice.begin, .inputs_taken, .end and .timed_run --------------------------------- */
 

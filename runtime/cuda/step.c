@@ -147,7 +147,8 @@ static UnetStatus capture(UnetCuda *cuda, const UnetCudaProgram *tables, const U
 static UnetStatus run_piece(UnetCuda *cuda, const UnetCudaProgram *tables, const UnetCudaPiece *piece,
                             PieceGraph *graph, UnetError *error) {
     UnetStatus status = UNET_OK;
-    if (!cuda->captures || !graph->warm || cuda->timing == PARTS) {
+    const bool waits = piece->sums_ranks && cuda->team != NULL;
+    if (!cuda->captures || !graph->warm || cuda->timing == PARTS || waits) {
         graph->warm = true;
         return launch_piece(cuda, tables, piece, error);
     }
@@ -159,7 +160,7 @@ static UnetStatus run_piece(UnetCuda *cuda, const UnetCudaProgram *tables, const
     return status;
 }
 
-/* ---- what goes there and comes back ---- */
+/* ---- copies ---- */
 
 static UnetStatus to_device(UnetCuda *cuda, int64_t offset, const void *from, size_t bytes,
                             cudaStream_t stream, UnetError *error) {
@@ -178,12 +179,43 @@ static UnetStatus mark(UnetCuda *cuda, const char *name, UnetError *error) {
                                                          "timing a step", error);
 }
 
+/* ---- the samples of this process ---- */
+
+static int32_t last_sample(const UnetStep *step) {
+    return step->last > 0 ? step->last : step->n;
+}
+
+/* The iterations [first, end) of the loop: without groups all of them, whatever samples there are. */
+static int32_t first_iteration(const UnetCudaProgram *tables, const UnetStep *step) {
+    return tables->group > 0 ? step->first / tables->iteration_samples : 0;
+}
+
+static int32_t end_of_iterations(const UnetCudaProgram *tables, const UnetStep *step) {
+    return tables->group > 0 && step->first < last_sample(step)
+               ? (last_sample(step) - 1) / tables->iteration_samples + 1
+           : tables->group > 0 ? first_iteration(tables, step)
+                               : tables->iterations;
+}
+
+/* Are the samples of the iteration from START on the last ones of a group? */
+static bool ends_group(const UnetCudaProgram *tables, const UnetStep *step, int64_t start) {
+    const int64_t end = start + tables->iteration_samples;
+    return end % tables->group == 0 || end >= last_sample(step);
+}
+
+/* ---- what goes there and comes back ---- */
+
 static UnetStatus bring_control(UnetCuda *cuda, const StepSlot *slot, const UnetCudaProgram *tables,
                                 const UnetStep *step, UnetError *error) {
     static const int32_t all[3] = {INT32_MAX, INT32_MAX, INT32_MAX};
     int32_t(*valid)[3] = (int32_t(*)[3])(void *)(slot->control + 1);
-    *slot->control = (UnetControl){
-        .learning_rate = step->learning_rate, .step = step->step, .seed = step->seed, .n = step->n};
+    *slot->control = (UnetControl){.learning_rate = step->learning_rate,
+                                   .step = step->step,
+                                   .seed = step->seed,
+                                   .n = step->n,
+                                   .start = first_iteration(tables, step) * tables->iteration_samples,
+                                   .first = step->first,
+                                   .last = last_sample(step)};
     unet_count_labels(tables->labels, tables->nlabels, step, slot->control->labelled);
     for (int64_t i = 0; i < (int64_t)tables->iterations * tables->iteration_samples; i++)
         memcpy(valid[i], step->valid != NULL && i < step->n ? step->valid[i] : all, sizeof *valid);
@@ -275,15 +307,18 @@ static UnetStatus run_outside(UnetCuda *cuda, int k, const UnetProgram *program,
 static UnetStatus run_turns(UnetCuda *cuda, int k, const UnetProgram *program, const UnetStep *step,
                             int first, int count, UnetError *error) {
     const UnetCudaProgram *tables = unet_cuda_program(cuda->tables, k);
+    const int32_t begin = first_iteration(tables, step), end = end_of_iterations(tables, step);
     UnetStatus status = UNET_OK;
-    for (int32_t iteration = 0; iteration < tables->iterations && status == UNET_OK; iteration++) {
+    for (int32_t iteration = begin; iteration < end && status == UNET_OK; iteration++) {
         const int64_t start = cuda->start[k][iteration];
-        if (iteration > 0)
+        if (iteration > begin)
             status = to_device(cuda, tables->control + (int64_t)offsetof(UnetControl, start),
                                &cuda->start[k][iteration], sizeof(int32_t), cuda->stream, error);
         if (status == UNET_OK)
             status = bring_inputs(cuda, program, tables, step, start, error);
         for (int i = first; i < first + count && status == UNET_OK; i++) {
+            if (tables->piece[i].ends_group && !ends_group(tables, step, start))
+                continue;
             status = run_piece(cuda, tables, &tables->piece[i], &cuda->graph[k][i], error);
             if (status == UNET_OK && tables->piece[i].frees_inputs)
                 status = inputs_are_free(cuda, error);
@@ -333,6 +368,7 @@ UnetStatus unet_cuda_begin(void *state, const UnetProgram *program, const UnetSt
     if (cuda->begun - cuda->ended >= UNET_STEPS_AHEAD)
         return unet_fail(error, UNET_BUG, "a step is begun while %d have not ended", UNET_STEPS_AHEAD);
     slot->program = program;
+    cuda->team = step->team;
     UnetStatus status = mark(cuda, "start", error);
     if (status == UNET_OK)
         status = bring_control(cuda, slot, tables, step, error);

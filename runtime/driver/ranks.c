@@ -90,11 +90,15 @@ UnetStatus ranks_most(Ranks *ranks, int64_t mine, int64_t *most, UnetError *erro
 
 /* ---- within a step ---- */
 
+int32_t ranks_with_work(const Ranks *ranks, int32_t n) {
+    return (n - 1) / ranks->share + 1;
+}
+
 void ranks_begin_step(Ranks *ranks, int32_t n, int32_t *first, int32_t *last) {
     const int64_t begin = (int64_t)ranks->rank * ranks->share, end = begin + ranks->share;
     *first = begin < n ? (int32_t)begin : n;
     *last = end < n ? (int32_t)end : n;
-    ranks->with_work = (n - 1) / ranks->share + 1;
+    ranks->with_work = ranks_with_work(ranks, n);
 }
 
 /* Where the slice of rank R begins, of COUNT numbers. */
@@ -235,6 +239,7 @@ UnetStatus ranks_join(Ranks *ranks, const UnetModel *model, double timeout, Unet
         return status;
     ranks->transport = transport;
     ranks->local = (int32_t)launch.local;
+    ranks->place = (int32_t)launch.place;
     ranks->alike = true;
     status = check_size(ranks, model, &launch, error);
     if (status != UNET_OK)

@@ -55,14 +55,15 @@ typedef struct {
     UnetError error;
     bool alike;     /* all ranks have failed for the same reason, which the first one tells */
     char note[256]; /* a warning about how the program was started, or "" */
-    int32_t local;  /* ranks on this machine, as far as the launcher says so */
+    int32_t local;  /* ranks on this machine, as far as the launcher says so, */
+    int32_t place;  /*   and the number of this one among them */
 } Ranks;
 
 enum { RANKS_MOST_COUNTS = UNET_IGNORED + 1 };
 
 /* What the environment says of this process: RANK of SIZE, by whom. */
 typedef struct {
-    int64_t rank, size, local;
+    int64_t rank, size, local, place;
     const char *by; /* "mpirun"; NULL: no launcher */
 } Launch;
 
@@ -94,6 +95,9 @@ UNET_MUST_USE UnetStatus ranks_most(Ranks *ranks, int64_t mine, int64_t *most, U
 
 /* The samples [*FIRST, *LAST) of a batch of N that this rank has, and which ranks have some. */
 void ranks_begin_step(Ranks *ranks, int32_t n, int32_t *first, int32_t *last);
+
+/* Ranks that have samples of a batch of N: the first so many. */
+int32_t ranks_with_work(const Ranks *ranks, int32_t n);
 
 /* PART[0..COUNT), each of so many NUMBERs (f32, or doubles), become their sum in the first of them, as a
  * binary tree. */

@@ -11,14 +11,15 @@
 #include <stdlib.h>
 
 typedef struct {
-    const char *by, *rank, *size, *local;
+    const char *by, *rank, *size, *local, *place;
 } Launcher;
 
 static const Launcher launchers[] = {
-    {"RANK and WORLD_SIZE", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"},
-    {"mpirun (Open MPI)", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"},
-    {"mpirun (PMI)", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"},
-    {"srun", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_NTASKS_PER_NODE"},
+    {"RANK and WORLD_SIZE", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "LOCAL_RANK"},
+    {"mpirun (Open MPI)", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE",
+     "OMPI_COMM_WORLD_LOCAL_RANK"},
+    {"mpirun (PMI)", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", "MPI_LOCALRANKID"},
+    {"srun", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_NTASKS_PER_NODE", "SLURM_LOCALID"},
 };
 enum { LAUNCHERS = sizeof launchers / sizeof *launchers, SLURM = LAUNCHERS - 1 };
 
@@ -43,6 +44,7 @@ static UnetStatus read_launcher(const Launcher *launcher, Launch *found, UnetErr
     *found = (Launch){.rank = number_of(launcher->rank, MISSING),
                       .size = number_of(launcher->size, MISSING),
                       .local = number_of(launcher->local, 1),
+                      .place = number_of(launcher->place, 0),
                       .by = launcher->by};
     if (found->rank == MISSING && found->size == MISSING) {
         found->by = NULL;
@@ -56,6 +58,8 @@ static UnetStatus read_launcher(const Launcher *launcher, Launch *found, UnetErr
                          launcher->size, found->size == MISSING ? "(nothing)" : getenv(launcher->size));
     if (found->local < 1)
         found->local = 1;
+    if (found->place < 0)
+        found->place = 0;
     return UNET_OK;
 }
 

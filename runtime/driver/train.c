@@ -190,15 +190,15 @@ static void note_board(Run *run, UnetStatus status) {
 static UnetStatus end_step(Run *run) {
     const UnetProgram *program = run->model->train;
     Ranks *ranks = &run->driver->ranks;
+    const int32_t n = run->samples[(run->state.step + 1) % UNET_STEPS_AHEAD];
     UnetStatus status = device_end(&run->device, &run->driver->error);
     if (status == UNET_OK && ranks->status != UNET_OK)
         status = unet_fail(&run->driver->error, ranks->status, "%s", ranks->error.text);
     if (status == UNET_OK && !ranks_alone(ranks))
-        status = train_share_results(run);
+        status = train_share_results(run, n);
     if (status != UNET_OK)
         return status;
     run->state.step++;
-    int32_t n = run->samples[run->state.step % UNET_STEPS_AHEAD];
     run->images += n;
     tally_add(&run->train, program, run->device.arena, n);
     tally_add(&run->shown, program, run->device.arena, n);

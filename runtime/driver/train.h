@@ -69,8 +69,8 @@ UNET_MUST_USE UnetStatus train_compare_ranks(Run *run);
 UNET_MUST_USE UnetStatus train_copy_state(Run *run);
 /* Refuses to go on where ranks have different weights: UNET_BUG. */
 UNET_MUST_USE UnetStatus train_compare_weights(Run *run);
-/* The losses and metrics of a step become those of all samples. */
-UNET_MUST_USE UnetStatus train_share_results(Run *run);
+/* The losses and metrics of a step become those of all its N samples. */
+UNET_MUST_USE UnetStatus train_share_results(Run *run, int32_t n);
 /* tally_add_identity(), of a batch of which this rank has the samples [FIRST, LAST). */
 UNET_MUST_USE UnetStatus train_share_identities(Run *run, const UnetBatch *batch, int32_t first,
                                                 int32_t last);

@@ -108,7 +108,7 @@ UnetStatus train_copy_state(Run *run) {
 /* Running statistics are those of the first rank's samples; they have no moments, as have weights that are
  * not trained. */
 static UnetStatus copy_statistics(Run *run) {
-    UnetStatus status = UNET_OK;
+    UnetStatus status = device_fetch_weights(&run->device, &run->driver->error);
     for (int32_t i = 0; i < run->model->nparameter && status == UNET_OK; i++) {
         const UnetParameter *p = &run->model->parameter[i];
         size_t elements = 1;
@@ -118,7 +118,7 @@ static UnetStatus copy_statistics(Run *run) {
             status = ranks_copy_first(&run->driver->ranks, run->device.arena + p->offset,
                                       elements * unet_type_bytes(run->model->real), &run->driver->error);
     }
-    return status;
+    return status == UNET_OK ? device_push_weights(&run->device, &run->driver->error) : status;
 }
 
 UnetStatus train_compare_weights(Run *run) {
@@ -171,7 +171,7 @@ static void unpack_results(const UnetModel *model, const UnetProgram *program, c
     }
 }
 
-UnetStatus train_share_results(Run *run) {
+UnetStatus train_share_results(Run *run, int32_t n) {
     Ranks *ranks = &run->driver->ranks;
     const UnetProgram *program = run->model->train;
     const size_t numbers = result_numbers(run->model), bytes = numbers * sizeof *run->said;
@@ -182,7 +182,7 @@ UnetStatus train_share_results(Run *run) {
         return status;
     for (int32_t r = 0; r < ranks->size; r++)
         ranks->part[r] = ranks->room + (size_t)r * bytes;
-    ranks_add(ranks->part, ranks->with_work, (int64_t)numbers, true);
+    ranks_add(ranks->part, ranks_with_work(ranks, n), (int64_t)numbers, true);
     unpack_results(run->model, program, ranks->part[0], run->device.arena);
     return UNET_OK;
 }

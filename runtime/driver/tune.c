@@ -109,6 +109,15 @@ UnetStatus driver_open_device(Driver *driver, Device *device, int64_t extent, in
         return refuse_processor(driver, options->tune ? "--tune" : "--engines");
     if (model->device == NULL)
         return device_open(device, model, extent, beside, NULL, &driver->error);
+    const bool alone = ranks_alone(&driver->ranks);
+    if (options->tune && !alone)
+        return unet_fail(&driver->error, UNET_USAGE,
+                         "--tune is for one process: run `%s tune` before several train", model->name);
+    if (!alone) {
+        UnetStatus status = model->device->choose(driver->ranks.place, &driver->error);
+        if (status != UNET_OK)
+            return status;
+    }
     if (!file.required) {
         file.path = path;
         UnetStatus status = engines_path(driver, path, &driver->error);

@@ -24,7 +24,8 @@ typedef struct {
     int64_t step;  /* of the optimiser, from 1 */
     uint64_t seed; /* of random numbers */
     int32_t n; /* valid samples of the batch; kernels work on all, losses and their gradients on these */
-    int32_t start; /* the first sample of this iteration of a loop over samples, 0 without a loop */
+    int32_t start;       /* the first sample of this iteration of a loop over samples, 0 without a loop */
+    int32_t first, last; /* of ranks: the samples [first, last) of the batch are computed here; else all */
     double labelled[UNET_CONTROL_LABELS]; /* what is counted of the labels of the batch */
     uint32_t arrived; /* blocks of the kernel that runs, 0 between two; the last one does what needs all */
     uint32_t unused;
@@ -88,6 +89,9 @@ typedef struct {
  * says. The first failure is kept and ends the step. */
 void unet_cuda_convolution(UnetLaunch at, int32_t index, void *result, const void *a, const void *b,
                            const void *bias, void *workspace);
+
+/* SUMS, COUNT numbers, becomes the sum of those of all ranks; where there is one, nothing happens. */
+void unet_cuda_sum_ranks(UnetLaunch at, float *sums, int64_t count);
 
 /* Keeps the first failure of a launch; LAUNCHER is the name of what launched it. */
 void unet_cuda_check(UnetLaunch at, cudaError_t error, const char *launcher);

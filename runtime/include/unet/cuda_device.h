@@ -20,12 +20,15 @@ typedef struct {
     bool in_iteration; /* once for each iteration of the loop over samples; without a loop there is one
                           iteration */
     bool frees_inputs; /* no later piece of the iteration reads them */
+    bool ends_group;   /* runs behind the last samples of a group alone */
+    bool sums_ranks;   /* waits for other processes, where there are some: never part of a graph then */
 } UnetCudaPiece;
 
 typedef struct {
     const UnetCudaPiece *piece; /* NULL: not compiled in */
     int32_t npiece;
     int32_t iterations, iteration_samples;
+    int32_t group;   /* samples of a group, with `ranks`; or 0 */
     int64_t control; /* offset of its UnetControl, with sizes for the samples of all iterations */
     const UnetStaging *staging;   /* one per input of the model */
     const UnetLabelCount *labels; /* what is counted of a batch before its step, */

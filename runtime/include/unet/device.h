@@ -34,6 +34,9 @@ typedef struct {
 
 typedef struct UnetDevice {
     const char *name; /* "cuda" */
+    /* Of several devices the one of this PLACE is taken by what this thread opens next; where there are
+     * fewer, they are taken in turn. */
+    UnetStatus (*choose)(int32_t place, UnetError *error);
     /* Allocates EXTENT zeroed bytes on the device, at once, and prepares what MODEL needs there.
      * UNET_TOO_SMALL: there is no device, or too little memory.  ENGINES may be NULL.  The caller closes
      * STATE, even after a failure. */
