@@ -201,6 +201,12 @@ typedef struct {
     int nfrozen;
 } TrainSection;
 
+/* With `ranks`, of which there is a power of two, the setting `batch` is a multiple of so many samples. */
+static inline int64_t ranks_batch_unit(const TrainSection *train) {
+    const int64_t of_accumulate = train->accumulate & -train->accumulate; /* the power of two in it */
+    return train->ranks / (of_accumulate < train->ranks ? of_accumulate : train->ranks);
+}
+
 typedef struct {
     bool present;
     Span span;

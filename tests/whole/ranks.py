@@ -149,11 +149,21 @@ def check_near(shop):
 
 def refusals(shop):
     for options, words in ((["--ranks=6"], "added two and two"), (["--ranks=32"], "a step has 16 samples"),
+                           (["--batch=9"], "write `batch 8` or `batch 12`, or `ranks 2`"),
+                           (["--batch=9", "-Daccumulated=1"], "write `batch 8` or `batch 16`, or `ranks 1`"),
+                           (["--batch=3", "-Daccumulated=4"], "write `batch 2` or `batch 4`, or `ranks 4`"),
                            (["--target=cuda"], "train alone")):
         said = execute([shop.unetc, "check" if "--target=cuda" not in options else "mem", *options, NET], shop.folder, 1)
         if words not in said:
             raise Failure("%s does not say `%s`: %s" % (options, words, said))
-    return "refusals"
+    said = execute([shop.unetc, "mem", "--ranks=16", NET], shop.folder)
+    if said.count("sees one sample at a time") != 1:
+        raise Failure("nothing, or too much, is said of batch norm over one sample: %s" % said)
+    table = json.loads(execute([shop.unetc, "fit", "--max=batch", "--mem=2MiB", "--format=json", *NO_NORM, NET], shop.folder))
+    batches = [row["best"]["batch"] for row in table["rows"]]
+    if not batches or any(batch < 4 or batch % 4 != 0 for batch in batches):
+        raise Failure("the largest batches are not multiples of 4: %s" % batches)
+    return "refusals, and batches of equal groups"
 
 
 # ---- several processes ----
