@@ -264,6 +264,19 @@ def check_faults(shop):
     return "a killed process, a stopped one and a signal to all: others go on"
 
 
+def check_sources(shop):
+    """The sources that `-S` writes find MPI by CMake."""
+    if shutil.which("cmake") is None:
+        return "no cmake: sources were not built"
+    execute([shop.unetc, "-S", "sources", *NO_NORM, NET], shop.folder)
+    home = execute([shop.unetc, "--runtime"], shop.folder).strip()
+    execute(["cmake", "-S", "sources", "-B", "made", "-DUNET_RUNTIME=" + home], shop.folder)
+    execute(["cmake", "--build", "made", "-j2"], shop.folder)
+    execute(mpirun(2, "made/ranks", *TRAIN[1:], "--out=run_made", "--steps=3"), shop.folder)
+    shop.same("tree", "made", "2 processes of the program that CMake built")
+    return "sources are built with MPI"
+
+
 def check_starts(shop):
     """What cannot train together is refused by one message."""
     shutil.copytree(os.path.join(shop.folder, "data"), os.path.join(shop.folder, "fewer"))
@@ -298,7 +311,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         shop = Workshop(tools, folder)
         try:
-            several = (check_same, check_faults, check_starts) if mpi_is_there(shop) else ()
+            several = (check_same, check_faults, check_starts, check_sources) if mpi_is_there(shop) else ()
             for check in (refusals, check_bytes, check_plans, check_near, *several):
                 print(check(shop), flush=True)
             if not several:
