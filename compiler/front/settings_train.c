@@ -373,10 +373,36 @@ static void report_uneven(Lower *l) {
     train->ranks = 1;
 }
 
+/* How many processes there will be at least. */
+static void check_processes(Lower *l) {
+    TrainSection *train = &l->model->train;
+    const LowerOptions *o = l->options;
+    const long long ranks = train->ranks;
+    const int64_t processes = o->processes > 0 ? o->processes : o->shards_optimizer ? train->ranks : 1;
+    if (train->ranks % processes != 0) {
+        diag_begin(l->diag, ERROR, "U0614", ranks_place(l), "%lld processes cannot train with `ranks %lld`",
+                   (long long)processes, ranks);
+        diag_help(l->diag, "--processes is a divisor of `ranks`: 1, 2, 4, ... up to %lld", ranks);
+        diag_end(l->diag);
+    } else if (o->shards_optimizer && processes == 1) {
+        diag_begin(l->diag, ERROR, "U0614", ranks_place(l),
+                   "one process alone has no one to share the optimizer's state with");
+        diag_help(l->diag, ranks == 1 ? "write `ranks N` in the section `train`, or add --ranks=N"
+                                      : "leave --processes out, or leave out --shard-optimizer");
+        diag_end(l->diag);
+    } else {
+        train->processes = processes;
+        train->shards_optimizer = o->shards_optimizer;
+    }
+}
+
 void check_ranks(Lower *l) {
     TrainSection *train = &l->model->train;
     const int64_t ranks = train->ranks;
-    if (!train->present || ranks == 1)
+    if (!train->present)
+        return;
+    check_processes(l);
+    if (ranks == 1)
         return;
     const bool doubles = (ranks & (ranks - 1)) == 0, few = ranks <= MOST_RANKS;
     if (doubles && few && ranks <= train->batch) {
