@@ -293,6 +293,12 @@ static const UnetOptionRow options[] = {
     {"--ranks", .kind = UNET_NUMBER, .commands = FILES, .tag = TRAINING, .place = AT(lower.ranks), .min = 1,
      .max = MOST_RANKS, .value = "N",
      .help = "processes that may train together, instead of what the file says"},
+    {"--processes", .kind = UNET_NUMBER, .commands = FILES, .tag = PLAN, .place = AT(lower.processes),
+     .min = 1, .max = MOST_RANKS, .value = "N",
+     .help = "of `ranks`, plan for N processes or more (1), which each hold their share of a batch"},
+    {"--shard-optimizer", .commands = FILES, .tag = PLAN, .place = AT(lower.shards_optimizer),
+     .help = "with `ranks`: each process holds and updates a slice of the optimizer's state, of as many as "
+             "--processes says, or as `ranks`"},
     {"--size", .kind = UNET_TEXT, .commands = FILES | OF(ONNX), .tag = TRAINING, .take = take_size,
      .value = "HxW", .help = "size of the inputs, or DxHxW, instead of what the file says"},
     {"-D", .letter = 'D', .kind = UNET_TEXT, .commands = FILES | OF(ONNX), .tag = TRAINING,

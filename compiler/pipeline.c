@@ -67,6 +67,7 @@ static void begin_program(Program *program, ProgramKind kind, Model *model, cons
                          .graph = model->graph,
                          .batch = batch_of(model, kind),
                          .gradient_norm = -1,
+                         .whole_state = -1,
                          .control = -1};
     program->micro_batch = program->batch;
     program->prefetches = choices->prefetch && kind == PROGRAM_TRAIN;

@@ -142,8 +142,11 @@ static const char *added_levels(const Plan *plan) {
 }
 
 void emit_cmake(const Plan *plan, Sources *sources) {
-    const bool levels = levels_of(plan)->name != NULL;
-    const Hole included[] = {{"levels", levels ? "include(levels.cmake)" : ""}, {NULL, NULL}};
+    const bool levels = levels_of(plan)->name != NULL, ranks = plan->model->train.ranks > 1;
+    const Hole included[] = {{"levels", levels ? "include(levels.cmake)" : ""},
+                             {"transport", ranks ? template_text("program/ranks.cmake.in") : ""},
+                             {"linked", ranks ? "${unet_mpi} " : ""},
+                             {NULL, NULL}};
     const Hole hole[] = {{"levels", added_levels(plan)}, {NULL, NULL}};
     emit_file(plan, sources, "program/CMakeLists.txt.in", "CMakeLists.txt", included);
     if (levels)

@@ -236,6 +236,14 @@ int64_t constant_group(const Constants *c) {
     return c->program->group;
 }
 
+const TrainSection *constant_training(const Constants *c) {
+    return &c->program->model->train;
+}
+
+bool constant_shards(const Constants *c) {
+    return c->program->target->shards;
+}
+
 const Graph *constants_graph(const Constants *c) {
     return c->program->graph;
 }

@@ -40,6 +40,41 @@ static void parameter_row(const Tables *t, const Value *v, int buffer, const int
     text_line(t->out, "}},");
 }
 
+/* Where the state M of all processes is put together; -1: it has no slices. */
+static int64_t whole_state(const Plan *plan, int m) {
+    const Program *train = &plan->program[PROGRAM_TRAIN];
+    int before = 0;
+    if (train->model == NULL || train->whole_state < 0 || plan->shard_buffer[m] < 0)
+        return -1;
+    for (int k = 0; k < m; k++)
+        before += plan->shard_buffer[k] >= 0;
+    return plan->buffer[train->buffer_of[train->whole_state]].offset +
+           before * plan->region_elements * type_bytes(plan->options->real);
+}
+
+/* The state M of parameter K; -1: it has none. */
+static int64_t moment_offset(const Plan *plan, int m, int k) {
+    const int64_t whole = whole_state(plan, m);
+    const Buffer *parameter = &plan->buffer[plan->parameter_buffer[k]];
+    if (whole < 0)
+        return plan->state_buffer[m][k] >= 0 ? plan->buffer[plan->state_buffer[m][k]].offset : -1;
+    const int64_t at = parameter->offset - plan->buffer[parameter->slice].offset;
+    return at < plan->region_elements * type_bytes(plan->options->real) ? whole + at : -1;
+}
+
+static void slices(const Tables *t) {
+    const Plan *plan = t->plan;
+    text_line(t->out, "static const UnetSlices slices = {");
+    text_add(t->out, "    .numbers = %lld, .slice = {", (long long)plan->region_elements);
+    for (int m = 0; m < MAX_STATES; m++)
+        text_add(t->out, "%s%lld", m > 0 ? ", " : "",
+                 plan->shard_buffer[m] < 0 ? -1LL : (long long)plan->buffer[plan->shard_buffer[m]].offset);
+    text_add(t->out, "}, .whole = {");
+    for (int m = 0; m < MAX_STATES; m++)
+        text_add(t->out, "%s%lld", m > 0 ? ", " : "", (long long)whole_state(plan, m));
+    text_line(t->out, "}};");
+}
+
 /* Parameters and running statistics, in the order in which the file makes them. */
 static void parameters(const Tables *t) {
     const Plan *plan = t->plan;
@@ -57,8 +92,7 @@ static void parameters(const Tables *t) {
             continue;
         }
         for (int m = 0; m < MAX_STATES; m++)
-            if (plan->state_buffer[m][k] >= 0)
-                moment[m] = plan->buffer[plan->state_buffer[m][k]].offset;
+            moment[m] = moment_offset(plan, m, k);
         parameter_row(t, &first->graph->value[first->parameter[k]], plan->parameter_buffer[k], moment);
         k++;
     }
@@ -486,6 +520,8 @@ static void training(const Tables *t) {
     const bool scheduled = s->schedule.kind != SCHEDULE_CONSTANT || s->schedule.warmup > 0;
     if (scheduled)
         schedule_table(t, &s->schedule);
+    if (s->shards_optimizer)
+        slices(t);
     text_line(t->out, "static const UnetTraining training = {");
     text_add(t->out, "    .learning_rate = %.17g, .moments = {", s->optimizer.learning_rate);
     for (int i = 0; i < MAX_STATES; i++)
@@ -507,7 +543,10 @@ static void training(const Tables *t) {
               unit_name[e->every_unit]);
     text_line(t->out, "    .seed = %lld,", (long long)s->seed);
     if (s->ranks > 1)
-        text_line(t->out, "    .ranks = %lld,", (long long)s->ranks);
+        text_line(t->out, "    .ranks = %lld, .processes = %lld,", (long long)s->ranks,
+                  (long long)s->processes);
+    if (s->shards_optimizer)
+        text_line(t->out, "    .slices = &slices,");
     text_line(t->out, "    .pretrained = %s,", c_quoted(pool, s->pretrained));
     if (s->pretrained_map != NULL)
         text_line(t->out, "    .pretrained_map = %s,", c_quoted(pool, s->pretrained_map));

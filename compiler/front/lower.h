@@ -25,7 +25,9 @@ typedef struct {
     const char *const *freeze; /* patterns */
     int nfreeze;
     int64_t batch, ranks; /* 0: as the file says */
-    int64_t size[AXES];   /* depth, height, width of the inputs */
+    int64_t processes;    /* 0: 1, or as many as `ranks` with shards_optimizer */
+    bool shards_optimizer;
+    int64_t size[AXES]; /* depth, height, width of the inputs */
     int64_t seed;
     bool has_seed;
 } LowerOptions;

@@ -422,8 +422,13 @@ void begin_sections(Lower *l) {
     Model *model = l->model;
     l->seen = NEW(l->pool, struct Seen);
     model->data.shuffle = model->eval_data.shuffle = true;
-    model->train = (TrainSection){
-        .batch = 1, .accumulate = 1, .ranks = 1, .save_every = 1, .save_unit = UNIT_EPOCHS, .save_keep = 3};
+    model->train = (TrainSection){.batch = 1,
+                                  .accumulate = 1,
+                                  .ranks = 1,
+                                  .processes = 1,
+                                  .save_every = 1,
+                                  .save_unit = UNIT_EPOCHS,
+                                  .save_keep = 3};
     model->train.optimizer =
         (Optimizer){.kind = OPTIMIZER_ADAM, .learning_rate = 1e-3, .beta1 = 0.9, .beta2 = 0.999};
     model->train.optimizer.epsilon = 1e-8;

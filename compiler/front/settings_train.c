@@ -352,14 +352,64 @@ static Span ranks_place(const Lower *l) {
     return l->options->ranks > 0 || train->ranks_span.line == 0 ? train->span : train->ranks_span;
 }
 
+/* Processes with different numbers of samples would wait for each other, and the last group, shorter than
+ * the others, would have other statistics. */
+static void report_uneven(Lower *l) {
+    TrainSection *train = &l->model->train;
+    const int64_t ranks = train->ranks, unit = ranks_batch_unit(train),
+                  batch = train->batch / train->accumulate;
+    const int64_t below = batch / unit * unit;
+    diag_begin(l->diag, ERROR, "U0614", ranks_place(l), "%lld samples cannot be cut into %lld equal groups",
+               (long long)train->batch, (long long)ranks);
+    diag_note(l->diag, "with `ranks %lld` a step has as many groups of samples, all of one length",
+              (long long)ranks);
+    if (below > 0)
+        diag_help(l->diag, "write `batch %lld` or `batch %lld`, or `ranks %lld`", (long long)below,
+                  (long long)(below + unit), (long long)(train->batch & -train->batch));
+    else
+        diag_help(l->diag, "write `batch %lld`, or `ranks %lld`", (long long)unit,
+                  (long long)(train->batch & -train->batch));
+    diag_end(l->diag);
+    train->ranks = 1;
+}
+
+/* How many processes there will be at least. */
+static void check_processes(Lower *l) {
+    TrainSection *train = &l->model->train;
+    const LowerOptions *o = l->options;
+    const long long ranks = train->ranks;
+    const int64_t processes = o->processes > 0 ? o->processes : o->shards_optimizer ? train->ranks : 1;
+    if (train->ranks % processes != 0) {
+        diag_begin(l->diag, ERROR, "U0614", ranks_place(l), "%lld processes cannot train with `ranks %lld`",
+                   (long long)processes, ranks);
+        diag_help(l->diag, "--processes is a divisor of `ranks`: 1, 2, 4, ... up to %lld", ranks);
+        diag_end(l->diag);
+    } else if (o->shards_optimizer && processes == 1) {
+        diag_begin(l->diag, ERROR, "U0614", ranks_place(l),
+                   "one process alone has no one to share the optimizer's state with");
+        diag_help(l->diag, ranks == 1 ? "write `ranks N` in the section `train`, or add --ranks=N"
+                                      : "leave --processes out, or leave out --shard-optimizer");
+        diag_end(l->diag);
+    } else {
+        train->processes = processes;
+        train->shards_optimizer = o->shards_optimizer;
+    }
+}
+
 void check_ranks(Lower *l) {
     TrainSection *train = &l->model->train;
     const int64_t ranks = train->ranks;
-    if (!train->present || ranks == 1)
+    if (!train->present)
+        return;
+    check_processes(l);
+    if (ranks == 1)
         return;
     const bool doubles = (ranks & (ranks - 1)) == 0, few = ranks <= MOST_RANKS;
-    if (doubles && few && ranks <= train->batch)
+    if (doubles && few && ranks <= train->batch) {
+        if (train->batch % ranks != 0)
+            report_uneven(l);
         return;
+    }
     diag_begin(l->diag, ERROR, "U0614", ranks_place(l), "%lld cannot be the number of ranks",
                (long long)ranks);
     if (!doubles || !few) {

@@ -185,6 +185,8 @@ typedef struct {
     int64_t accumulate; /* in at least so many parts, one after the other */
     int64_t ranks; /* the gradients of so many groups of samples are added as a binary tree; 1: in order */
     Span batch_span, accumulate_span, ranks_span;
+    int64_t processes;     /* of `ranks`, at least so many train together; 1: it may be one alone */
+    bool shards_optimizer; /* each of them has a slice of the optimiser's state */
     int64_t duration;
     Unit duration_unit;
     int64_t steps_per_epoch;
@@ -200,6 +202,12 @@ typedef struct {
     const Frozen *frozen;                    /* those of the command line last */
     int nfrozen;
 } TrainSection;
+
+/* With `ranks`, of which there is a power of two, the setting `batch` is a multiple of so many samples. */
+static inline int64_t ranks_batch_unit(const TrainSection *train) {
+    const int64_t of_accumulate = train->accumulate & -train->accumulate; /* the power of two in it */
+    return train->ranks / (of_accumulate < train->ranks ? of_accumulate : train->ranks);
+}
 
 typedef struct {
     bool present;

@@ -72,6 +72,21 @@ void constants_gradient_norm(Constants *c, const Node *node) {
     call_arguments(c, "", "");
 }
 
+/* The numbers of the region that are updated, and of which there is state: all, or a slice.  Programs for a
+ * GPU update all. */
+static const char *updated_text(const Constants *c) {
+    const TrainSection *train = constant_training(c);
+    const long long count = (long long)constant_region_elements(c), least = (long long)train->processes;
+    Pool *pool = constants_graph(c)->pool;
+    if (!constant_shards(c))
+        return "";
+    return train->shards_optimizer
+               ? pool_text(pool,
+                           ", unet_slice(step->team, %lld, %lld, 0), unet_slice(step->team, %lld, %lld, 1)",
+                           count, least, count, least)
+               : pool_text(pool, ", 0, %lld", count);
+}
+
 void constants_update(Constants *c, const Node *node) {
     const Optimizer *o = &node->a.update.optimizer;
     constant(c, "COUNT", constant_region_elements(c));
@@ -92,7 +107,8 @@ void constants_update(Constants *c, const Node *node) {
     constant_real(c, "BETA2", o->beta2);
     constant_real(c, "ALPHA", o->alpha);
     constant_real(c, "EPSILON", o->epsilon);
-    call_arguments(c, "", "step->learning_rate, step->step");
+    call_arguments(
+        c, "", pool_text(constants_graph(c)->pool, "step->learning_rate, step->step%s", updated_text(c)));
 }
 
 /* Numbers of the sums of NODE: of a region all that are stored. */
@@ -118,9 +134,27 @@ void constants_group_sum(Constants *c, const Node *node) {
         "");
 }
 
+/* The optimiser itself reads a slice, but what its norm is taken of, or is judged for its scale, is all. */
+static bool reads_all_gradients(const Graph *g) {
+    int i = g->nnode - 1;
+    while (!has_trait(&g->node[i], TRAIT_UPDATES))
+        i--;
+    const Node *update = &g->node[i];
+    const Operands *row = &g->operands[update->op];
+    return update->in[input_named(row, "norm")] >= 0 || update->in[input_named(row, "scale")] >= 0;
+}
+
 void constants_rank_sum(Constants *c, const Node *node) {
     constant_sums(c, node);
+    constant(c, "SHARDED",
+             constant_training(c)->shards_optimizer && !reads_all_gradients(constants_graph(c)));
     call_arguments(c, "step->team != NULL ? step->team->sum : NULL, step->team", "");
+}
+
+void constants_rank_gather(Constants *c, const Node *node) {
+    constant(c, "COUNT", constant_region_elements(c));
+    constant(c, "AVERAGED", has_input(c, node, "average"));
+    call_arguments(c, "step->team != NULL ? step->team->gather : NULL, step->team", "");
 }
 
 void constants_zero(Constants *c, const Node *node) {

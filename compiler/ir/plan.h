@@ -69,6 +69,7 @@ typedef struct {
     int nstatistic;
     ValueId *statistic;    /* running statistics, in the order of the file */
     ValueId gradient_norm; /* train: as gradients are clipped by it, or -1 */
+    ValueId whole_state;   /* train: where slices of the optimiser's state are put together, or -1 */
     ValueId control;       /* targets that stage inputs: what a step is told */
     bool prefetches;       /* the next inputs come as soon as these were read for the last time */
     Layout *layout;        /* per value */
@@ -131,8 +132,10 @@ typedef struct {
     int nparameter;
     int *parameter_buffer; /* per parameter of the model */
     int nstatistic;
-    int *statistic_buffer;            /* per running statistic */
-    int *state_buffer[MAX_STATES];    /* per parameter: the optimiser's state, -1: none, */
+    int *statistic_buffer;         /* per running statistic */
+    int *state_buffer[MAX_STATES]; /* per parameter: the optimiser's state, -1: none, */
+    int shard_buffer[MAX_STATES]; /* of a state of which this process has a slice: the slice; -1: it has all
+                                   */
     const Operand *state[MAX_STATES]; /* and which operand of its node that is, NULL: there are fewer */
     const int *average_buffer; /* per parameter: the averaged one that eval and predict read, or NULL */
     int loss_scale_buffer;     /* -1: losses are not scaled */

@@ -144,6 +144,7 @@ static void state_regions(Plan *plan, const Node *update, const int *order) {
     int *buffer = NEW_ARRAY(plan->pool, int, plan->nparameter);
     for (int s = 0; s < MAX_STATES; s++) {
         plan->state_buffer[s] = NEW_ARRAY(plan->pool, int, plan->nparameter);
+        plan->shard_buffer[s] = -1;
         for (int i = 0; i < plan->nparameter; i++)
             plan->state_buffer[s][i] = -1;
     }
@@ -154,6 +155,11 @@ static void state_regions(Plan *plan, const Node *update, const int *order) {
         int count = value_segments(train->graph, &update->in[k], &segment);
         CHECK(s < MAX_STATES);
         plan->state[s] = &train->graph->operands[update->op].in[k];
+        if (train->graph->value[update->in[k]].nsegments == 0 && train->model->train.shards_optimizer) {
+            plan->shard_buffer[s++] = train->buffer_of[update->in[k]] = buffer_new(
+                plan, with_lifetime(buffer_of_its_own(plan, train, update->in[k]), LIFETIME_PERSISTENT));
+            continue;
+        }
         region(plan, train, pool_text(plan->pool, "optimiser state %d", s + 1), LIFETIME_PERSISTENT,
                segment, count, buffer);
         for (int i = 0; i < count; i++) {

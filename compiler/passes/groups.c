@@ -10,10 +10,12 @@
  * `group_sum` stands behind the last samples of each group: it takes what was summed, which begins anew,
  * and adds what of the tree is complete.  Of the unfinished branches there is at most one for each level of
  * the tree; they wait in a buffer of its own.  Behind the loop `rank_sum` adds the branches of all
- * processes, and has that buffer for what they send.
+ * processes, and has that buffer for what they send.  With --shard-optimizer each process updates a slice,
+ * and `rank_gather` brings these to all.
  *
  * Requires: the complete graph, the micro-batch.
- * Provides: `group_sum` of all gradients and of each loss and metric, `rank_sum` of the gradients.
+ * Provides: `group_sum` of all gradients and of each loss and metric, `rank_sum` of the gradients,
+ * `rank_gather`.
  */
 #include "base/size_math.h"
 #include "ir/ops.h"
@@ -26,8 +28,7 @@ static int levels_of(int64_t ranks) {
     return levels;
 }
 
-/* Numbers of all segments of V, as they will lie in their region. */
-static int64_t stored_elements(const Program *program, ValueId v) {
+int64_t region_numbers(const Program *program, ValueId v) {
     const Graph *g = program->graph;
     const ValueId *segment;
     const int n = value_segments(g, &v, &segment);
@@ -83,7 +84,7 @@ static void sum_results(Program *program) {
 /* A process is sent a slice of the gradients by each other one; slices differ by a number at most. */
 static void sum_gradients(Program *program, ValueId gradients) {
     Graph *g = program->graph;
-    const int64_t room = size_sum(stored_elements(program, gradients), program->model->train.ranks);
+    const int64_t room = size_sum(region_numbers(program, gradients), program->model->train.ranks);
     const ValueId levels = levels_new(program, gradients, "gradients of groups", room);
     (void)sum_group(program, gradients, levels);
     (void)node_new(g,
@@ -94,6 +95,35 @@ static void sum_gradients(Program *program, ValueId gradients) {
                           .accumulates = true,
                           .span = program->model->train.span},
                    &levels, &gradients);
+}
+
+/* Each process has updated a slice of the weights, and of their averages. */
+static void gather_slices(Program *program, const Node *update) {
+    Graph *g = program->graph;
+    const Operands *row = &g->operands[update->op];
+    int64_t states = 0;
+    for (int k = 1; k < update->nin; k++)
+        states += update->in[k] >= 0 && row->in[k].access == ACCESS_UPDATE;
+    const ValueId average = update->in[input_named(row, "average")];
+    Value whole = g->value[update->in[0]];
+    whole.name = "state of all ranks";
+    whole.class = CLASS_WORKSPACE;
+    whole.nsegments = 0;
+    whole.segment = NULL;
+    whole.producer = -1;
+    whole.shape =
+        (Shape){.rank = 2, .dim = {states - (average >= 0), region_numbers(program, update->in[0])}};
+    const bool has_state = whole.shape.dim[0] > 0;
+    const ValueId out = has_state ? value_new(g, whole) : -1,
+                  in[3] = {update->in[0], average, update->in[1]};
+    program->whole_state = out;
+    (void)node_new(g,
+                   (Node){.op = OP_RANK_GATHER,
+                          .nin = 3,
+                          .nout = has_state,
+                          .name = "slices of ranks",
+                          .span = program->model->train.span},
+                   in, &out);
 }
 
 /* The first node that reads the sums of all gradients, or -1: nothing is trained. */
@@ -110,6 +140,13 @@ static NodeId first_reader(const Graph *g, ValueId *gradients) {
     return -1;
 }
 
+static NodeId update_of(const Graph *g) {
+    int i = g->nnode - 1;
+    while (!has_trait(&g->node[i], TRAIT_UPDATES))
+        i--;
+    return i;
+}
+
 void sum_groups(Program *program) {
     Graph *g = program->graph;
     const int before = g->nnode;
@@ -117,11 +154,21 @@ void sum_groups(Program *program) {
     const NodeId reader = program->group == 0 ? -1 : first_reader(g, &gradients);
     if (reader < 0)
         return;
+    const NodeId update = update_of(g);
+    const Node updating = g->node[update]; /* the array moves as it grows */
     sum_results(program);
     sum_gradients(program, gradients);
+    const int sums = g->nnode - before;
+    if (program->model->train.shards_optimizer)
+        gather_slices(program, &updating);
     NodeId *order = NEW_ARRAY(g->pool, NodeId, g->nnode);
-    const int added = g->nnode - before;
-    for (int i = 0; i < g->nnode; i++)
-        order[i] = i < reader ? i : i < reader + added ? before + i - reader : i - added;
+    int n = 0;
+    for (int i = 0; i < before; i++) {
+        for (int k = 0; i == reader && k < sums; k++)
+            order[n++] = before + k;
+        order[n++] = i;
+        for (int k = before + sums; i == update && k < g->nnode; k++)
+            order[n++] = k;
+    }
     graph_order(g, order);
 }

@@ -30,6 +30,8 @@ void bring_heads_together(Program *program);
 void cast_inputs(Program *program);
 /* groups.c: training by ranks: the sums of groups of samples are added as a tree. */
 void sum_groups(Program *program);
+/* Numbers of all segments of V, as they will lie in their region. */
+int64_t region_numbers(const Program *program, ValueId v);
 /* prepare.c: what the target's kernels need beside the operands. */
 void prepare(Program *program);
 /* layout.c: how all segments lie. */

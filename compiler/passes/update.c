@@ -43,6 +43,11 @@ static void decayed_first(const Program *program, int *order, int count) {
     memcpy(order, found, (size_t)count * sizeof *order);
 }
 
+/* Averaged weights are whole everywhere: evaluation reads them. */
+static bool is_average(const Operand *operand) {
+    return strncmp("average", operand->name, (size_t)operand->length) == 0;
+}
+
 static ValueId state_of(Graph *g, ValueId parameter, const Operand *operand) {
     Value state = g->value[parameter];
     state.name = pool_text(g->pool, "%.*s %s", operand->length, operand->name, state.name);
@@ -66,11 +71,28 @@ static bool keeps(const TrainSection *train, const Operand *operand) {
     return !operand->optional;
 }
 
+/* Of several processes each has a slice, which is at most so long. */
+static ValueId slice_of_states(const Program *program, const Operand *operand, ValueId parameters) {
+    Graph *g = program->graph;
+    Value state = g->value[parameters];
+    state.name = pool_text(g->pool, "%.*s of a rank", operand->length, operand->name);
+    state.class = CLASS_STATE;
+    state.nsegments = 0;
+    state.segment = NULL;
+    state.shape =
+        (Shape){.rank = 1,
+                .dim = {iterations(region_numbers(program, parameters), program->model->train.processes)}};
+    return value_new(g, state);
+}
+
 /* The states OPERAND of the parameters in their ORDER, as one value; -1: there are none. */
-static ValueId states(const Program *program, const Operand *operand, const int *order, int count) {
+static ValueId states(const Program *program, const Operand *operand, ValueId parameters, const int *order,
+                      int count) {
     Graph *g = program->graph;
     if (operand->access != ACCESS_UPDATE || !keeps(&program->model->train, operand))
         return -1;
+    if (program->model->train.shards_optimizer && !is_average(operand))
+        return slice_of_states(program, operand, parameters);
     ValueId *state = NEW_ARRAY(g->pool, ValueId, count);
     for (int i = 0; i < count; i++)
         state[i] = state_of(g, program->parameter[order[i]], operand);
@@ -148,7 +170,7 @@ void update(Program *program) {
         in[k] = value_concat_like(g, operand[k], count, g->value[operand[k][0]]);
     }
     for (int k = 2; k < row->nin; k++)
-        in[k] = states(program, &row->in[k], order, count);
+        in[k] = states(program, &row->in[k], in[0], order, count);
     if (program->options->stored == TYPE_F16)
         in[input_named(row, "scale")] = scale_losses(program, in[1]);
     if (train->clip_norm > 0)

@@ -90,6 +90,7 @@ struct Row {
     FitQuestion question;
     bool (*set)(Row *row, int64_t i); /* makes the question that of candidate I; false: not a legal one */
     int64_t first, last;              /* candidates */
+    int64_t unit;                     /* of batches: how many samples more the next one has */
     int64_t declared[AXES], multiple[AXES];
     Pool *pool; /* of widths: for their definitions */
     LowerOptions asked;
@@ -98,7 +99,7 @@ struct Row {
 };
 
 static bool set_batch(Row *row, int64_t i) {
-    row->question.lower.batch = i;
+    row->question.lower.batch = i * row->unit;
     return true;
 }
 
@@ -127,8 +128,13 @@ static bool set_size(Row *row, int64_t i) {
     return legal;
 }
 
+/* With `ranks` batches are cut into groups of one length. */
 static Row batches(const FitQuestion *q) {
-    return (Row){.question = *q, .set = set_batch, .first = 1, .last = FIT_MAX_BATCH};
+    Pool *pool = pool_new();
+    const Model *model = lower(pool, diag_quiet(pool), q->file, &q->lower);
+    const int64_t unit = model == NULL ? 1 : ranks_batch_unit(&model->train);
+    pool_free(pool);
+    return (Row){.question = *q, .set = set_batch, .first = 1, .last = FIT_MAX_BATCH / unit, .unit = unit};
 }
 
 static Row sizes(const FitQuestion *q) {
@@ -334,7 +340,7 @@ static bool largest(Row *row, int64_t i, const FitTrial *from, FitTrial *best, F
 
 bool fit_largest_batch(const FitQuestion *q, const FitTrial *from, FitTrial *best, FitTrial *next) {
     Row row = batches(q);
-    return largest(&row, from == NULL ? row.first : from->batch, from, best, next);
+    return largest(&row, from == NULL ? row.first : from->batch / row.unit, from, best, next);
 }
 
 bool fit_largest_size(const FitQuestion *q, const FitTrial *from, FitTrial *best, FitTrial *next) {
@@ -371,7 +377,7 @@ static bool largest_below(Row *row, const FitTrial *refused, FitTrial *best) {
 
 bool fit_smaller_batch(const FitQuestion *q, const FitTrial *refused, FitTrial *best) {
     Row row = batches(q);
-    row.last = refused->batch - 1;
+    row.last = (refused->batch - 1) / row.unit;
     return row.last >= row.first && largest_below(&row, refused, best);
 }
 

@@ -61,9 +61,26 @@ static bool report_one_value(Diag *diag, const Model *train, const Node *node) {
     if (ranks > 1)
         diag_note(diag, "with `ranks %lld` it sees the samples of one of as many parts of the batch",
                   (long long)ranks);
-    diag_help(diag, "train with `batch %lld` or more, or use `group_norm` here", 2 * (long long)ranks);
+    diag_help(diag, "train with `batch %lld` or more, or use `group_norm` here",
+              2 * (long long)ranks_batch_unit(&train->train));
     diag_end(diag);
     return false;
+}
+
+/* With `ranks`: each group has statistics of its own. */
+static void warn_of_one_sample(Diag *diag, const Model *train, const Node *node) {
+    const char *name = called(train->graph, node);
+    const int64_t ranks = train->train.ranks;
+    diag_begin(diag, WARNING, "U0416", node->span, "`%s` sees one sample at a time", name);
+    if (node_line(node).line != node->span.line)
+        diag_also(diag, node_line(node), "called here");
+    diag_note(
+        diag,
+        "`ranks %lld` cuts the %lld samples of a step into as many groups, each with statistics of its own",
+        (long long)ranks, (long long)train->train.batch);
+    diag_help(diag, "train with `batch %lld` or more, or with fewer ranks, or use `group_norm` here",
+              2 * (long long)ranks_batch_unit(&train->train));
+    diag_end(diag);
 }
 
 SweepEnd sweep_end(const Plan *plan) {
@@ -89,5 +106,7 @@ bool suits_whole_batch(Diag *diag, const Options *options, const Model *train) {
             shape_elements(g->value[node->in[0]].shape) == shape_channels(g->value[node->in[0]].shape))
             return report_one_value(diag, train, node);
     }
+    if (first != NULL && !is_loss(first) && batch == 1 && train->train.ranks > 1)
+        warn_of_one_sample(diag, train, first);
     return true;
 }

@@ -5,7 +5,7 @@
 #include "simple_denoiser.h"
 #include "simple_denoiser_plan.h"
 
-#if UNET_RUNTIME_VERSION != 5
+#if UNET_RUNTIME_VERSION != 6
 #error "made for another version of the runtime: compile the .unet file again"
 #endif
 
@@ -166,7 +166,7 @@ static void train(const UnetStep *step) {
         begin(step, 32, "adam", 20, 928548, 2166976); /* all parameters */
         simple_denoiser_adam_0(AT(real, B001_net_6_weight), AT(real, B028_d_net_6_weight),
             AT(real, B010_m_net_6_weight), AT(real, B019_v_net_6_weight),
-            NULL, NULL, NULL, NULL, step->learning_rate, step->step);
+            NULL, NULL, NULL, NULL, step->learning_rate, step->step, 0, 77392);
     }
 }
 

@@ -7,7 +7,7 @@
 
 void KERNEL()(real *restrict p, const real *restrict g, real *restrict m, real *restrict v,
                           real *restrict most, real *restrict average, const double *scale,
-                          const double *norm, double rate, int64_t step) {
+                          const double *norm, double rate, int64_t step, long from, long to) {
     SIZES;
     const double taken = SCALED ? scale[STEPS_TAKEN] : (double)step;
     const double bias1 = 1 - pow(BETA1, taken), bias2 = sqrt(1 - pow(BETA2, taken));
@@ -16,7 +16,8 @@ void KERNEL()(real *restrict p, const real *restrict g, real *restrict m, real *
     const real factor = CLIPS ? (real)norm[FACTOR] : SCALED ? (real)scale[UNSCALE] : 1;
     const real limit = (real)CLIP, hold = (real)AVERAGE, add = (real)(1 - AVERAGE);
     for (int spared = 0; spared < 2 && factor != 0; spared++) { /* the last do not decay */
-        const long begin = spared ? DECAYED : 0, end = spared ? COUNT : DECAYED;
+        const long begin = spared && DECAYED > from ? DECAYED : from;
+        const long end = !spared && DECAYED < to ? DECAYED : to;
         const double weight_decay = spared ? 0 : WEIGHT_DECAY;
         const real shrink = (real)(1 - rate * weight_decay), decay = (real)weight_decay;
 #pragma omp for schedule(static)
@@ -29,11 +30,12 @@ void KERNEL()(real *restrict p, const real *restrict g, real *restrict m, real *
                     gradient = gradient > limit ? limit : gradient < -limit ? -limit : gradient;
                 real old = DECOUPLED ? p[i] * shrink : p[i];
                 gradient = DECOUPLED ? gradient : gradient + decay * p[i];
-                m[i] = keep1 * m[i] + add1 * gradient;
-                v[i] = keep2 * v[i] + add2 * gradient * gradient;
+                m[i - from] = keep1 * m[i - from] + add1 * gradient;
+                v[i - from] = keep2 * v[i - from] + add2 * gradient * gradient;
                 if (AMSGRAD)
-                    most[i] = v[i] < most[i] ? most[i] : v[i];
-                p[i] = old - speed * m[i] / (sqrtf(AMSGRAD ? most[i] : v[i]) / root_scale + epsilon);
+                    most[i - from] = v[i - from] < most[i - from] ? most[i - from] : v[i - from];
+                p[i] = old - speed * m[i - from] /
+                                 (sqrtf(AMSGRAD ? most[i - from] : v[i - from]) / root_scale + epsilon);
                 if (AVERAGED)
                     average[i] = hold * average[i] + add * p[i];
             }
@@ -48,7 +50,7 @@ void KERNEL()(real *restrict p, const real *restrict g, real *restrict m, real *
 /* adam: adam of train: all parameters */
 #define KERNEL(part) simple_denoiser_adam_0##part
 #define SIZES \
-    enum { COUNT = 77392, DECAYED = 77392, SCALED = 0, CLIPS = 0, AVERAGED = 0, DECOUPLED = 0, AMSGRAD = 0 }; \
+    enum { DECAYED = 77392, SCALED = 0, CLIPS = 0, AVERAGED = 0, DECOUPLED = 0, AMSGRAD = 0 }; \
     UNUSED static const double CLIP = 0, AVERAGE = 0, WEIGHT_DECAY = 0, BETA1 = 0.90000000000000002, \
         BETA2 = 0.999, EPSILON = 1e-08
 #include "simple_denoiser_adam.c"

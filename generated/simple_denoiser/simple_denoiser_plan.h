@@ -152,6 +152,6 @@ void simple_denoiser_conv_dgrad_winograd_1(int n, Rows rows, stored *restrict dx
 
 void simple_denoiser_adam_0(real *restrict p, const real *restrict g, real *restrict m, real *restrict v,
     real *restrict most, real *restrict average, const double *scale, const double *norm, double rate,
-    int64_t step);
+    int64_t step, long from, long to);
 
 #endif

@@ -5,7 +5,7 @@
 #include "tiny_unet.h"
 #include "tiny_unet_plan.h"
 
-#if UNET_RUNTIME_VERSION != 5
+#if UNET_RUNTIME_VERSION != 6
 #error "made for another version of the runtime: compile the .unet file again"
 #endif
 
@@ -542,9 +542,8 @@ static const ConvWgradSizes conv_wgrad_14 = {
 
 /* adam: adam of train: all parameters */
 static const AdamSizes adam_0 = {
-    .COUNT = 482080, .DECAYED = 482080, .SCALED = 0, .CLIPS = 0, .AVERAGED = 0, .CLIP = 0, .AVERAGE = 0,
-    .DECOUPLED = 0, .AMSGRAD = 0, .WEIGHT_DECAY = 0, .BETA1 = 0.90000000000000002, .BETA2 = 0.999,
-    .EPSILON = 1e-08};
+    .DECAYED = 482080, .SCALED = 0, .CLIPS = 0, .AVERAGED = 0, .CLIP = 0, .AVERAGE = 0, .DECOUPLED = 0,
+    .AMSGRAD = 0, .WEIGHT_DECAY = 0, .BETA1 = 0.90000000000000002, .BETA2 = 0.999, .EPSILON = 1e-08};
 
 /* zero_halo: noisy of predict: -> noisy[n,3,64,64] */
 static const ZeroHaloSizes zero_halo_7 = {
@@ -905,7 +904,7 @@ static void train(const UnetStep *step) {
         begin(step, 65, "adam", 32, 5784804, 13498240); /* all parameters */
         tiny_unet_adam(&adam_0, AT(real, B001_final_weight), AT(real, B112_d_final_weight),
             AT(real, B038_m_final_weight), AT(real, B075_v_final_weight),
-            NULL, NULL, NULL, NULL, step->learning_rate, step->step);
+            NULL, NULL, NULL, NULL, step->learning_rate, step->step, 0, 482080);
     }
 }
 

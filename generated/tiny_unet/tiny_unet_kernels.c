@@ -453,8 +453,9 @@ void tiny_unet_max_pool_grad(const MaxPoolGradSizes *sizes, int n, Rows rows, st
 
 /* adam - Adam, AdamW (`DECOUPLED`) and AMSGrad (`AMSGRAD`). */
 void tiny_unet_adam(const AdamSizes *sizes, real *p, const real *g, real *m, real *v, real *most, real *average,
-                          const double *scale, const double *norm, double rate, int64_t step) {
-    const int COUNT = sizes->COUNT, DECAYED = sizes->DECAYED, SCALED = sizes->SCALED, CLIPS = sizes->CLIPS,
+                          const double *scale, const double *norm, double rate, int64_t step, long from,
+                          long to) {
+    const int DECAYED = sizes->DECAYED, SCALED = sizes->SCALED, CLIPS = sizes->CLIPS,
         AVERAGED = sizes->AVERAGED;
     const double CLIP = sizes->CLIP, AVERAGE = sizes->AVERAGE;
     const int DECOUPLED = sizes->DECOUPLED, AMSGRAD = sizes->AMSGRAD;
@@ -464,7 +465,7 @@ void tiny_unet_adam(const AdamSizes *sizes, real *p, const real *g, real *m, rea
     double bias1 = 1 - pow(BETA1, taken), bias2 = sqrt(1 - pow(BETA2, taken));
     real unscale = CLIPS ? (real)norm[FACTOR] : SCALED ? (real)scale[UNSCALE] : 1;
 #pragma omp for schedule(static)
-    for (long i = 0; i < (unscale == 0 ? 0 : COUNT); i++) {
+    for (long i = from; i < (unscale == 0 ? from : to); i++) {
         real gradient = g[i] * unscale;
         if (CLIP > 0)
             gradient = (real)clamp((double)gradient, -CLIP, CLIP);
@@ -472,12 +473,12 @@ void tiny_unet_adam(const AdamSizes *sizes, real *p, const real *g, real *m, rea
             p[i] *= (real)(1 - rate * WEIGHT_DECAY);
         if (!DECOUPLED && i < DECAYED)
             gradient += (real)WEIGHT_DECAY * p[i];
-        m[i] = (real)BETA1 * m[i] + (real)(1 - BETA1) * gradient;
-        v[i] = (real)BETA2 * v[i] + (real)(1 - BETA2) * gradient * gradient;
+        m[i - from] = (real)BETA1 * m[i - from] + (real)(1 - BETA1) * gradient;
+        v[i - from] = (real)BETA2 * v[i - from] + (real)(1 - BETA2) * gradient * gradient;
         if (AMSGRAD)
-            most[i] = v[i] < most[i] ? most[i] : v[i];
-        real root = (real)sqrt((double)(AMSGRAD ? most[i] : v[i])) / (real)bias2;
-        p[i] -= (real)(rate / bias1) * m[i] / (root + (real)EPSILON);
+            most[i - from] = v[i - from] < most[i - from] ? most[i - from] : v[i - from];
+        real root = (real)sqrt((double)(AMSGRAD ? most[i - from] : v[i - from])) / (real)bias2;
+        p[i] -= (real)(rate / bias1) * m[i - from] / (root + (real)EPSILON);
         if (AVERAGED)
             average[i] = (real)AVERAGE * average[i] + (real)(1 - AVERAGE) * p[i];
     }

@@ -366,7 +366,7 @@ void tiny_unet_max_pool_grad(const MaxPoolGradSizes *sizes, int n, Rows rows, st
     const stored *dy, const stored *a);
 
 typedef struct {
-    int COUNT, DECAYED, SCALED, CLIPS, AVERAGED, DECOUPLED, AMSGRAD;
+    int DECAYED, SCALED, CLIPS, AVERAGED, DECOUPLED, AMSGRAD;
     double CLIP;
     double AVERAGE;
     double WEIGHT_DECAY;
@@ -375,6 +375,6 @@ typedef struct {
     double EPSILON;
 } AdamSizes;
 void tiny_unet_adam(const AdamSizes *sizes, real *p, const real *g, real *m, real *v, real *most, real *average,
-    const double *scale, const double *norm, double rate, int64_t step);
+    const double *scale, const double *norm, double rate, int64_t step, long from, long to);
 
 #endif

@@ -22,7 +22,7 @@ static UnetStatus sum_on_host(UnetCuda *cuda, cudaStream_t stream, float *sums, 
         status = unet_cuda_checked(cudaStreamSynchronize(stream), "waiting for gradients", error);
     if (status != UNET_OK)
         return status;
-    cuda->team->sum(cuda->team, cuda->exchanged, cuda->exchanged + bytes, count);
+    cuda->team->sum(cuda->team, cuda->exchanged, cuda->exchanged + bytes, count, true);
     return unet_cuda_checked(cudaMemcpyAsync(sums, cuda->exchanged, bytes, cudaMemcpyHostToDevice, stream),
                              "copying gradients to the GPU", error);
 }

@@ -2,7 +2,7 @@
  *
  * Gradients: each rank has a slice of them.  It is sent that slice by all others, adds these in the order
  * of the tree, and sends the sum to all.  So a rank sends 2 (W - 1) / W times the bytes of the gradients,
- * which is the least there can be, and the sum does not depend on who adds it.  Large gradients go in
+ * which is the least there can be, and the sum does not depend on who adds it.  Large slices go in
  * portions, so that no message is larger than transports take.
  */
 #include "ranks.h"
@@ -106,52 +106,81 @@ static int64_t slice(const Ranks *ranks, int64_t count, int32_t r) {
     return count * r / ranks->size;
 }
 
-/* This rank's slice of a portion of COUNT numbers at SUM becomes the sum of what the ranks with samples
+/* A part of a slice, which is no larger than a message may be: the numbers from BEGIN on, LENGTH of them.
+ */
+typedef struct {
+    int64_t begin, length;
+} Part;
+
+static Part part_of(const Ranks *ranks, int64_t count, int32_t r, int64_t behind) {
+    const int64_t begin = slice(ranks, count, r) + behind, end = slice(ranks, count, r + 1);
+    const int64_t left = begin < end ? end - begin : 0;
+    return (Part){begin, left < ranks->portion ? left : ranks->portion};
+}
+
+static UnetPiece piece_of(const Ranks *ranks, void *numbers, Part part) {
+    return (UnetPiece){(char *)numbers + (size_t)part.begin * ranks->number,
+                       (size_t)part.length * ranks->number};
+}
+
+/* The part of this rank's slice that lies BEHIND its begin becomes the sum of what the ranks with samples
  * have there. */
-static UnetStatus add_slice(Ranks *ranks, char *sum, char *room, int64_t count) {
-    const int64_t apart = count / ranks->size + 1; /* of two slices in ROOM */
-    const int64_t begin = slice(ranks, count, ranks->rank),
-                  length = slice(ranks, count, ranks->rank + 1) - begin;
-    const size_t bytes = ranks->number;
-    char *mine = sum + (size_t)begin * bytes;
+static UnetStatus add_part(Ranks *ranks, void *sum, char *room, int64_t count, int64_t behind) {
+    const int64_t most = count / ranks->size + 1; /* numbers of a slice */
+    const size_t apart = (size_t)(most < ranks->portion ? most : ranks->portion) * ranks->number;
+    const Part part = part_of(ranks, count, ranks->rank, behind);
+    const UnetPiece mine = piece_of(ranks, sum, part);
     for (int32_t r = 0; r < ranks->size; r++) {
-        const int64_t from = slice(ranks, count, r), to = slice(ranks, count, r + 1);
-        char *place = room + (size_t)(r * apart) * bytes;
-        const bool sends = ranks->rank < ranks->with_work, receives = r < ranks->with_work;
-        ranks->part[r] = r == ranks->rank ? mine : place;
-        ranks->send[r] = (UnetPiece){sum + (size_t)from * bytes, sends ? (size_t)(to - from) * bytes : 0};
-        ranks->receive[r] = (UnetPiece){place, receives ? (size_t)length * bytes : 0};
+        char *place = room + (size_t)r * apart;
+        ranks->part[r] = r == ranks->rank ? mine.bytes : place;
+        ranks->send[r] = piece_of(ranks, sum, part_of(ranks, count, r, behind));
+        ranks->receive[r] = (UnetPiece){place, r < ranks->with_work ? mine.count : 0};
+        if (ranks->rank >= ranks->with_work)
+            ranks->send[r].count = 0;
     }
     const UnetStatus status = exchange(ranks, &ranks->error);
     if (status != UNET_OK)
         return status;
-    ranks_add(ranks->part, ranks->with_work, length, bytes == sizeof(double));
-    if (ranks->part[0] != mine)
-        memcpy(mine, ranks->part[0], (size_t)length * bytes);
+    ranks_add(ranks->part, ranks->with_work, part.length, ranks->number == sizeof(double));
+    if (ranks->part[0] != mine.bytes)
+        memcpy(mine.bytes, ranks->part[0], mine.count);
     return UNET_OK;
 }
 
-static UnetStatus gather_slices(Ranks *ranks, char *sum, int64_t count) {
-    const size_t bytes = ranks->number;
-    const int64_t begin = slice(ranks, count, ranks->rank), end = slice(ranks, count, ranks->rank + 1);
+static UnetStatus gather_part(Ranks *ranks, void *numbers, int64_t count, int64_t behind, bool to_all,
+                              UnetError *error) {
+    const UnetPiece mine = piece_of(ranks, numbers, part_of(ranks, count, ranks->rank, behind));
     for (int32_t r = 0; r < ranks->size; r++) {
-        const int64_t from = slice(ranks, count, r), to = slice(ranks, count, r + 1);
-        ranks->send[r] = (UnetPiece){sum + (size_t)begin * bytes, (size_t)(end - begin) * bytes};
-        ranks->receive[r] = (UnetPiece){sum + (size_t)from * bytes, (size_t)(to - from) * bytes};
+        ranks->send[r] = to_all || r == 0 ? mine : (UnetPiece){NULL, 0};
+        ranks->receive[r] = to_all || ranks->rank == 0
+                                ? piece_of(ranks, numbers, part_of(ranks, count, r, behind))
+                                : (UnetPiece){NULL, 0};
     }
-    return exchange(ranks, &ranks->error);
+    return exchange(ranks, error);
+}
+
+UnetStatus ranks_gather(Ranks *ranks, void *numbers, int64_t count, bool to_all, UnetError *error) {
+    UnetStatus status = UNET_OK;
+    for (int64_t behind = 0; behind <= count / ranks->size && status == UNET_OK; behind += ranks->portion)
+        status = gather_part(ranks, numbers, count, behind, to_all, error);
+    return status;
 }
 
 /* UnetTeam.sum; a step cannot fail, and so the caller of the step looks at RANKS->status. */
-static void sum_gradients(void *team, void *sum, void *room, int64_t count) {
+static void sum_gradients(void *team, void *sum, void *room, int64_t count, int whole) {
     Ranks *ranks = team;
-    for (int64_t begin = 0; begin < count && ranks->status == UNET_OK; begin += ranks->portion) {
-        const int64_t left = count - begin, length = left < ranks->portion ? left : ranks->portion;
-        char *at = (char *)sum + (size_t)begin * ranks->number;
-        ranks->status = add_slice(ranks, at, room, length);
-        if (ranks->status == UNET_OK)
-            ranks->status = gather_slices(ranks, at, length);
-    }
+    for (int64_t behind = 0; behind <= count / ranks->size && ranks->status == UNET_OK;
+         behind += ranks->portion)
+        ranks->status = add_part(ranks, sum, room, count, behind);
+    if (whole && ranks->status == UNET_OK)
+        ranks->status = ranks_gather(ranks, sum, count, true, &ranks->error);
+}
+
+/* UnetTeam.gather */
+static void gather_numbers(void *team, void *numbers, int64_t count) {
+    Ranks *ranks = team;
+    if (ranks->status == UNET_OK)
+        ranks->status = ranks_gather(ranks, numbers, count, true, &ranks->error);
 }
 
 /* UnetTeam.add */
@@ -216,7 +245,7 @@ static UnetStatus check_size(const Ranks *ranks, const UnetModel *model, const L
 
 UnetStatus ranks_join(Ranks *ranks, const UnetModel *model, double timeout, UnetError *error) {
     Launch launch;
-    *ranks = (Ranks){.team = {.sum = sum_gradients, .add = add_counts},
+    *ranks = (Ranks){.team = {.sum = sum_gradients, .gather = gather_numbers, .add = add_counts, .size = 1},
                      .size = 1,
                      .local = 1,
                      .number = unet_type_bytes(model->real),
@@ -238,6 +267,8 @@ UnetStatus ranks_join(Ranks *ranks, const UnetModel *model, double timeout, Unet
     if (status != UNET_OK)
         return status;
     ranks->transport = transport;
+    ranks->team.rank = ranks->rank;
+    ranks->team.size = ranks->size;
     ranks->local = (int32_t)launch.local;
     ranks->place = (int32_t)launch.place;
     ranks->alike = true;

@@ -37,7 +37,7 @@ typedef struct {
 } UnetTransport;
 
 typedef struct {
-    UnetTeam team;
+    UnetTeam team;                  /* with this rank, and how many there are, once more */
     const UnetTransport *transport; /* NULL: alone */
     void *state;
     int32_t rank, size;
@@ -89,6 +89,11 @@ UNET_MUST_USE UnetStatus ranks_say(Ranks *ranks, const void *mine, size_t bytes,
 
 /* BYTES of the first rank go to all others. */
 UNET_MUST_USE UnetStatus ranks_copy_first(Ranks *ranks, void *bytes, size_t count, UnetError *error);
+
+/* Rank r has the slice [COUNT * r / size, COUNT * (r + 1) / size) of so many NUMBERs: the first rank gets
+ * all of them, or, if TO_ALL, all ranks do. */
+UNET_MUST_USE UnetStatus ranks_gather(Ranks *ranks, void *numbers, int64_t count, bool to_all,
+                                      UnetError *error);
 
 /* The largest of the numbers that ranks say. */
 UNET_MUST_USE UnetStatus ranks_most(Ranks *ranks, int64_t mine, int64_t *most, UnetError *error);

@@ -305,6 +305,8 @@ static bool has_unsaved(const Run *run) {
 static UnetStatus save(Run *run) {
     const bool writes = train_leads(run);
     UnetStatus status = device_fetch_weights(&run->device, &run->driver->error);
+    if (status == UNET_OK)
+        status = train_gather_state(run);
     if (status == UNET_OK && writes)
         status = run_save_weights(run->driver, run->device.arena, &run->state, "");
     run->state.log_rows = run->log.rows;

@@ -67,6 +67,8 @@ UNET_MUST_USE UnetStatus train_reserve_ranks(Run *run);
 UNET_MUST_USE UnetStatus train_compare_ranks(Run *run);
 /* Weights, moments, RunState and what inputs are normalised by, from the first rank to all. */
 UNET_MUST_USE UnetStatus train_copy_state(Run *run);
+/* Of an optimiser's state in slices: the whole of it, in the first rank, for a checkpoint. */
+UNET_MUST_USE UnetStatus train_gather_state(Run *run);
 /* Refuses to go on where ranks have different weights: UNET_BUG. */
 UNET_MUST_USE UnetStatus train_compare_weights(Run *run);
 /* The losses and metrics of a step become those of all its N samples. */

@@ -86,12 +86,77 @@ UnetStatus train_compare_ranks(Run *run) {
     return status;
 }
 
+/* ---- the optimiser's state in slices ---- */
+
+static char *own_slice(const Run *run, int m) {
+    return run->device.arena + run->training->slices->slice[m];
+}
+
+static size_t own_slice_bytes(const Run *run, int64_t *begin) {
+    const int64_t numbers = run->training->slices->numbers;
+    const Ranks *ranks = &run->driver->ranks;
+    *begin = numbers * ranks->rank / ranks->size;
+    return (size_t)(numbers * (ranks->rank + 1) / ranks->size - *begin) * ranks->number;
+}
+
+UnetStatus train_gather_state(Run *run) {
+    const UnetSlices *slices = run->training->slices;
+    UnetStatus status = UNET_OK;
+    int64_t begin;
+    for (int m = 0; slices != NULL && m < UNET_MOST_MOMENTS && status == UNET_OK; m++) {
+        if (slices->slice[m] < 0)
+            continue;
+        const size_t bytes = own_slice_bytes(run, &begin);
+        char *whole = run->device.arena + slices->whole[m];
+        memcpy(whole + (size_t)begin * run->driver->ranks.number, own_slice(run, m), bytes);
+        status = ranks_gather(&run->driver->ranks, whole, slices->numbers, false, &run->driver->error);
+        run->device.prepared = NULL; /* it lay there, perhaps */
+    }
+    return status;
+}
+
+/* The first rank has the whole of it. */
+static UnetStatus scatter_state(Run *run) {
+    const UnetSlices *slices = run->training->slices;
+    Ranks *ranks = &run->driver->ranks;
+    UnetStatus status = UNET_OK;
+    int64_t begin;
+    for (int m = 0; slices != NULL && m < UNET_MOST_MOMENTS && status == UNET_OK; m++) {
+        if (slices->slice[m] < 0)
+            continue;
+        const size_t bytes = own_slice_bytes(run, &begin);
+        char *whole = run->device.arena + slices->whole[m];
+        status =
+            ranks_copy_first(ranks, whole, (size_t)slices->numbers * ranks->number, &run->driver->error);
+        memcpy(own_slice(run, m), whole + (size_t)begin * ranks->number, bytes);
+    }
+    return status;
+}
+
+/* All that ranks have alike between two steps: what lives on, but for slices. */
+static uint64_t hash_weights(const Run *run) {
+    const UnetSlices *slices = run->training->slices;
+    const int64_t end = run->model->persistent;
+    int64_t begin = 0;
+    uint64_t hash = HASH_START;
+    for (int m = 0; slices != NULL && m < UNET_MOST_MOMENTS; m++) { /* they lie in this order */
+        if (slices->slice[m] < 0)
+            continue;
+        const int32_t most = run->training->processes;
+        hash = hash_bytes(hash, run->device.arena + begin, (size_t)(slices->slice[m] - begin));
+        begin = slices->slice[m] + ((slices->numbers - 1) / most + 1) * (int64_t)run->driver->ranks.number;
+    }
+    return hash_bytes(hash, run->device.arena + begin, (size_t)(end - begin));
+}
+
 UnetStatus train_copy_state(Run *run) {
     Ranks *ranks = &run->driver->ranks;
     UnetError *error = &run->driver->error;
     double *const unlogged = run->unlogged;
     const size_t numbers = (size_t)run->state.nunlogged;
     UnetStatus status = ranks_copy_first(ranks, run->device.arena, (size_t)run->model->persistent, error);
+    if (status == UNET_OK)
+        status = scatter_state(run);
     if (status == UNET_OK)
         status = ranks_copy_first(ranks, &run->state, sizeof run->state, error);
     run->state.unlogged = unlogged;
@@ -127,7 +192,7 @@ UnetStatus train_compare_weights(Run *run) {
     UnetStatus status = copy_statistics(run);
     if (status != UNET_OK)
         return status;
-    const uint64_t mine = hash_bytes(HASH_START, run->device.arena, (size_t)run->model->persistent);
+    const uint64_t mine = hash_weights(run);
     status = ranks_say(ranks, &mine, sizeof mine, &all, &run->driver->error);
     for (int32_t r = 1; r < ranks->size && status == UNET_OK; r++)
         if (memcmp(all + (size_t)r * sizeof mine, all, sizeof mine) != 0) {

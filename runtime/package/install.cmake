@@ -2,7 +2,8 @@
 # that the whole may be moved:
 #
 #   bin/unetc
-#   lib/unetc/                  the folder that `unetc --runtime` prints: include/unet, libunet_runtime.a, libraries;
+#   lib/unetc/                  the folder that `unetc --runtime` prints: include/unet, libunet_runtime.a, libraries, and with MPI
+#                               libunet_mpi.a, libraries_mpi;
 #                               and editors/, syntax files
 #   lib/cmake/unetc/            find_package(unetc)
 #   lib/pkgconfig/unetc.pc
@@ -20,6 +21,7 @@ if(TARGET unet_cuda)
 endif()
 if(TARGET unet_mpi)
   install(TARGETS unet_mpi ARCHIVE DESTINATION ${home})
+  install(FILES ${CMAKE_BINARY_DIR}/lib/libraries_mpi DESTINATION ${home})
 endif()
 install(FILES ${CMAKE_BINARY_DIR}/lib/libraries DESTINATION ${home})
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/runtime/include/unet DESTINATION ${home}/include)

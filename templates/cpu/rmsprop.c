@@ -10,7 +10,8 @@
 /* A square less the square of the mean may be negative by a rounding. */
 UNUSED static void KERNEL(real *restrict p, const real *restrict g, real *restrict square,
                           real *restrict mean, real *restrict momentum, real *restrict average,
-                          const double *scale, const double *norm, double rate, int64_t step) {
+                          const double *scale, const double *norm, double rate, int64_t step, long from,
+                          long to) {
     SIZES;
     const real speed = (real)rate, keep = (real)ALPHA, rest = (real)(1 - ALPHA), epsilon = (real)EPSILON;
     const real factor = CLIPS ? (real)norm[FACTOR] : SCALED ? (real)scale[UNSCALE] : 1;
@@ -18,7 +19,8 @@ UNUSED static void KERNEL(real *restrict p, const real *restrict g, real *restri
     (void)step; /* it has no correction of a bias */
     for (int spared = 0; spared < 2 && factor != 0;
          spared++) { /* those whose weights do not decay are last */
-        const long begin = spared ? DECAYED : 0, end = spared ? COUNT : DECAYED;
+        const long begin = spared && DECAYED > from ? DECAYED : from;
+        const long end = !spared && DECAYED < to ? DECAYED : to;
         const real decay = spared ? 0 : (real)WEIGHT_DECAY;
 #pragma omp for schedule(static)
         for (long chunk = begin; chunk < end; chunk += CHUNK) {
@@ -29,16 +31,16 @@ UNUSED static void KERNEL(real *restrict p, const real *restrict g, real *restri
                 if (CLIP > 0)
                     gradient = gradient > limit ? limit : gradient < -limit ? -limit : gradient;
                 gradient += decay * p[i];
-                square[i] = keep * square[i] + rest * gradient * gradient;
-                real variance = square[i];
+                square[i - from] = keep * square[i - from] + rest * gradient * gradient;
+                real variance = square[i - from];
                 if (CENTERED) {
-                    mean[i] = keep * mean[i] + rest * gradient;
-                    variance -= mean[i] * mean[i];
+                    mean[i - from] = keep * mean[i - from] + rest * gradient;
+                    variance -= mean[i - from] * mean[i - from];
                     variance = variance < 0 ? 0 : variance;
                 }
                 gradient /= sqrtf(variance) + epsilon;
                 if (MOMENTUM != 0)
-                    gradient = momentum[i] = (real)MOMENTUM * momentum[i] + gradient;
+                    gradient = momentum[i - from] = (real)MOMENTUM * momentum[i - from] + gradient;
                 p[i] -= speed * gradient;
                 if (AVERAGED)
                     average[i] = hold * average[i] + add * p[i];

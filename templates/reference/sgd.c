@@ -6,21 +6,21 @@
 
 /* BEGIN */
 UNUSED static void KERNEL(real *p, const real *g, real *momentum, real *average, const double *scale,
-                          const double *norm, double rate, int64_t step) {
+                          const double *norm, double rate, int64_t step, long from, long to) {
     SIZES;
     int first = SCALED ? scale[STEPS_TAKEN] == 1 : step == 1;
     real unscale = CLIPS ? (real)norm[FACTOR] : SCALED ? (real)scale[UNSCALE] : 1;
 #pragma omp for schedule(static)
-    for (long i = 0; i < (unscale == 0 ? 0 : COUNT); i++) {
+    for (long i = from; i < (unscale == 0 ? from : to); i++) {
         real gradient = g[i] * unscale;
         if (CLIP > 0)
             gradient = (real)clamp((double)gradient, -CLIP, CLIP);
         if (i < DECAYED)
             gradient += (real)WEIGHT_DECAY * p[i];
         if (MOMENTUM != 0) {
-            momentum[i] =
-                first ? gradient : (real)MOMENTUM * momentum[i] + (real)(1 - DAMPENING) * gradient;
-            gradient = NESTEROV ? gradient + (real)MOMENTUM * momentum[i] : momentum[i];
+            momentum[i - from] =
+                first ? gradient : (real)MOMENTUM * momentum[i - from] + (real)(1 - DAMPENING) * gradient;
+            gradient = NESTEROV ? gradient + (real)MOMENTUM * momentum[i - from] : momentum[i - from];
         }
         p[i] -= (real)rate * gradient;
         if (AVERAGED)

@@ -78,13 +78,18 @@ static Ranks ranks_of(Thread *thread, Rank *rank) {
 
 static void compare_weights(Rank *rank) {
     static const UnetModel model = {.persistent = 64};
+    static const UnetTraining training = {.ranks = MOST};
     static Driver drivers[MOST];
     Driver *driver = &drivers[rank->thread.rank];
     char weights[64] = {0};
     weights[40] = (char)rank->differs;
     driver->ranks = rank->ranks;
-    Run run = {
-        .driver = driver, .model = &model, .device = {.arena = weights}, .state = {.step = 7}, .saved = 5};
+    Run run = {.driver = driver,
+               .model = &model,
+               .training = &training,
+               .device = {.arena = weights},
+               .state = {.step = 7},
+               .saved = 5};
     rank->compared = train_compare_weights(&run);
     (void)snprintf(rank->said, sizeof rank->said, "%s",
                    rank->compared == UNET_OK ? "" : driver->error.text);
@@ -95,7 +100,9 @@ static void *work(void *argument) {
     Ranks *ranks = &rank->ranks;
     *ranks = ranks_of(&rank->thread, rank);
     ranks->portion = rank->with_work % 2 == 0 ? PORTION : NUMBERS;
-    ranks->team.sum(ranks, rank->numbers, rank->room, NUMBERS);
+    ranks->team.sum(ranks, rank->numbers, rank->room, NUMBERS, rank->with_work % 3 != 0);
+    if (rank->with_work % 3 == 0) /* each has its slice */
+        ranks->team.gather(ranks, rank->numbers, NUMBERS);
     ranks->team.add(ranks, rank->counts, 3);
     compare_weights(rank);
     free(ranks->send);

@@ -7,7 +7,7 @@ Without MPI, what needs it is skipped, and the last line says so.  ranks.unet ha
 (check_plan.py), and any of them trains the same weights: with other micro-batches, budgets, bands, threads, without reuse,
 in a build that stops at the first access outside a buffer's life.  The tree of sums is another order than one behind the
 other, and no other result: weights are near those of `ranks 1`.  Then 2, 4 and 8 processes, on however few processors: all
-files of the run and its log are those of one process.  A killed process ends all of them, a stopped one is named, a
+files of the run and its log are those of one process, also where each keeps a slice of the optimiser's state.  A killed process ends all of them, a stopped one is named, a
 signal leaves one checkpoint, and other numbers of processes go on from it.  Standard library only."""
 
 import argparse
@@ -84,13 +84,13 @@ class Workshop:
         self.unetc, self.folder = os.path.abspath(tools.unetc), folder
         write_data(os.path.join(folder, "data"))
 
-    def program(self, name, *options):
+    def program(self, name, *options, net=NET):
         """Compiles the net, after its plan was judged."""
-        plan = json.loads(execute([self.unetc, "mem", "--format=json", *options, NET], self.folder)) if "--poison" not in options else None
+        plan = json.loads(execute([self.unetc, "mem", "--format=json", *options, net], self.folder)) if "--poison" not in options else None
         complaints = [] if plan is None else check_plan.judge(plan)
         if complaints:
             raise Failure("%s: %s" % (name, "; ".join(complaints[:5])))
-        execute([self.unetc, *options, "-o", name, NET], self.folder)
+        execute([self.unetc, *options, "-o", name, net], self.folder)
         return plan
 
     def train(self, program, out, *options, **environment):
@@ -148,11 +148,22 @@ def check_near(shop):
 
 
 def refusals(shop):
-    for options, words in ((["--ranks=6"], "added two and two"), (["--ranks=32"], "a step has 16 samples")):
-        said = execute([shop.unetc, "check", *options, NET], shop.folder, 1)
+    for options, words in ((["--ranks=6"], "added two and two"), (["--ranks=32"], "a step has 16 samples"),
+                           (["--batch=9"], "write `batch 8` or `batch 12`, or `ranks 2`"),
+                           (["--batch=9", "-Daccumulated=1"], "write `batch 8` or `batch 16`, or `ranks 1`"),
+                           (["--batch=3", "-Daccumulated=4"], "write `batch 2` or `batch 4`, or `ranks 4`"),
+                           (["--target=cuda", "--shard-optimizer"], "keep the whole state")):
+        said = execute([shop.unetc, "check" if "--target=cuda" not in options else "mem", *options, NET], shop.folder, 1)
         if words not in said:
             raise Failure("%s does not say `%s`: %s" % (options, words, said))
-    return "refusals"
+    said = execute([shop.unetc, "mem", "--ranks=16", NET], shop.folder)
+    if said.count("sees one sample at a time") != 1:
+        raise Failure("nothing, or too much, is said of batch norm over one sample: %s" % said)
+    table = json.loads(execute([shop.unetc, "fit", "--max=batch", "--mem=2MiB", "--format=json", *NO_NORM, NET], shop.folder))
+    batches = [row["best"]["batch"] for row in table["rows"]]
+    if not batches or any(batch < 4 or batch % 4 != 0 for batch in batches):
+        raise Failure("the largest batches are not multiples of 4: %s" % batches)
+    return "refusals, and batches of equal groups"
 
 
 # ---- several processes ----
@@ -230,8 +241,40 @@ def check_same(shop):
     return "2, 4 and 8 processes leave the files of one"
 
 
-def finish(shop, count, out, steps):
-    execute(mpirun(count, *TRAIN, "--out=run_" + out, "--steps=%d" % steps, "--resume"), shop.folder)
+def check_shards(shop):
+    """Each process updates a slice: the same files, by programs whose state is smaller."""
+    sizes = []
+    for options in [], ["--processes=2", "--shard-optimizer"], ["--shard-optimizer"]:
+        plan = json.loads(execute([shop.unetc, "mem", "--format=json", *options, NET], shop.folder))
+        sizes.append(sum(b["bytes"] for b in plan["buffers"] if b["name"].startswith("optimiser state ") or b["name"].endswith(" of a rank")))
+    gradients = 22464
+    if sizes[0] - sizes[1] not in range(gradients - 200, gradients + 1) or sizes[0] - sizes[2] not in range(gradients * 7 // 4 - 200, gradients * 7 // 4 + 1):
+        raise Failure("the optimiser's state takes %s bytes in 1, 2 and 8 slices" % sizes)
+    shop.program("shared", "--processes=2", "--shard-optimizer")
+    execute(mpirun(8, "./shared", *TRAIN[1:], "--out=run_shared"), shop.folder)
+    shop.same("one", "shared", "8 processes that each update an eighth")
+    said = execute(["./shared", *TRAIN[1:], "--out=run_refused"], shop.folder, 2)
+    if "start 2 together" not in said:
+        raise Failure("one process with half of the state: %s" % said)
+    with open(NET) as file:
+        text = file.read()
+    for line, other in (("clip       0.5", ""), ("ema        0.9", ""), ("adamw(lr = 3e-3, weight_decay = 0.01)", "sgd(lr = 0.1, momentum = 0.9)")):
+        if line not in text:
+            raise Failure("ranks.unet has no `%s`" % line)
+        text = text.replace(line, other)
+    net = os.path.join(shop.folder, "ranks.unet")
+    with open(net, "w") as file:
+        file.write(text)
+    shop.program("whole", *NO_NORM, net=net)
+    shop.train("whole", "whole", "--threads=1")
+    shop.program("sliced", *NO_NORM, "--processes=2", "--shard-optimizer", net=net)
+    execute(mpirun(2, "./sliced", *TRAIN[1:], "--out=run_sliced"), shop.folder)
+    shop.same("whole", "sliced", "2 processes that each update a half, by sgd without clipping")
+    return "the optimiser's state in slices takes %s bytes in 1, 2 and 8, with the same files" % sizes
+
+
+def finish(shop, count, out, steps, program="./ranked"):
+    execute(mpirun(count, program, *TRAIN[1:], "--out=run_" + out, "--steps=%d" % steps, "--resume"), shop.folder)
     shop.same("long", out, "resumed by %d processes" % count)
 
 
@@ -240,7 +283,7 @@ def check_faults(shop):
     steps, saved = 60, "ranks.step-%08d.safetensors" % 9
     shop.train("ranked", "long", "--threads=1", "--steps=%d" % steps)
     for out in "killed", "stopped", "told":
-        endless = Started(shop, mpirun(4, *TRAIN, "--out=run_" + out, "--steps=%d" % steps, "--timeout=2"))
+        endless = Started(shop, mpirun(4, "./shared" if out == "told" else "./ranked", *TRAIN[1:], "--out=run_" + out, "--steps=%d" % steps, "--timeout=2"))
         endless.await_file(os.path.join(shop.folder, "run_" + out, saved))
         pids = endless.ranks()
         for pid in pids if out == "told" else pids[2:3]:
@@ -249,8 +292,21 @@ def check_faults(shop):
         names = {"killed": "rank 2", "stopped": "nothing came from rank 2", "told": "stopped by SIGTERM"}[out]
         if code == 0 or names not in said or (out == "told" and (code != 143 or said.count(names) != 1)):
             raise Failure("%s: exit code %d: %s" % (out, code, said))
-        finish(shop, 2 if out == "killed" else 1, out, steps)
+        finish(shop, 1 if out == "told" else 2, out, steps, "./shared" if out == "stopped" else "./ranked")
     return "a killed process, a stopped one and a signal to all: others go on"
+
+
+def check_sources(shop):
+    """The sources that `-S` writes find MPI by CMake."""
+    if shutil.which("cmake") is None:
+        return "no cmake: sources were not built"
+    execute([shop.unetc, "-S", "sources", *NO_NORM, NET], shop.folder)
+    home = execute([shop.unetc, "--runtime"], shop.folder).strip()
+    execute(["cmake", "-S", "sources", "-B", "made", "-DUNET_RUNTIME=" + home], shop.folder)
+    execute(["cmake", "--build", "made", "-j2"], shop.folder)
+    execute(mpirun(2, "made/ranks", *TRAIN[1:], "--out=run_made", "--steps=3"), shop.folder)
+    shop.same("tree", "made", "2 processes of the program that CMake built")
+    return "sources are built with MPI"
 
 
 def check_starts(shop):
@@ -287,7 +343,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         shop = Workshop(tools, folder)
         try:
-            several = (check_same, check_faults, check_starts) if mpi_is_there(shop) else ()
+            several = (check_same, check_shards, check_faults, check_starts, check_sources) if mpi_is_there(shop) else ()
             for check in (refusals, check_bytes, check_plans, check_near, *several):
                 print(check(shop), flush=True)
             if not several:

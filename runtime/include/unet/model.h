@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 #define UNET_MOST_THREADS 1024 /* that a program can be compiled for */
-#define UNET_RUNTIME_VERSION 5 /* generated code refuses to compile against another */
+#define UNET_RUNTIME_VERSION 6 /* generated code refuses to compile against another */
 
 typedef enum { UNET_F32, UNET_F64, UNET_U8, UNET_BF16, UNET_F16, UNET_UNORM8 } UnetType;
 
@@ -164,12 +164,21 @@ typedef struct UnetWatch {
  * its own. */
 typedef struct UnetTeam {
     /* SUM, COUNT numbers of UnetModel.real, becomes the sum of those of all processes that have samples,
-     * added as a binary tree in the order of the ranks.  ROOM holds as many numbers, and one more for each
-     * process. */
-    void (*sum)(void *team, void *sum, void *room, int64_t count);
+     * added as a binary tree in the order of the ranks: the WHOLE of it, or the slice of this process. ROOM
+     * holds as many numbers, and one more for each process. */
+    void (*sum)(void *team, void *sum, void *room, int64_t count, int whole);
+    /* Each process has the right ones in its slice of COUNT numbers, and gets the others. */
+    void (*gather)(void *team, void *numbers, int64_t count);
     /* COUNT whole numbers become their sums over all processes. */
     void (*add)(void *team, int64_t *number, int32_t count);
+    int32_t rank, size; /* rank R of SIZE has the slice [count * R / SIZE, count * (R + 1) / SIZE) */
 } UnetTeam;
+
+/* Where the slice of a process begins, of COUNT numbers, or, where NEXT is 1, that of the one behind it.  A
+ * step that is timed alone, with TEAM NULL, takes the first of SLICES. */
+static inline int64_t unet_slice(const UnetTeam *team, int64_t count, int32_t slices, int32_t next) {
+    return team != NULL ? count * (team->rank + next) / team->size : count * next / slices;
+}
 
 /* The arguments of one step. */
 typedef struct {
@@ -371,6 +380,14 @@ typedef struct {
     double start;   /*   linear from this rate on */
 } UnetSchedule;
 
+/* Each process keeps and updates a slice (UnetTeam.size) of the optimiser's state.  Offsets in the arena,
+ * per moment: of the slice, -1: the process has all of it; and of where, between two steps, those of all
+ * processes are put together.  UnetParameter.moments are offsets in there. */
+typedef struct {
+    int64_t numbers; /* of a moment, together */
+    int64_t slice[UNET_MOST_MOMENTS], whole[UNET_MOST_MOMENTS];
+} UnetSlices;
+
 typedef struct {
     double learning_rate;
     const char *moments[UNET_MOST_MOMENTS]; /* what PyTorch calls the optimiser's state: "exp_avg"; then
@@ -389,7 +406,9 @@ typedef struct {
     UnetUnit eval_unit;
     int64_t seed;
     int32_t ranks; /* processes that may train together, a power of two; 0, 1: one.  The samples of a batch
-                      are cut into so many groups of the same length, rounded up */
+                      are cut into so many groups of the same length */
+    int32_t processes;          /* of these, at least so many do; 0, 1: one may train alone */
+    const UnetSlices *slices;   /* of the optimiser's state each process has one; NULL: all of it */
     const char *pretrained;     /* or NULL */
     const char *pretrained_map; /* of the names in it (unet_safetensors_rename), or NULL */
     const char *description;    /* "adam(lr = 0.0005)" */
