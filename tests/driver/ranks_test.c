@@ -87,7 +87,7 @@ static void compare_weights(Rank *rank) {
     Run run = {.driver = driver,
                .model = &model,
                .training = &training,
-               .device = {.arena = weights},
+               .device = {.model = &model, .arena = weights},
                .state = {.step = 7},
                .saved = 5};
     rank->compared = train_compare_weights(&run);
