@@ -389,8 +389,9 @@ static void add_transport(const Build *b, Words *w) {
     if (b->plan->model->train.ranks == 1)
         return;
     if (access(archive, R_OK) != 0) {
-        fputs("unetc: note: the program will train alone: unetc was built without MPI (Debian: "
-              "mpi-default-dev)\n",
+        fputs("unetc: note: mpirun and srun cannot start several processes of the program, for unetc was "
+              "built "
+              "without MPI (Debian: mpi-default-dev); torchrun can\n",
               stderr);
         return;
     }

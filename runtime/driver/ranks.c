@@ -254,19 +254,23 @@ UnetStatus ranks_join(Ranks *ranks, const UnetModel *model, double timeout, Unet
     UnetStatus status = ranks_find_launch(&launch, ranks->note, sizeof ranks->note, error);
     if (status != UNET_OK || launch.size == 1)
         return status != UNET_OK ? status : allocate(ranks, error);
-    if (&unet_mpi_transport == NULL)
+    const UnetTransport *transport = launch.by_mpi ? &unet_mpi_transport : &ranks_tcp_transport;
+    ranks->rank = (int32_t)launch.rank;
+    ranks->size = (int32_t)launch.size;
+    if (transport == NULL || model->training == NULL || model->training->ranks <= 1)
         return unet_fail(
-            error, UNET_USAGE,
-            "%s started %lld processes, and this program trains alone: it has no MPI. %s", launch.by,
+            error, UNET_USAGE, "%s started %lld processes, and this program trains alone%s", launch.by,
             (long long)launch.size,
             model->training != NULL && model->training->ranks > 1
-                ? "Install MPI (Debian: mpi-default-dev), build unetc anew and compile the program again"
-                : "Write `ranks N` in the section `train`, or compile with `unetc --ranks=N`");
-    const UnetTransport *transport = &unet_mpi_transport;
-    status = transport->join(&ranks->state, &ranks->rank, &ranks->size, error);
+                ? ": it has no MPI. Install MPI (Debian: mpi-default-dev), build unetc anew and compile "
+                  "the program "
+                  "again"
+                : ". Write `ranks N` in the section `train`, or compile with `unetc --ranks=N`");
+    status = transport->join(&ranks->state, &ranks->rank, &ranks->size, timeout, error);
+    if (ranks->state != NULL)
+        ranks->transport = transport;
     if (status != UNET_OK)
         return status;
-    ranks->transport = transport;
     ranks->team.rank = ranks->rank;
     ranks->team.size = ranks->size;
     ranks->local = (int32_t)launch.local;

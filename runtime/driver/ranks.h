@@ -26,15 +26,24 @@ enum { UNET_MOST_SENT = 1 << 30 };
 /* How ranks reach each other. */
 typedef struct {
     const char *name; /* "MPI" */
-    /* Joins those that were started together. */
-    UnetStatus (*join)(void **state, int32_t *rank, int32_t *size, UnetError *error);
+    /* Joins those that were started together.  RANK and SIZE are what the launcher says, and become what
+     * this transport finds.  *STATE, once it is set, is left after a failure, too. */
+    UnetStatus (*join)(void **state, int32_t *rank, int32_t *size, double timeout, UnetError *error);
     /* SEND and RECEIVE have a piece for each rank; nobody sends to itself.  Where nothing comes or goes for
      * TIMEOUT seconds, the error names the ranks that are waited for. */
     UnetStatus (*exchange)(void *state, const UnetPiece *send, const UnetPiece *receive, double timeout,
                            UnetError *error);
-    /* Frees STATE; with an exit CODE other than 0 it ends all ranks and does not return. */
+    /* Frees STATE; an exit CODE other than 0 ends all ranks. */
     void (*leave)(void *state, int code);
 } UnetTransport;
+
+/* ranks_tcp.c: connections of its own, for those whom no MPI has started. */
+extern const UnetTransport ranks_tcp_transport;
+
+/* What a transport says of ranks (their numbers) that are silent for some seconds. */
+#define RANKS_SILENT                                                                                       \
+    "nothing came from rank %s for %.0f s: it may be stopped, or have lost its network (--timeout); the "  \
+    "last checkpoint is whole"
 
 typedef struct {
     UnetTeam team;                  /* with this rank, and how many there are, once more */
@@ -65,6 +74,7 @@ enum { RANKS_MOST_COUNTS = UNET_IGNORED + 1 };
 typedef struct {
     int64_t rank, size, local, place;
     const char *by; /* "mpirun"; NULL: no launcher */
+    bool by_mpi;    /* one whose processes find each other by MPI is among those that have started it */
 } Launch;
 
 /* ranks_launch.c: UNET_USAGE where launchers contradict each other; NOTE (of SIZE bytes) becomes a warning,

@@ -81,6 +81,7 @@ UnetStatus ranks_find_launch(Launch *launch, char *note, size_t size, UnetError 
             return status;
         if (found.by == NULL)
             continue;
+        const bool by_mpi = launch->by_mpi || i > 0;
         if (launch->by == NULL)
             *launch = found;
         /* mpirun in an allocation of Slurm starts processes that srun knows nothing of */
@@ -90,6 +91,7 @@ UnetStatus ranks_find_launch(Launch *launch, char *note, size_t size, UnetError 
                              "that is not meant",
                              launch->by, (long long)launch->rank, (long long)launch->size, found.by,
                              (long long)found.rank, (long long)found.size);
+        launch->by_mpi = by_mpi;
     }
     return UNET_OK;
 }

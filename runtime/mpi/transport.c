@@ -42,7 +42,8 @@ static int initialize(int *given) {
     return code;
 }
 
-static UnetStatus join(void **state, int32_t *rank, int32_t *size, UnetError *error) {
+static UnetStatus join(void **state, int32_t *rank, int32_t *size, double timeout, UnetError *error) {
+    (void)timeout; /* the launcher has one */
     int given, code = initialize(&given);
     if (code == MPI_SUCCESS)
         code = MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -128,11 +129,7 @@ static UnetStatus exchange(void *state, const UnetPiece *send, const UnetPiece *
         if (waited > timeout) {
             char ranks[128];
             silent(s, ranks, sizeof ranks);
-            return unet_fail(
-                error, UNET_IO,
-                "nothing came from rank %s for %.0f s: it may be stopped, or have lost its network "
-                "(--timeout); the last checkpoint is whole",
-                ranks, waited);
+            return unet_fail(error, UNET_IO, RANKS_SILENT, ranks, waited);
         }
         pause_for(waited);
     }

@@ -181,6 +181,8 @@ static void launched(const char *const *variables, UnetStatus expected, int64_t 
     CHECK(status == expected && (status != UNET_OK || (launch.rank == rank && launch.size == size)),
           "%s=%s: status %d, rank %lld of %lld", variables[0], variables[1], (int)status,
           (long long)launch.rank, (long long)launch.size);
+    CHECK(status != UNET_OK || size == 1 || launch.by_mpi == (strcmp(variables[0], "RANK") != 0),
+          "%s: started by MPI: %d", variables[0], launch.by_mpi);
     CHECK(strstr(status == UNET_OK ? note : error.text, word) != NULL, "`%s` in `%s%s`", word, note,
           error.text);
     for (const char *const *v = variables; *v != NULL; v += 2)

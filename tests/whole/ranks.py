@@ -3,7 +3,7 @@
 
     ranks.py --unetc=UNETC
 
-Without MPI, what needs it is skipped, and the last line says so.  ranks.unet has all that could depend on which process has which samples.  One process first: the plans are sound
+Without MPI, what needs it is skipped, and the last line says so; processes then find each other by TCP alone.  ranks.unet has all that could depend on which process has which samples.  One process first: the plans are sound
 (check_plan.py), and any of them trains the same weights: with other micro-batches, budgets, bands, threads, without reuse,
 in a build that stops at the first access outside a buffer's life.  The tree of sums is another order than one behind the
 other, and no other result: weights are near those of `ranks 1`.  Then 2, 4 and 8 processes, on however few processors: all
@@ -18,6 +18,7 @@ import os
 import random
 import shutil
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -167,6 +168,52 @@ def refusals(shop):
 
 
 # ---- several processes ----
+
+def set_by_hand(shop, size, *command, absent=-1):
+    """COMMAND by SIZE processes that find each other by variables, as those of torchrun do; their exit codes and words come
+    from wait()."""
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    return [None if rank == absent else subprocess.Popen(
+        command, cwd=shop.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        env={**os.environ, "RANK": str(rank), "WORLD_SIZE": str(size), "MASTER_ADDR": "localhost", "MASTER_PORT": str(port)})
+        for rank in range(size)]
+
+
+def wait(processes):
+    done = [("", 0) if p is None else (p.communicate(timeout=SECONDS)[0], p.returncode) for p in processes]
+    return "".join(said for said, _ in done), [code for _, code in done]
+
+
+def check_connections(shop):
+    """Without MPI: by TCP."""
+    train = ["./plain", "train", "--data=data", "--threads=1"]
+    for size in 2, 8:
+        said, codes = wait(set_by_hand(shop, size, *train, "--out=run_tcp%d" % size))
+        if any(codes):
+            raise Failure("%d processes by TCP: exit codes %s: %s" % (size, codes, said))
+        shop.same("plain", "tcp%d" % size, "%d processes by TCP" % size)
+    for fault, words in (signal.SIGKILL, "rank 2 has ended"), (signal.SIGSTOP, "nothing came from rank 2"):
+        out = "run_tcp_%s" % fault.name
+        processes = set_by_hand(shop, 4, *train, "--out=" + out, "--steps=100000", "--timeout=2")
+        end = time.monotonic() + 60
+        while not os.path.exists(os.path.join(shop.folder, out, "ranks.step-%08d.safetensors" % 9)) and time.monotonic() < end:
+            time.sleep(0.01)
+        processes[2].send_signal(fault)
+        said, codes = wait(processes[:2] + processes[3:])
+        processes[2].kill()
+        processes[2].communicate()
+        if words not in said or not all(codes):
+            raise Failure("%s: exit codes %s: %s" % (out, codes, said))
+    said, codes = wait(set_by_hand(shop, 4, *train, "--out=run_tcp_absent", "--timeout=1", absent=1))
+    if "rank 1 did not come" not in said or codes[0] == 0:
+        raise Failure("a rank that is absent: exit codes %s: %s" % (codes, said))
+    said = execute(train + ["--out=run_refused"], shop.folder, 2, RANK="0", WORLD_SIZE="2")
+    if "MASTER_ADDR" not in said:
+        raise Failure("a rank that does not know where the others are: %s" % said)
+    return "2 and 8 processes leave the files of one by TCP, too; a killed one, a stopped one and an absent one are named"
+
 
 MPIRUN = ["mpirun", "--oversubscribe", "--bind-to", "none"]
 SECONDS = 30  # until all have ended
@@ -329,10 +376,7 @@ def check_starts(shop):
     said = execute(train, shop.folder, SLURM_JOB_ID="5", SLURM_NTASKS="4", SLURM_PROCID="0")
     if "the job has 4 tasks" not in said:
         raise Failure("nothing is said of the tasks of a job: %s" % said)
-    said = execute(["./plain", *train[1:]], shop.folder, 2, RANK="0", WORLD_SIZE="2")
-    if "of different kinds" not in said:
-        raise Failure("two processes without MPI's launcher: %s" % said)
-    return "%d ways to start wrong" % (len(cases) + 2)
+    return "%d ways to start wrong" % (len(cases) + 1)
 
 
 def main():
@@ -344,10 +388,10 @@ def main():
         shop = Workshop(tools, folder)
         try:
             several = (check_same, check_shards, check_faults, check_starts, check_sources) if mpi_is_there(shop) else ()
-            for check in (refusals, check_bytes, check_plans, check_near, *several):
+            for check in (refusals, check_bytes, check_plans, check_near, check_connections, *several):
                 print(check(shop), flush=True)
             if not several:
-                print("skipped: several processes (there is no mpirun of Open MPI, or unetc was built without MPI)")
+                print("skipped: several processes by MPI (there is no mpirun of Open MPI, or unetc was built without MPI)")
         except Failure as failure:
             sys.exit("FAILED: %s" % failure)
 
