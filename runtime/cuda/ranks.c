@@ -33,5 +33,6 @@ void unet_cuda_sum_ranks(UnetLaunch at, float *sums, int64_t count) {
 }
 
 void unet_cuda_free_ranks(UnetCuda *cuda) {
-    (void)cudaFreeHost(cuda->exchanged);
+    if (cuda->exchanged != NULL)
+        (void)cudaFreeHost(cuda->exchanged);
 }
