@@ -18,6 +18,8 @@ static const struct {
     {"learning-rate", "lr"},   {"memory", "mem"},
     {"budget", "mem"},         {"ram", "mem"},
     {"vram", "mem"},           {"max-memory", "mem"},
+    {"mem-budget", "mem"},     {"membudget", "mem"},
+    {"memory-budget", "mem"},  {"memory-limit", "mem"},
     {"resolution", "size"},    {"image-size", "size"},
     {"dtype", "precision"},    {"num-threads", "threads"},
     {"jobs", "threads"},       {"workers", "threads"},

@@ -38,6 +38,9 @@ evaluations() { grep ',eval,' "$1" | cut -d, -f1-8; }
 echo "options"
 expect 2 'no command' "$fake"
 expect 2 'did you mean `train`' "$fake" trian
+expect 2 '^run `[^ ]* --help` for the options$' "$fake" trian
+expect 2 '^run `[^ ]* train --help` for the options$' "$fake" train --foo
+expect 2 '^run `[^ ]* eval --help` for the options$' "$fake" eval --format=html
 expect 2 '`onnx` is a command of the compiler: `unetc COMMAND' "$fake" onnx
 expect 2 'did you mean `--epochs`' "$fake" train --epoch=3
 expect 2 'did you mean `--lr`' "$fake" train --learning_rate=1e-3
