@@ -62,7 +62,8 @@ static bool suits_ranks(const Request *r, const Model *train) {
     if (t->ranks == 1 || r->options->target->ranks)
         return true;
     diag_begin(r->diag, ERROR, "U0709", r->lower->ranks > 0 ? t->span : t->ranks_span,
-               "programs for %s train alone: `ranks` is for the CPU", r->options->target->name);
+               "`ranks` needs --target=cpu: a program for %s trains in one process",
+               r->options->target->name);
     diag_help(r->diag, "leave `ranks` out, or compile with --ranks=1 or --target=cpu");
     diag_end(r->diag);
     return false;

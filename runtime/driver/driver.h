@@ -189,6 +189,8 @@ void tally_add(Tally *tally, const UnetProgram *program, const char *arena, int3
 /* Adds the identities of a batch, if the model has any; no step needs to have run. */
 void tally_add_identity(Tally *tally, const UnetProgram *program, const UnetBatch *batch);
 
+/* Is RESULT a metric that PROGRAM can measure of an input alone? */
+bool tally_has_identity(const UnetProgram *program, const UnetResult *result);
 /* The identity of result I for sample N of a batch; NaN: it has none. */
 double tally_sample_identity(const Tally *tally, const UnetProgram *program, const UnetBatch *batch, int i,
                              int32_t n);
@@ -216,7 +218,7 @@ void tally_format(const Tally *tally, char *text, size_t size);
 /* Is told what each batch of an evaluation measured by itself: its samples from FIRST on. */
 typedef struct TallyListener {
     void (*hear)(struct TallyListener *listener, const Tally *of_batch, int64_t first);
-    Tally tally; /* of one batch */
+    Tally tally[UNET_STEPS_AHEAD]; /* of one batch each */
 } TallyListener;
 
 /* Runs the evaluation program over all of DATASET; LISTENER may be NULL.  Stops early, with *SIGNAL set,
