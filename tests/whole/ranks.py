@@ -149,7 +149,7 @@ def check_near(shop):
 
 def refusals(shop):
     for options, words in ((["--ranks=6"], "added two and two"), (["--ranks=32"], "a step has 16 samples"),
-                           (["--target=cuda"], "train alone")):
+                           (["--target=cuda"], "a program for cuda trains in one process")):
         said = execute([shop.unetc, "check" if "--target=cuda" not in options else "mem", *options, NET], shop.folder, 1)
         if words not in said:
             raise Failure("%s does not say `%s`: %s" % (options, words, said))
