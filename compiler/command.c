@@ -15,13 +15,6 @@ typedef struct {
     Command command;
 } Reading;
 
-_Noreturn static void usage_error(const char *format, const char *word) {
-    fputs("unetc: ", stderr);
-    fprintf(stderr, format, word);
-    fputs("\nrun `unetc --help` for the options\n", stderr);
-    exit(EXIT_USAGE);
-}
-
 /* ---- what an option does, if it is more than a value in its place ---- */
 
 static UnetStatus take_format(void *result, const UnetValue *value, UnetError *error) {
@@ -453,42 +446,56 @@ static const UnetGrammar grammar = {
     .seen = record,
 };
 
+/* A mistake in the options of COMMAND, or -1. */
+_Noreturn static void usage_error(int command, const char *format, const char *word) {
+    char advice[128];
+    unet_command_line_advice(&grammar, grammar.program, command, advice, sizeof advice);
+    fputs("unetc: ", stderr);
+    fprintf(stderr, format, word);
+    fprintf(stderr, "\n%s\n", advice);
+    exit(EXIT_USAGE);
+}
+
 /* ---- rules that concern several options ---- */
 
 /* Options of which one leaves nothing to the other. */
 static void check_together(const Command *c) {
     if (c->folder != NULL && c->output != NULL)
-        usage_error("%s", "-S writes sources, and -o names a program: leave one out");
+        usage_error((int)c->kind, "%s", "-S writes sources, and -o names a program: leave one out");
     if (c->stage != EMIT_ALL && (c->folder != NULL || c->output != NULL))
-        usage_error("--emit prints and stops: leave out %s", c->folder != NULL ? "-S" : "-o");
+        usage_error((int)c->kind, "--emit prints and stops: leave out %s", c->folder != NULL ? "-S" : "-o");
     if (c->stage == EMIT_REMAT && c->options.no_recompute)
-        usage_error("%s", "--emit=remat prints what may be computed again: leave out --no-recompute");
+        usage_error((int)c->kind, "%s",
+                    "--emit=remat prints what may be computed again: leave out --no-recompute");
     if (c->kind == COMMAND_FIT && c->max_given && c->max == FIT_BATCH && c->lower.batch > 0)
-        usage_error("%s", "`unetc fit --max=batch` looks for the batch itself: leave out --batch");
+        usage_error((int)c->kind, "%s",
+                    "`unetc fit --max=batch` looks for the batch itself: leave out --batch");
 }
 
 static void check_reports(const Command *c) {
     bool two = c->format == REPORT_TEXT || c->format == REPORT_JSON;
     if (c->diff && c->other == NULL)
-        usage_error("%s", "--diff compares two files or plans: write `unetc mem --diff A B`");
+        usage_error((int)c->kind, "%s", "--diff compares two files or plans: write `unetc mem --diff A B`");
     if (c->diff && !two)
-        usage_error("%s", "--diff prints text or json: use --format=text or --format=json");
+        usage_error((int)c->kind, "%s", "--diff prints text or json: use --format=text or --format=json");
     if (c->kind == COMMAND_FIT && !c->max_given)
-        usage_error("%s", "`unetc fit` needs --max=batch or --max=size");
+        usage_error((int)c->kind, "%s", "`unetc fit` needs --max=batch or --max=size");
 }
 
 static void check_target(const Command *c) {
     if (c->options.engines != NULL && c->options.target->measured == NULL)
-        usage_error("%s", "--engines is for --target=cuda: it names ways of cuDNN to compute convolutions");
+        usage_error((int)c->kind, "%s",
+                    "--engines is for --target=cuda: it names ways of cuDNN to compute convolutions");
     const bool builds = c->kind == COMMAND_COMPILE && c->folder == NULL;
     const char *why = c->options.target->refuses(&c->options, builds);
     if (why != NULL)
-        usage_error("%s", why);
+        usage_error((int)c->kind, "%s", why);
 }
 
 static void check_onnx(const Command *c) {
     if (c->kind == COMMAND_ONNX && c->weights == NULL)
-        usage_error("%s", "`unetc onnx` needs the trained weights: write --weights=FILE.safetensors");
+        usage_error((int)c->kind, "%s",
+                    "`unetc onnx` needs the trained weights: write --weights=FILE.safetensors");
 }
 
 static int most_words(const Command *c) {
@@ -512,16 +519,18 @@ static const char *missing_word(const Command *c) {
 static void take_words(Command *c, const UnetCommandLine *line) {
     const int most = most_words(c);
     if (line->nword > most && most == 0)
-        usage_error(c->kind == COMMAND_WORDS ? "`unetc words` takes no file: remove `%s`"
+        usage_error((int)c->kind,
+                    c->kind == COMMAND_WORDS ? "`unetc words` takes no file: remove `%s`"
                                              : "`unetc --runtime` takes no file: remove `%s`",
                     line->word[0]);
     if (line->nword > most)
-        usage_error(c->kind == COMMAND_EXPLAIN      ? "only one code at a time: remove `%s`"
+        usage_error((int)c->kind,
+                    c->kind == COMMAND_EXPLAIN      ? "only one code at a time: remove `%s`"
                     : c->kind == COMMAND_COMPLETION ? "only one shell at a time: remove `%s`"
                                                     : "only one file at a time: remove `%s`",
                     line->word[most]);
     if (line->nword == 0 && most > 0)
-        usage_error("%s", missing_word(c));
+        usage_error((int)c->kind, "%s", missing_word(c));
     c->file = line->nword > 0 ? line->word[0] : NULL;
     c->other = line->nword > 1 ? line->word[1] : NULL;
     c->lower.path = c->file;
@@ -531,7 +540,8 @@ _Noreturn static void print_completion(const char *shell) {
     char text[65536];
     const size_t length = unet_command_line_completion(&grammar, grammar.program, shell, text, sizeof text);
     if (length == 0)
-        usage_error("completion: there is none for `%s`, but for bash, zsh and fish", shell);
+        usage_error(COMMAND_COMPLETION, "completion: there is none for `%s`, but for bash, zsh and fish",
+                    shell);
     (void)fwrite(text, 1, length, stdout);
     exit(fflush(stdout) == 0 ? EXIT_DONE : EXIT_IO);
 }
@@ -551,7 +561,7 @@ Command command_read(Pool *pool, int argc, char **argv) {
     UnetCommandLine line;
     UnetError error;
     if (unet_command_line_read(&grammar, argc, argv, &r, &line, &error) != UNET_OK)
-        usage_error("%s", error.text);
+        usage_error(line.command, "%s", error.text);
     if (line.command == COMMAND_HELP)
         print_help(line.about);
     if (line.command == COMMAND_VERSION) {

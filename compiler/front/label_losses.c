@@ -58,8 +58,9 @@ static bool right_channels(const Call *call, const Compared *by, bool one) {
                   classes = by->target->classes;
     if (one ? channels == 1 && classes == 2 : channels == classes)
         return true;
-    diag_begin(l->diag, ERROR, "U0407", argument(call, "logits")->span, "%lld classes, and %lld channel%s",
-               (long long)classes, (long long)channels, channels == 1 ? "" : "s");
+    diag_begin(l->diag, ERROR, "U0407", argument(call, "logits")->span,
+               "the labels have %lld classes, and the prediction has %lld channel%s", (long long)classes,
+               (long long)channels, channels == 1 ? "" : "s");
     diag_also(l->diag, by->target->span, "`%s : labels(%lld)`", by->target->name, (long long)classes);
     if (one)
         diag_note(l->diag, "`%s` takes one channel, for the second of two classes", call->signature->name);
@@ -211,17 +212,18 @@ static bool read_map(const Call *call, Compared *by) {
             l->unequal = true;
             return l->only_axis >= 0
                        ? false
-                       : report_map(call, by, "U0406",
-                                    pool_text(l->pool, "the weights of points are %s, and the labels %s",
-                                              sizes_text(l, by->map), sizes_text(l, by->labels)));
+                       : report_map(
+                             call, by, "U0406",
+                             pool_text(l->pool,
+                                       "`pixel_weight` is %s, and the labels are %s: they need equal sizes",
+                                       sizes_text(l, by->map), sizes_text(l, by->labels)));
         }
     if (l->only_axis < 0 && shape_channels(map) != 1)
         return report_map(call, by, "U0316",
-                          pool_text(l->pool, "`pixel_weight` has one channel, and this has %lld",
+                          pool_text(l->pool, "`pixel_weight` must have one channel, and this has %lld",
                                     (long long)shape_channels(map)));
     return is_learned(l, by->map)
-               ? report_map(call, by, "U0316",
-                            "`pixel_weight` is not learned: it may not depend on weights of the network")
+               ? report_map(call, by, "U0316", "`pixel_weight` must not depend on weights of the network")
                : true;
 }
 
@@ -527,10 +529,13 @@ static bool read_classes(Call *call, Compared *by) {
     if (classes == by->target->classes)
         return true;
     diag_begin(l->diag, ERROR, "U0407", argument(call, "prediction")->span,
-               "a prediction of %lld classes, and labels of %lld", (long long)classes,
+               "the prediction has %lld classes, and the labels have %lld", (long long)classes,
                (long long)by->target->classes);
     diag_also(l->diag, by->target->span, "`%s : labels(%lld)`", by->target->name,
               (long long)by->target->classes);
+    diag_help(l->diag,
+              "end the network with as many channels as classes, or declare `target %s : labels(%lld)`",
+              by->target->name, (long long)classes);
     note_via(l);
     diag_end(l->diag);
     return false;

@@ -130,7 +130,7 @@ static bool report_sizes(Lower *l, const Stmt *stmt, Kind kind, const Shape *giv
                kind == KIND_LABELS ? "classes" : "channels",
                sizes_of(l, kind, given) == 4 ? "depth, height and width" : "height and width");
     if (kind == KIND_IMAGE && given->rank == 4)
-        diag_note(l->diag, "a batch is no part of it: `train` has the setting `batch`");
+        diag_note(l->diag, "the batch is not part of the shape: `train` has the setting `batch`");
     diag_help(l->diag, "write `%s : %s`", stmt->name, meant(l, given, kind));
     diag_end(l->diag);
     return false;

@@ -64,7 +64,7 @@ static void warn_of_untrained(Lower *l) {
         others = pool_text(l->pool, "%s and %d more", others, more - NAMED);
     if (more > 0)
         diag_note(l->diag, "no loss depends on %s either", others);
-    diag_note(l->diag, "such weights keep their initial values; weight files hold them all the same");
+    diag_note(l->diag, "they keep their initial values, and weight files hold them");
     diag_help(l->diag, "use it in a `loss`, remove it, or `freeze` it");
     diag_end(l->diag);
 }

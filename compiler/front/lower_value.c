@@ -127,7 +127,8 @@ static Datum mismatch(Lower *l, const Expr *expr, Datum a, Datum b) {
         diag_begin(l->diag, ERROR, "U0202", expr->mark,
                    "`%s` between %s and %s is not in this version of unetc", op, datum_text(l, a),
                    datum_text(l, b));
-        diag_note(l->diag, "tensors know `+`, `-` and `*`, and `/` by a number that is not 0");
+        diag_note(l->diag,
+                  "tensors can be added, subtracted and multiplied, and divided by a number that is not 0");
     } else {
         diag_begin(l->diag, ERROR, "U0319", expr->mark, "`%s` does not work between %s and %s", op,
                    datum_text(l, a), datum_text(l, b));

@@ -211,7 +211,8 @@ bool grow(const Call *call, Shape in, const Window *w, int64_t channels, Shape *
         extent = wrong ? INT64_MAX / 2 : extent + w->kernel[axis] - w->before[axis] - w->after[axis];
         if (extent < 1 && (l->only_axis < 0 || l->only_axis == axis)) {
             diag_begin(l->diag, ERROR, "U0404", argument(call, "padding")->span,
-                       "`padding` takes away all of the %s", axis_text(axis));
+                       "`padding` removes the whole %s of the result", axis_text(axis));
+            diag_help(l->diag, "use a smaller `padding`");
             note_via(l);
             diag_end(l->diag);
             return false;

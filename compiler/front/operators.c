@@ -152,7 +152,8 @@ static bool report_groups(const Call *call, int64_t groups, int64_t channels, co
     diag_begin(l->diag, ERROR, "U0408", argument(call, "groups")->span,
                "%lld groups do not divide the %lld channel%s %s", (long long)groups, (long long)channels,
                unet_plural(channels), side);
-    diag_help(l->diag, "each group has as many channels; `groups = channels(x)` convolves each by itself");
+    diag_help(l->diag, "all groups have the same number of channels; `groups = channels(x)` convolves each "
+                       "channel by itself");
     note_via(l);
     diag_end(l->diag);
     return false;
@@ -411,7 +412,7 @@ static bool report_windows(const Call *call, ValueId v) {
                    call->signature->name, datum_text(l, datum_tensor(v)));
     else
         diag_begin(l->diag, ERROR, "U0412", call->span,
-                   "a window of `%s` has %d x %d points, and this is %s", call->signature->name,
+                   "`%s` compares windows of %d x %d points, and this is %s", call->signature->name,
                    SSIM_WINDOW, SSIM_WINDOW, sizes_text(l, v));
     note_via(l);
     diag_end(l->diag);

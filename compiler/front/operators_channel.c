@@ -88,9 +88,9 @@ ValueId build_pixel_shuffle(Call *call) {
     Shape out = shape_of(call, x);
     if (out.dim[0] % (fold * fold) != 0) {
         report_fold(call, "U0402",
-                    pool_text(call->l->pool, "%lld channel%s %s no whole number of %lld x %lld points",
-                              (long long)out.dim[0], unet_plural(out.dim[0]),
-                              out.dim[0] == 1 ? "is" : "are", (long long)fold, (long long)fold));
+                    pool_text(call->l->pool,
+                              "`%s` needs a multiple of %lld channels, r * r, and this is %lld",
+                              call->signature->name, (long long)(fold * fold), (long long)out.dim[0]));
         return -1;
     }
     out.dim[0] /= fold * fold;

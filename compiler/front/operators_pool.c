@@ -103,9 +103,10 @@ ValueId build_max_unpool(Call *call) {
     if (!argument_unpool(call, large, &w) || !slide(call, like, large.dim[0], &w, &pooled_shape))
         return -1;
     if (l->only_axis < 0 && !shape_equal(pooled_shape, in)) {
-        diag_begin(l->diag, ERROR, "U0402", call->span, "`x` is %s, and the maxima of `like` are %s",
-                   shape_text(l->pool, in), shape_text(l->pool, pooled_shape));
-        diag_note(l->diag, "each channel of `x` goes where that of `like` has its maxima");
+        diag_begin(l->diag, ERROR, "U0402", call->span,
+                   "`x` is %s, and the pooled `like` is %s: they must be equal", shape_text(l->pool, in),
+                   shape_text(l->pool, pooled_shape));
+        diag_note(l->diag, "each point of `x` goes where its window of `like` has the maximum");
         note_via(l);
         diag_end(l->diag);
         return -1;

@@ -108,8 +108,9 @@ static bool scaled_size(const Call *call, const Ratio ratio[AXES], Shape *out) {
         set_extent(out, axis, extent > 0 ? extent : 1);
         if (extent > 0 || (l->only_axis >= 0 && l->only_axis != axis))
             continue;
-        diag_begin(l->diag, ERROR, "U0412", call->span, "nothing is left of the %s %lld", axis_text(axis),
-                   (long long)before);
+        diag_begin(l->diag, ERROR, "U0412", call->span, "`scale` leaves nothing of the %s %lld",
+                   axis_text(axis), (long long)before);
+        diag_help(l->diag, "use a larger `scale`, or a larger input");
         note_via(l);
         diag_end(l->diag);
         return false;
@@ -306,8 +307,9 @@ ValueId build_adaptive_avg_pool(Call *call) {
         set_extent(&out, axis, size[axis]);
         if (size[axis] <= shape_extent(in, axis) || (l->only_axis >= 0 && l->only_axis != axis))
             continue;
-        diag_begin(l->diag, ERROR, "U0412", argument(call, "size")->span, "%lld parts of the %s %lld",
-                   (long long)size[axis], axis_text(axis), (long long)shape_extent(in, axis));
+        diag_begin(l->diag, ERROR, "U0412", argument(call, "size")->span,
+                   "`adaptive_avg_pool` cannot divide the %s %lld into %lld parts", axis_text(axis),
+                   (long long)shape_extent(in, axis), (long long)size[axis]);
         diag_help(l->diag, "`resize` makes a tensor larger");
         note_via(l);
         diag_end(l->diag);

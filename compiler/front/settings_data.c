@@ -7,7 +7,9 @@
 #include "unet/volume.h"
 #include "unet/words.h"
 
+#include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 typedef struct {
     Lower *l;
@@ -94,16 +96,22 @@ static void help_source(Reader *r, const Expr *expr) {
         diag_help(r->l->diag, "put the line `%s = ...` in front of this one", expr->text);
 }
 
+static bool is_call_of_source(const Expr *expr) {
+    for (int i = 0; i < HERE; i++)
+        if (expr->kind == EXPR_CALL && strcmp(expr->text, sources_here[i]) == 0)
+            return true;
+    return false;
+}
+
 static void report_not_a_source(Reader *r, const Expr *expr, const char *what) {
     Diag *diag = r->l->diag;
     r->good = false;
     diag_begin(diag, ERROR, "U0619", expr->span, "%s", what);
     help_source(r, expr);
-    diag_note(
-        diag,
-        "sources of this version: images volumes labels list gaussian uniform border_weight, numbers, "
-        "earlier sources, "
-        "and + - * /");
+    if (!is_call_of_source(expr)) /* else its arguments are wrong */
+        diag_note(diag,
+                  "sources of this version: images volumes labels list gaussian uniform border_weight, "
+                  "numbers, earlier sources, and + - * /");
     diag_end(diag);
 }
 
@@ -174,6 +182,20 @@ static const SourceTerm *first_files(const Reader *r) {
     return NULL;
 }
 
+/* LONGER has "*.jpg" and "*.JPG", and SHORTER "*.png" alone: it needs two patterns, too. */
+static void help_with_cases(const Reader *r, const SourceTerm *longer, const SourceTerm *shorter) {
+    const char *ending = strrchr(shorter->text, '.');
+    if (longer->nmore != 1 || shorter->nmore != 0 || ending == NULL ||
+        strcasecmp(longer->text, longer->more[0]) != 0)
+        return;
+    char *other = pool_copy(r->l->pool, ending, strlen(ending));
+    for (char *c = other; *c != '\0'; c++)
+        *c = (char)(islower((unsigned char)*c) ? toupper((unsigned char)*c) : tolower((unsigned char)*c));
+    diag_help(r->l->diag,
+              "write `[\"%s\", \"%.*s%s\"]`: files are paired whatever the case of their endings",
+              shorter->text, (int)(ending - shorter->text), shorter->text, other);
+}
+
 /* Files belong together by what their `*` stands for, so all patterns have the same number of them; or by
  * the line of a list. */
 static void check_pattern(Reader *r, const SourceTerm *term, Span span) {
@@ -197,6 +219,8 @@ static void check_pattern(Reader *r, const SourceTerm *term, Span span) {
                    first->nmore + 1, term->nmore + 1);
         diag_also(diag, (Span){first->span.line, 1, 0}, "%s", "");
         diag_note(diag, "the first pattern of one source belongs to the first of the other, and so on");
+        help_with_cases(r, first, term);
+        help_with_cases(r, term, first);
     } else {
         diag_begin(diag, ERROR, "U0609", span, "the patterns cannot be paired: they have %d and %d `*`",
                    before, found);

@@ -115,6 +115,7 @@ static void report_mixture(Lower *l, const Source *source) {
     diag_begin(l->diag, ERROR, "U0606", source->span,
                "`%s` reads images, and other sources of this section read volumes", source->name);
     diag_note(l->diag, "the files of a sample show the same place, point by point");
+    diag_help(l->diag, "declare `%s` as a volume, and read it by `volumes(...)`", source->name);
     diag_end(l->diag);
 }
 
@@ -122,6 +123,7 @@ static void report_larger(Lower *l, const Source *source) {
     diag_begin(l->diag, ERROR, "U0213", source->span,
                "`%s` is larger than the first input, and volumes of one sample have one size",
                source->name);
+    diag_help(l->diag, "give it the sizes of the first input: `resize` enlarges a result");
     diag_end(l->diag);
 }
 

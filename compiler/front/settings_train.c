@@ -451,7 +451,7 @@ void set_freeze(Call *call) {
     for (int i = 0; i < call->nargument; i++) {
         const Argument *a = &call->argument[i];
         if (a->value.kind != DATUM_TEXT || *a->value.text == '\0') {
-            diag_begin(call->l->diag, ERROR, "U0613", a->span, "`freeze` takes names of layers in quotes");
+            diag_begin(call->l->diag, ERROR, "U0624", a->span, "`freeze` takes names of layers in quotes");
             diag_help(call->l->diag, "write `freeze \"encoder\"`, or a pattern such as \"enc*\"");
             diag_end(call->l->diag);
             return;

@@ -54,7 +54,7 @@ static void find_needed(Export *e) {
 static bool report_no_form(const Export *e, const Node *node) {
     diag_begin(e->model->diag, ERROR, "U0706", node_line(node), "`%s` cannot be written to an ONNX file",
                op_table[node->op].name);
-    diag_note(e->model->diag, "what it computes here has no form in ONNX, opset %d", OPSET);
+    diag_note(e->model->diag, "ONNX opset %d has no operator that computes the same", OPSET);
     diag_end(e->model->diag);
     return false;
 }
@@ -253,8 +253,9 @@ static void note_normalized(const Model *m) {
                    input->name);
         if (input->normalizing == NORMALIZED_AS_MEASURED)
             diag_note(m->diag,
-                      "mean and std of each channel were measured; they stand in turn in the weights' "
-                      "metadata, as `unet.normal.%s`",
+                      "mean and std were measured; the weights file has them, channel by channel, in its "
+                      "metadata "
+                      "as `unet.normal.%s`",
                       input->name);
         diag_end(m->diag);
     }

@@ -112,6 +112,6 @@ void warn_of_bands(const Plan *plan, Diag *diag) {
     diag_begin(diag, WARNING, "U0708", end.line, "--bands=%d: bands of rows end at `%s`",
                plan->options->bands, end.name);
     diag_label(diag, "%s", end.why);
-    diag_note(diag, "the images that it reads, and those behind it, are kept whole");
+    diag_note(diag, "its input and all later images are kept whole");
     diag_end(diag);
 }

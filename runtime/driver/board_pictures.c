@@ -217,8 +217,11 @@ static UnetStatus open_all(Pictures *p) {
     const UnetLayout *input = input_of(p, p->prediction.input);
     if (input->size[2] > program->size[2] || (input->size[1] > program->size[1] && program->units == 0))
         return unet_fail(&p->prediction.driver->error, UNET_USAGE,
-                         "evaluation is of %d x %d points, and prediction of %d x %d at most",
-                         input->size[1], input->size[2], program->size[1], program->size[2]);
+                         "--tensorboard predicts the pictures of the evaluation, of %d x %d points, and "
+                         "prediction takes "
+                         "%d x %d at most: write `predict { size %d, %d }`",
+                         input->size[1], input->size[2], program->size[1], program->size[2], input->size[1],
+                         input->size[2]);
     status = prediction_open(&p->prediction);
     p->bytes = program->extent +
                (p->prediction.staged != NULL ? program->inputs[p->prediction.input].sample_bytes : 0);

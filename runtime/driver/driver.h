@@ -189,6 +189,8 @@ void tally_add(Tally *tally, const UnetProgram *program, const char *arena, int3
 /* Adds the identities of a batch, if the model has any; no step needs to have run. */
 void tally_add_identity(Tally *tally, const UnetProgram *program, const UnetBatch *batch);
 
+/* Is RESULT a metric that PROGRAM can measure of an input alone? */
+bool tally_has_identity(const UnetProgram *program, const UnetResult *result);
 /* The identity of result I for sample N of a batch; NaN: it has none. */
 double tally_sample_identity(const Tally *tally, const UnetProgram *program, const UnetBatch *batch, int i,
                              int32_t n);
@@ -216,7 +218,7 @@ void tally_format(const Tally *tally, char *text, size_t size);
 /* Is told what each batch of an evaluation measured by itself: its samples from FIRST on. */
 typedef struct TallyListener {
     void (*hear)(struct TallyListener *listener, const Tally *of_batch, int64_t first);
-    Tally tally; /* of one batch */
+    Tally tally[UNET_STEPS_AHEAD]; /* of one batch each */
 } TallyListener;
 
 /* Runs the evaluation program over all of DATASET; LISTENER may be NULL.  Stops early, with *SIGNAL set,
@@ -267,8 +269,12 @@ UNET_MUST_USE UnetStatus normal_read(Driver *driver, const UnetSafetensors *file
 /* ---- run_folder.c: the folder of a run --------------------------------------------------- */
 
 typedef struct {
-    int lock;    /* its file, as long as this process trains there; -1: none */
-    bool is_new; /* not the run that the folder holds */
+    int lock;      /* its file, as long as this process trains there; -1: none */
+    bool is_new;   /* not the run that the folder holds */
+    int64_t *left; /* steps of its numbered checkpoints of which the start found NLEFT, the oldest first */
+    int32_t nleft, gone; /* GONE: how many of these are gone by now */
+    int64_t made;        /* how many were added, */
+    int64_t newest;      /* the last of them */
     char lock_path[UNET_PATH_BYTES];
 } RunFolder;
 
@@ -288,7 +294,11 @@ void run_folder_leave(RunFolder *run);
 
 /* Removes files that were never finished and, of the numbered checkpoints up to step LAST, all but the
  * newest KEEP; of another run all of these, and its checkpoint and best weights are set aside. */
-UNET_MUST_USE UnetStatus run_folder_clear(const RunFolder *run, Driver *driver, int64_t last, int32_t keep);
+UNET_MUST_USE UnetStatus run_folder_clear(RunFolder *run, Driver *driver, int64_t last, int32_t keep);
+
+/* The numbered checkpoint of STEP was added, or written again: of those that were there at the start so
+ * many go that KEEP stay. */
+void run_folder_added(RunFolder *run, const Driver *driver, int64_t step, int32_t keep);
 
 /* ---- checkpoint.c: the files of a run -------------------------------------------------- */
 

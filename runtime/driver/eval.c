@@ -67,6 +67,20 @@ typedef struct {
     Tally tally;
 } Evaluation;
 
+/* A folder of new pictures that is named by --data shows a part of them alone. */
+static void note_held(const Driver *driver, const UnetDataset *data) {
+    const UnetModel *model = driver->model;
+    const bool own = model->eval_data != NULL && model->eval_data->nsource > 0;
+    const int samples = (int)unet_dataset_samples(data);
+    if (driver->options.eval_data == NULL && !own)
+        (void)fprintf(
+            stderr,
+            "`%s` keeps %d sample%s from training, which %s measured; --eval-data=DIR measures all "
+            "of a folder\n",
+            model->data->folds > 0 ? "folds" : "holdout", samples, unet_plural(samples),
+            samples == 1 ? "is" : "are");
+}
+
 static UnetStatus start(Evaluation *evaluation, Driver *driver) {
     const UnetModel *model = driver->model;
     UnetError *error = &driver->error;
@@ -79,6 +93,8 @@ static UnetStatus start(Evaluation *evaluation, Driver *driver) {
     if (driver->options.eval_data == NULL && !unet_dataset_exists(model, UNET_EVALUATION))
         (void)fprintf(stderr, "%s holds nothing back for evaluation: all samples of %s are measured\n",
                       model->source, data_folder(driver));
+    else
+        note_held(driver, evaluation->data);
     unet_dataset_notes(evaluation->data, tell, NULL);
     unet_dataset_normalize(evaluation->data, driver->normal);
     const UnetDataset *const datasets[] = {evaluation->data};
@@ -105,6 +121,12 @@ static void print_value(const char *name, double value, bool decibels) {
     (void)printf(decibels ? "%s %.2f dB\n" : "%s %.4g\n", name, value);
 }
 
+/* "psnr(noisy, clean)", the value of doing nothing. */
+static void identity_name(const UnetModel *model, const UnetResult *result, char *name, size_t size) {
+    (void)snprintf(name, size, "%s(%s, %s)", result->metric, model->inputs[result->identity_input].name,
+                   model->inputs[result->target_input].name);
+}
+
 /* One measure a line: name, value, and for a metric that has one the value of doing nothing and the gain.
  */
 static void print_results(const Tally *tally) {
@@ -119,9 +141,7 @@ static void print_results(const Tally *tally) {
         print_value(result->name, value, decibels);
         if (isnan(identity))
             continue;
-        (void)snprintf(same, sizeof same, "%s(%s, %s)", result->metric,
-                       tally->model->inputs[result->identity_input].name,
-                       tally->model->inputs[result->target_input].name);
+        identity_name(tally->model, result, same, sizeof same);
         print_value(same, identity, decibels);
         print_value("gain", value - identity, decibels);
     }
@@ -145,30 +165,51 @@ static void print_quoted(const char *name) {
 }
 
 static void print_head(const UnetModel *model) {
+    char same[192];
     (void)printf("image");
     for (int i = 0; i < model->nresult; i++) {
         (void)putchar(',');
         print_quoted(model->results[i].name);
     }
+    for (int i = 0; i < model->nresult; i++)
+        if (tally_has_identity(model->eval, &model->results[i])) {
+            identity_name(model, &model->results[i], same, sizeof same);
+            (void)putchar(',');
+            print_quoted(same);
+        }
     (void)printf("\n");
 }
 
+static void print_number(double value) {
+    (void)printf(isnan(value) ? "," : ",%.9g", value);
+}
+
 static void print_line(const Tally *tally, const char *image) {
+    const UnetModel *model = tally->model;
     print_quoted(image);
-    for (int i = 0; i < tally->model->nresult; i++) {
-        const double value = tally_value(tally, i);
-        (void)printf(isnan(value) ? "," : ",%.9g", value);
-    }
+    for (int i = 0; i < model->nresult; i++)
+        print_number(tally_value(tally, i));
+    for (int i = 0; i < model->nresult; i++)
+        if (tally_has_identity(model->eval, &model->results[i]))
+            print_number(tally_identity(tally, i));
     (void)printf("\n");
+}
+
+static void set_value(json_t *values, const char *name, double value) {
+    (void)json_object_set_new(values, name, isfinite(value) ? json_real(value) : json_null());
 }
 
 /* Not measured: null. */
 static json_t *values_json(const Tally *tally) {
     json_t *values = json_object();
-    for (int i = 0; i < tally->model->nresult; i++) {
-        const double value = tally_value(tally, i);
-        (void)json_object_set_new(values, tally->model->results[i].name,
-                                  isfinite(value) ? json_real(value) : json_null());
+    const UnetModel *model = tally->model;
+    char same[192];
+    for (int i = 0; i < model->nresult; i++) {
+        set_value(values, model->results[i].name, tally_value(tally, i));
+        if (tally_has_identity(model->eval, &model->results[i])) {
+            identity_name(model, &model->results[i], same, sizeof same);
+            set_value(values, same, tally_identity(tally, i));
+        }
     }
     return values;
 }
@@ -190,7 +231,9 @@ static UnetStatus evaluate_images(Evaluation *evaluation, const Driver *driver, 
         return unet_fail(error, UNET_USAGE,
                          "--format=%s measures image by image: write `batch 1` in the section `eval`",
                          driver->options.format);
-    UnetStatus status = tally_create(&images.listener.tally, driver->model, error);
+    UnetStatus status = UNET_OK;
+    for (int i = 0; i < UNET_STEPS_AHEAD && status == UNET_OK; i++)
+        status = tally_create(&images.listener.tally[i], driver->model, error);
     images.images = csv ? NULL : json_array();
     if (status == UNET_OK && csv)
         print_head(driver->model);
@@ -206,7 +249,8 @@ static UnetStatus evaluate_images(Evaluation *evaluation, const Driver *driver, 
         json_decref(all);
     }
     json_decref(images.images);
-    tally_destroy(&images.listener.tally);
+    for (int i = 0; i < UNET_STEPS_AHEAD; i++)
+        tally_destroy(&images.listener.tally[i]);
     return status;
 }
 

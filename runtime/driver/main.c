@@ -150,6 +150,15 @@ static int report(const Driver *driver, const char *program, UnetStatus status) 
     return (int)status;
 }
 
+/* A mistake in the command line. */
+static int report_usage(const Driver *driver, const char *program, UnetStatus status) {
+    char advice[UNET_PATH_BYTES];
+    const int code = report(driver, program, status);
+    unet_options_advice(&driver->options, driver->program, advice, sizeof advice);
+    (void)fprintf(stderr, "%s\n", advice);
+    return code;
+}
+
 /* Training may be the work of several processes. */
 static UnetStatus join_ranks(Driver *driver) {
     Launch launch;
@@ -180,7 +189,7 @@ int unet_main(const UnetModel *const *models, int nmodels, int argc, char **argv
     machine_set_wait_policy(argv); /* before the words of argv are put in another order */
     UnetStatus status = unet_options_parse(&driver.options, argc, argv, &driver.error);
     if (status != UNET_OK)
-        return report(&driver, program, status);
+        return report_usage(&driver, program, status);
     if (driver.options.command == UNET_COMMAND_HELP)
         return report(&driver, program, print_help(program, driver.options.about));
     if (driver.options.command == UNET_COMMAND_VERSION)

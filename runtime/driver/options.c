@@ -191,13 +191,17 @@ UnetStatus unet_options_parse(UnetOptions *options, int argc, char **argv, UnetE
     UnetCommandLine line;
     *options = (UnetOptions){.format = "text", .seed = -1, .fold = -1, .timeout = 600};
     const UnetStatus status = unet_command_line_read(&grammar, argc, argv, options, &line, error);
+    options->command = line.command >= 0 ? (UnetCommand)line.command : UNET_COMMAND_HELP;
+    options->about = (UnetCommand)line.about;
     if (status != UNET_OK)
         return status;
-    options->command = (UnetCommand)line.command;
-    options->about = (UnetCommand)line.about;
     options->files = line.word;
     options->nfile = line.nword;
     return options->command < UNET_COMMAND_HELP ? check_together(options, error) : UNET_OK;
+}
+
+void unet_options_advice(const UnetOptions *options, const char *program, char *text, size_t size) {
+    unet_command_line_advice(&grammar, program, (int)options->command, text, size);
 }
 
 size_t unet_options_help(char *text, size_t size, const char *program, UnetCommand about) {

@@ -57,6 +57,10 @@ typedef struct {
  * to write instead. */
 UNET_MUST_USE UnetStatus unet_options_parse(UnetOptions *options, int argc, char **argv, UnetError *error);
 
+/* Writes which help of PROGRAM lists the options, for who made the mistake that unet_options_parse() told,
+ * to TEXT. */
+void unet_options_advice(const UnetOptions *options, const char *program, char *text, size_t size);
+
 /* Writes the help on command ABOUT (UNET_COMMAND_HELP: on all) of a program called PROGRAM, or as much of
  * it as fits, to TEXT; returns its length. */
 size_t unet_options_help(char *text, size_t size, const char *program, UnetCommand about);

@@ -7,6 +7,7 @@
 #include "predict.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,8 +31,11 @@ UnetStatus prediction_check(Prediction *prediction) {
         }
     prediction->volumes = inputs == 1 && model->inputs[prediction->input].kind == UNET_VOLUME;
     if (inputs != 1 || model->inputs[prediction->input].kind == UNET_LABELS)
-        return unet_fail(error, UNET_USAGE, "predict reads one image or volume, and %s has other inputs",
-                         model->name);
+        return unet_fail(
+            error, UNET_USAGE,
+            "predict needs a network with one input, an image or a volume, and %s has other inputs: "
+            "call it from a program of your own (`unetc -S DIR`)",
+            model->name);
     if (prediction->volumes)
         return prediction_check_volume(prediction);
     bool classes = false;
@@ -40,14 +44,17 @@ UnetStatus prediction_check(Prediction *prediction) {
     if (prediction->driver->options.overlay && !classes)
         return unet_fail(
             error, UNET_USAGE,
-            "--overlay shows classes, and no output of %s is one: add `output mask = argmax(%s)`",
+            "--overlay shows classes, and %s has no output of classes: add `output mask = argmax(%s)`",
             model->name, model->outputs[0].name);
     for (int i = 0; i < model->noutput; i++) {
         int32_t channels = model->predict->outputs[i].channels;
         if (model->outputs[i].kind == UNET_VOLUME || (channels != 1 && channels != 3))
-            return unet_fail(error, UNET_USAGE,
-                             "predict writes images of 1 or 3 channels, and output %s is not one",
-                             model->outputs[i].name);
+            return unet_fail(
+                error, UNET_USAGE,
+                "predict writes images of 1 or 3 channels, and output %s has %" PRId32
+                ": add `argmax` or `conv(x, 3, 1)` to it, or call the network from a program of your own "
+                "(`unetc -S DIR`)",
+                model->outputs[i].name, channels);
     }
     return UNET_OK;
 }

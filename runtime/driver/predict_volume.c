@@ -51,7 +51,9 @@ UnetStatus prediction_check_volume(const Prediction *prediction) {
     for (int i = 0; i < model->noutput; i++)
         if (memcmp(model->predict->outputs[i].size, model->predict->size, sizeof model->predict->size) != 0)
             return unet_fail(error, UNET_USAGE,
-                             "predict writes volumes as large as the input, and output %s is not",
+                             "predict writes volumes as large as the input, and output %s has another "
+                             "size: let `resize` or "
+                             "`match` give it that size",
                              model->outputs[i].name);
     return UNET_OK;
 }

@@ -92,6 +92,9 @@ static UnetStatus take_lock(RunFolder *run, const char *folder, UnetError *error
 }
 
 void run_folder_leave(RunFolder *run) {
+    free(run->left);
+    run->left = NULL;
+    run->nleft = 0;
     if (run->lock < 0)
         return;
     (void)unlink(run->lock_path);
@@ -281,14 +284,43 @@ static int32_t sweep(DIR *folder, const char *name, bool all, int64_t last, int6
     return count;
 }
 
-UnetStatus run_folder_clear(const RunFolder *run, Driver *driver, int64_t last, int32_t keep) {
+static int by_step(const void *a, const void *b) {
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Lists the COUNT numbered checkpoints up to step LAST, which saves with other steps between them do not
+ * replace. */
+static void list_left(RunFolder *run, DIR *folder, const char *name, int64_t last, int32_t count) {
+    run->left = count > 0 ? calloc((size_t)count, sizeof *run->left) : NULL;
+    rewinddir(folder);
+    for (const struct dirent *file; run->left != NULL && (file = readdir(folder)) != NULL;) {
+        const int64_t step = numbered_step(file->d_name, name);
+        if (step >= 0 && step <= last && run->nleft < count)
+            run->left[run->nleft++] = step;
+    }
+    if (run->left != NULL)
+        qsort(run->left, (size_t)run->nleft, sizeof *run->left, by_step);
+}
+
+void run_folder_added(RunFolder *run, const Driver *driver, int64_t step, int32_t keep) {
+    run->made += run->made == 0 || run->newest != step;
+    run->newest = step;
+    for (; run->gone < run->nleft && run->made + run->nleft - run->gone > keep; run->gone++)
+        (void)run_forget_checkpoint(driver, run->left[run->gone]);
+}
+
+UnetStatus run_folder_clear(RunFolder *run, Driver *driver, int64_t last, int32_t keep) {
     UnetStatus status = UNET_OK;
     int64_t oldest;
     DIR *open = opendir(run_folder(driver));
     if (open == NULL)
         return unet_fail(&driver->error, UNET_IO, "%s: %s", run_folder(driver), strerror(errno));
-    for (bool more = true; more && sweep(open, driver->model->name, run->is_new, last, &oldest) > keep;)
-        more = run_forget_checkpoint(driver, oldest);
+    int32_t count = 0;
+    for (bool more = true; more;)
+        more = (count = sweep(open, driver->model->name, run->is_new, last, &oldest)) > keep &&
+               run_forget_checkpoint(driver, oldest);
+    list_left(run, open, driver->model->name, last, count);
     (void)closedir(open);
     /* The checkpoint goes first: where there is none, whoever set it aside was stopped before it had one of
      * its own, and what was set aside then is all that there is of that run. */

@@ -148,7 +148,7 @@ static double sample_psnr(const Tally *tally, const UnetProgram *program, const 
 }
 
 /* Both must be read by the program and have the same shape. */
-static bool has_identity(const UnetProgram *program, const UnetResult *result) {
+bool tally_has_identity(const UnetProgram *program, const UnetResult *result) {
     if (result->identity_input < 0 || result->target_input < 0 || strcmp(result->metric, "psnr") != 0)
         return false;
     const UnetLayout *x = &program->inputs[result->identity_input];
@@ -160,7 +160,7 @@ static bool has_identity(const UnetProgram *program, const UnetResult *result) {
 double tally_sample_identity(const Tally *tally, const UnetProgram *program, const UnetBatch *batch, int i,
                              int32_t n) {
     const UnetResult *result = &tally->model->results[i];
-    return has_identity(program, result) ? sample_psnr(tally, program, batch, result, n) : NAN;
+    return tally_has_identity(program, result) ? sample_psnr(tally, program, batch, result, n) : NAN;
 }
 
 void tally_add_identity(Tally *tally, const UnetProgram *program, const UnetBatch *batch) {
@@ -201,7 +201,7 @@ void tally_store(const Tally *tally, const UnetProgram *program, double *to) {
     *to++ = (double)tally->identity_samples;
     for (int i = 0; i < tally->model->nresult; i++) {
         *to++ = is_summed(tally, program, i) ? tally->sum[i] : 0;
-        *to++ = has_identity(program, &tally->model->results[i]) ? tally->identity_sum[i] : 0;
+        *to++ = tally_has_identity(program, &tally->model->results[i]) ? tally->identity_sum[i] : 0;
         for (size_t k = 0; k < stored_pairs(tally->model, i); k++)
             *to++ = (double)tally->pairs[i][k];
     }
@@ -219,7 +219,7 @@ bool tally_restore(Tally *tally, const UnetProgram *program, const double *from)
     for (int i = 0; i < tally->model->nresult; i++) {
         const bool summed = is_summed(tally, program, i) || tally->samples == 0;
         const bool compared =
-            has_identity(program, &tally->model->results[i]) || tally->identity_samples == 0;
+            tally_has_identity(program, &tally->model->results[i]) || tally->identity_samples == 0;
         tally->sum[i] = summed ? *from : NAN;
         tally->identity_sum[i] = compared ? from[1] : NAN;
         from += 2;
@@ -258,6 +258,11 @@ static UnetStatus begin_batch(Evaluation *e, UnetLoader *loader, UnetError *erro
     e->step.n = batch.n;
     if (e->wants_identity)
         tally_add_identity(e->tally, e->program, &batch);
+    if (e->listener != NULL) {
+        Tally *own = &e->listener->tally[e->begun % UNET_STEPS_AHEAD];
+        tally_forget_identity(own);
+        tally_add_identity(own, e->program, &batch);
+    }
     e->samples[e->begun++ % UNET_STEPS_AHEAD] = batch.n;
     return device_begin(e->device, e->program, &e->step, error);
 }
@@ -269,9 +274,10 @@ static UnetStatus end_batch(Evaluation *e, UnetError *error) {
         return status;
     tally_add(e->tally, e->program, e->device->arena, n);
     if (e->listener != NULL) {
-        tally_clear(&e->listener->tally);
-        tally_add(&e->listener->tally, e->program, e->device->arena, n);
-        e->listener->hear(e->listener, &e->listener->tally, e->tally->samples - n);
+        Tally *own = &e->listener->tally[e->ended % UNET_STEPS_AHEAD];
+        tally_clear(own);
+        tally_add(own, e->program, e->device->arena, n);
+        e->listener->hear(e->listener, own, e->tally->samples - n);
     }
     e->ended++;
     return UNET_OK;

@@ -326,8 +326,10 @@ static UnetStatus save_and_keep(Run *run) {
         return status;
     bool is_old = !__builtin_mul_overflow(train_kept_checkpoints(run), run->save_every, &reach) &&
                   reach < run->state.step;
-    return run_keep_checkpoint(run->driver, run->device.arena, &run->state,
-                               is_old ? run->state.step - reach : 0);
+    status = run_keep_checkpoint(run->driver, run->device.arena, &run->state,
+                                 is_old ? run->state.step - reach : 0);
+    run_folder_added(&run->folder, run->driver, run->state.step, train_kept_checkpoints(run));
+    return status;
 }
 
 /* Where nothing is evaluated, the last numbers of training are the result. */

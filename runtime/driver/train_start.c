@@ -38,7 +38,7 @@ static UnetStatus plan_schedule(Run *run) {
     if (batches <= 0)
         return unet_fail(&run->driver->error, UNET_IO,
                          "%" PRId32 " sample%s not fill one batch of %" PRId32
-                         ", and `tail \"drop\"` drops the rest",
+                         ": use a smaller `batch`, or `tail \"keep\"`",
                          unet_dataset_samples(run->data),
                          unet_dataset_samples(run->data) == 1 ? " does" : "s do", train_batch(run));
     run->steps_per_epoch = training->steps_per_epoch > 0 ? training->steps_per_epoch : batches;
@@ -130,7 +130,8 @@ static UnetStatus restore_unlogged(Run *run) {
     run->normed = counts ? (int64_t)run->unlogged[1] : 0;
     if (counts && tally_restore(&run->train, run->model->train, run->unlogged + NORM_NUMBERS))
         return UNET_OK;
-    return unet_fail(&run->driver->error, UNET_IO, "the sums in the checkpoint are not valid");
+    return unet_fail(&run->driver->error, UNET_IO,
+                     "the checkpoint to resume from is damaged: its sums of losses are not valid");
 }
 
 /* Weights of a new run, or all of an interrupted one. */
@@ -163,9 +164,11 @@ static UnetStatus start_state(Run *run) {
     if (status != UNET_OK)
         return status;
     if (run->state.samples != samples)
-        return unet_fail(&driver->error, UNET_IO,
-                         "the checkpoint was made with %" PRId64 " sample%s, and the data now has %" PRId64,
-                         run->state.samples, unet_plural(run->state.samples), samples);
+        return unet_fail(
+            &driver->error, UNET_IO,
+            "the checkpoint was made with %" PRId64 " sample%s, and the data now has %" PRId64
+            ": restore the files, or begin a new run in another `--out`, with `--weights` from this one",
+            run->state.samples, unet_plural(run->state.samples), samples);
     if (run->state.fold != (options->fold > 0 ? options->fold : 0))
         return unet_fail(&driver->error, UNET_USAGE,
                          "the checkpoint was made with fold %" PRId64 " held out: give `--fold=%" PRId64
@@ -173,13 +176,15 @@ static UnetStatus start_state(Run *run) {
                          run->state.fold, run->state.fold);
     if (options->seed >= 0 && options->seed != run->state.seed)
         return unet_fail(&driver->error, UNET_USAGE,
-                         "`--seed %" PRId64 "`: the checkpoint was made with seed %" PRId64, options->seed,
-                         run->state.seed);
+                         "`--seed %" PRId64 "`: the checkpoint was made with seed %" PRId64
+                         ": leave `--seed` out",
+                         options->seed, run->state.seed);
     if (run->state.batch == 0) /* a checkpoint as they were once: not even it knows */
         run->state.batch = run->model->train->batch;
     if (options->batch > 0 && options->batch != run->state.batch)
         return unet_fail(&driver->error, UNET_USAGE,
-                         "`--batch %" PRId64 "`: the checkpoint was made with batches of %" PRId64,
+                         "`--batch %" PRId64 "`: the checkpoint was made with batches of %" PRId64
+                         ": leave `--batch` out",
                          options->batch, run->state.batch);
     return UNET_OK;
 }

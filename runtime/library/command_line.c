@@ -162,7 +162,7 @@ static UnetStatus unknown_command(const Reader *r, const char *word) {
     const char *near = word == NULL ? NULL : unet_nearest_word(word, name, count);
     const char *file = grammar->plain >= 0 ? ", and no file of this name" : "";
     if (word == NULL)
-        return unet_fail(r->error, UNET_USAGE, "no command (%s); try --help", list);
+        return unet_fail(r->error, UNET_USAGE, "no command is given (commands: %s)", list);
     if (grammar->elsewhere != NULL && find_choice(grammar->elsewhere, word) >= 0)
         return unet_fail(r->error, UNET_USAGE, "`%s` is a command of %s", word, grammar->where);
     if (near != NULL)
@@ -299,8 +299,7 @@ static UnetStatus unknown_option(const Reader *r, const char *argument) {
                        ? not_taken(r, row[i])
                        : unet_fail(r->error, UNET_USAGE, "`%s` has no option `%s`: did you mean `%s`?",
                                    command.text, word, row[i]->name);
-    return unet_fail(r->error, UNET_USAGE, "`%s` has no option `%s`; --help lists all options",
-                     command.text, word);
+    return unet_fail(r->error, UNET_USAGE, "`%s` has no option `%s`", command.text, word);
 }
 
 /* Reads the option at argv[*i] and moves *i to its last word. */

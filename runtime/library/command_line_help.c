@@ -114,11 +114,25 @@ static void print_commands(UnetPage *page, const UnetGrammar *grammar, const cha
     }
 }
 
+/* Has COMMAND no help of its own? */
+static bool is_on_all(const UnetGrammar *grammar, int command) {
+    return command < 0 || command == grammar->help_command || command == grammar->plain ||
+           grammar->command[command].help == NULL;
+}
+
+void unet_command_line_advice(const UnetGrammar *grammar, const char *program, int command, char *text,
+                              size_t size) {
+    const bool on_all = is_on_all(grammar, command);
+    const UnetCommandRow *one = &grammar->command[on_all ? grammar->help_command : command];
+    (void)snprintf(text, size, "run `%s%s%s%s --help` for the options", program, on_all ? "" : " ",
+                   !on_all && one->dashed ? "--" : "", on_all ? "" : one->name);
+}
+
 size_t unet_command_line_help(const UnetGrammar *grammar, const char *program, int about, char *text,
                               size_t size) {
     UnetPage page = {.text = text, .size = size};
     const UnetCommandRow *one = &grammar->command[about];
-    const bool on_all = about == grammar->help_command || about == grammar->plain || one->help == NULL;
+    const bool on_all = is_on_all(grammar, about);
     bool is_first = true;
     if (on_all) {
         print_commands(&page, grammar, program);

@@ -119,7 +119,8 @@ static UnetStatus list_series(UnetDataset *dataset, UnetError *error) {
         }
     }
     if (dataset->nseries == 0) {
-        return unet_fail(error, UNET_IO, "no data source reads files");
+        return unet_fail(error, UNET_IO,
+                         "no source of the data reads files: write one with `images` or `volumes`");
     }
     dataset->series = calloc((size_t)dataset->nseries, sizeof *dataset->series);
     dataset->scale = calloc((size_t)dataset->nsource, sizeof *dataset->scale);
@@ -181,11 +182,14 @@ static int32_t fold_order(const UnetData *data, int32_t fold, int32_t count, int
 static UnetStatus fail_empty(const UnetData *data, int32_t count, bool evaluation, UnetError *error) {
     const char *what = evaluation ? "evaluation" : "training";
     if (data->folds > 0) {
-        return unet_fail(error, UNET_IO, "%d folds of %d sample%s leave none for %s", (int)data->folds,
-                         (int)count, unet_plural(count), what);
+        return unet_fail(error, UNET_IO,
+                         "%d folds of %d sample%s leave none for %s: write a smaller number of `folds`",
+                         (int)data->folds, (int)count, unet_plural(count), what);
     }
-    return unet_fail(error, UNET_IO, "holdout %g of %d sample%s leaves none for %s", data->holdout,
-                     (int)count, unet_plural(count), what);
+    return unet_fail(
+        error, UNET_IO,
+        "holdout %g of %d sample%s leaves none for %s: write a %s share, or leave `holdout` out",
+        data->holdout, (int)count, unet_plural(count), what, evaluation ? "larger" : "smaller");
 }
 
 static UnetStatus split(UnetDataset *dataset, int32_t fold, bool holdout, UnetError *error) {
@@ -260,8 +264,9 @@ UnetStatus dataset_open(UnetDataset **dataset, const UnetModel *model, UnetPurpo
     const bool all = !holdout && purpose == UNET_EVALUATION && model->eval != NULL && model->data != NULL &&
                      model->data->nsource > 0;
     if (!all && !unet_dataset_exists(model, purpose)) {
-        return unet_fail(error, UNET_USAGE, "%s has no data for %s", model->source,
-                         purpose == UNET_TRAINING ? "training" : "evaluation");
+        return unet_fail(error, UNET_USAGE, "%s has no data for %s: add sources to the section `%s`",
+                         model->source, purpose == UNET_TRAINING ? "training" : "evaluation",
+                         purpose == UNET_TRAINING ? "data" : "eval");
     }
     UnetDataset *opened = calloc(1, sizeof *opened);
     if (opened == NULL) {

@@ -117,9 +117,10 @@ static UnetStatus read_names(UnetDataset *dataset, FileSeries *series, UnetError
         status = read_list(dataset, list, r);
     }
     if (status == UNET_OK && series->word.count != dataset->stems.count) {
-        return unet_fail(error, UNET_IO, "\"%.200s\" lists %d sample%s, and the list before it %d",
-                         series->pattern, series->word.count, unet_plural(series->word.count),
-                         dataset->stems.count);
+        return unet_fail(
+            error, UNET_IO,
+            "\"%.200s\" lists %d sample%s, and the list before it %d: lines of two lists belong together",
+            series->pattern, series->word.count, unet_plural(series->word.count), dataset->stems.count);
     }
     return status;
 }

@@ -434,7 +434,8 @@ UnetStatus unet_loader_begin(UnetLoader *loader, const UnetStream *stream, UnetE
     int64_t batches = unet_stream_batches(stream);
     const int samples = (int)unet_dataset_samples(stream->dataset);
     if (batches == 0) {
-        return unet_fail(error, UNET_IO, "%d sample%s %s not fill a batch of %d, and `tail` is \"drop\"",
+        return unet_fail(error, UNET_IO,
+                         "%d sample%s %s not fill a batch of %d: use a smaller `batch`, or `tail \"keep\"`",
                          samples, unet_plural(samples), samples == 1 ? "does" : "do", batch_of(stream));
     }
     if (!fits_slot(loader, program)) {

@@ -227,9 +227,19 @@ expect 4 'empty: no file matches "\*.PNG"' ./both train --data=empty --out=never
 mkdir elsewhere && cp -r data/noisy data/clean elsewhere && echo 'noisy/02.png clean/02.png' >elsewhere/val.txt
 expect 0 'samples 1$' ./lists eval --eval-data=elsewhere --weights=lists.run/lists.safetensors
 expect 0 'step 4: evaluation' ./lists train --data=data --eval-data=elsewhere --out=elsewhere.run
+mkdir -p upper_lower/noisy upper_lower/clean && cp data/noisy/0[1-4].png upper_lower/noisy && cp data/clean/0[1-4].png upper_lower/clean
+mv upper_lower/noisy/01.png upper_lower/noisy/01.PNG && mv upper_lower/clean/02.png upper_lower/clean/02.PNG
+expect 4 '01.PNG is there: write .*noisy/\*.PNG"., and two patterns in the other source' ./plain train --data=upper_lower --out=never
+write mixed 'crop'
+sed -i 's|images("\(.*\).png")|images(["\1.png", "\1.PNG"])|' mixed.unet
+run "$unetc" mixed.unet
+expect 0 '4 samples in `data`, 8 files' ./mixed check-data --data=upper_lower
+expect 0 'trained 2 steps' ./mixed train --data=upper_lower --steps=2 --out=mixed.run
 write folders 'crop'
 sed -i 's|"noisy/.\.png"|"noisy/*_*.jpg"|; s|"clean/.\.png"|"clean/*_*.jpg"|' folders.unet
 run "$unetc" folders.unet -o folders
+expect 0 '^`holdout` keeps [23] samples from training, which are measured; --eval-data=DIR' \
+    ./plain eval --data=data --weights=plain.run/plain.safetensors
 expect 0 'samples 3$' ./folders eval --eval-data=other --weights=plain.run/plain.safetensors
 
 [ $failures -eq 0 ] && echo "all passed"

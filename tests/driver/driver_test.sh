@@ -38,8 +38,12 @@ evaluations() { grep ',eval,' "$1" | cut -d, -f1-8; }
 echo "options"
 expect 2 'no command' "$fake"
 expect 2 'did you mean `train`' "$fake" trian
+expect 2 '^run `[^ ]* --help` for the options$' "$fake" trian
+expect 2 '^run `[^ ]* train --help` for the options$' "$fake" train --foo
+expect 2 '^run `[^ ]* eval --help` for the options$' "$fake" eval --format=html
 expect 2 '`onnx` is a command of the compiler: `unetc COMMAND' "$fake" onnx
 expect 2 'did you mean `--epochs`' "$fake" train --epoch=3
+expect 2 'did you mean `--checkpoint-every`' "$fake" train --save-every=3
 expect 2 'did you mean `--lr`' "$fake" train --learning_rate=1e-3
 expect 2 '`predict` does not take --epochs: it is for `train`' "$fake" predict --epochs=3 x.png -o y.png
 expect 2 'whole number' "$fake" train --steps many
@@ -241,6 +245,9 @@ for pause in 0.05 0.2 0.35 0.5 0.65; do
     same long/fake.safetensors killed/fake.safetensors "kill -9 after $pause s and --resume"
     diff <(rows long/log.csv) <(rows killed/log.csv) || fail "kill -9 after $pause s: log"
 done
+expect 0 '' "$fake" train --data=data --out=killed --resume --epochs=9 --checkpoint-every=3
+[ "$(ls killed | grep step- | tr "\n" " ")" = "fake.step-00000024.safetensors fake.step-00000027.safetensors " ] ||
+    fail "checkpoints pile up where a run goes on with other steps between them: $(ls killed)"
 expect 4 '10 samples, and the data now has' sh -c "'$make_pictures' fewer 9 20 18 8 &&
     '$fake' train --data=fewer --out=killed --resume --epochs=9"
 expect 0 '^nothing to do: 1 of 1 step is done' \

@@ -17,7 +17,10 @@ for needed in gcc libc6-dev libpng-dev zlib1g-dev libjansson-dev; do
 done
 # of each library that programs link, where there is a package of that name
 for library in $(grep -o -e '-l[a-z0-9]*' "$(dirname "$("$build/unetc" --runtime)")/lib/libraries"); do
-    case $library in -lpng | -lz | -ljansson | -lpthread | -lm) continue ;; esac
+    case $library in
+    -lpng | -lz | -ljansson | -lpthread | -lm) continue ;;
+    -lniftiio | -lznz) library=-lnifti ;; # parts of that package
+    esac
     case $depends in *"lib${library#-l}"*-dev*) ;; *) echo "Depends lacks lib${library#-l}-dev: $depends"; exit 1 ;; esac
 done
 dpkg --dry-run --install "$package" >dpkg.txt 2>&1 || { cat dpkg.txt; exit 1; }

@@ -143,18 +143,19 @@ def members(value):
         for key, inner in value.items():
             if not key.isdigit():  # of `rows`: a buffer
                 yield key
-            yield from members(inner)
+            if key != "device":  # what cuDNN says of a GPU
+                yield from members(inner)
     elif isinstance(value, list):
         for inner in value:
             yield from members(inner)
 
 
 def unnamed_members(unetc):
-    """Members of plans, of which one is in bands, that unetc-plan(5) does not name."""
+    """Members of plans, of which one is in bands and one for cuda, that unetc-plan(5) does not name."""
     page = PAGES["unetc-plan.5"].read_text()
     named = {word for line in re.findall(r"\bCm ([^\n]*)", page) for word in re.findall(r"[a-z_]+", line)}
     example = ROOT / "examples" / "denoise" / "tiny_unet.unet"
-    for more in (), ("--bands=4",), ("--mem=20MiB",):
+    for more in (), ("--bands=4",), ("--mem=20MiB",), ("--target=cuda",):
         command = [unetc, "mem", "--format=json", "--size=64x64", *more, str(example)]
         plan = json.loads(subprocess.run(command, capture_output=True, text=True).stdout)
         yield from sorted(set(members(plan)) - named)

@@ -276,6 +276,33 @@ static void test_several_folders(void) {
           "other numbers of folders");
 }
 
+/* Endings in upper and lower case, which partners mix. */
+static void test_cases(void) {
+    static const char *const masks[] = {"mixed/mask/*.PNG", NULL}, *const images[] = {"mixed/photo/*.JPG",
+                                                                                      NULL};
+    Fake fake;
+    fake_layout_of(&fake, "mixed/photo/*.jpg", "mixed/mask/*.png", 9, -1);
+    flat("mixed/photo/a.JPG", 10, false);
+    flat("mixed/photo/b.jpg", 20, false);
+    flat("mixed/photo/c.jpg", 30, false);
+    grey("mixed/mask/a.png", 1);
+    grey("mixed/mask/b.png", 2);
+    grey("mixed/mask/c.PNG", 3);
+    check_fails(&fake, "mixed/mask/a.png has no partner: \"mixed/photo/*.jpg\" asks for");
+    check_fails(&fake,
+                "mixed/photo/a.JPG is there: write [\"mixed/photo/*.jpg\", \"mixed/photo/*.JPG\"], and");
+    fake.term[0][0].more = masks;
+    fake.term[1][0].more = images;
+    check_samples(&fake, 3,
+                  (const char *const[]){"mixed/mask/a.png", "mixed/mask/b.png", "mixed/mask/c.PNG"},
+                  (const int[]){1, 2, 3});
+    flat("mixed/photo/a.jpg", 40, false); /* whose is the mask? */
+    check_fails(&fake, "mixed/photo/a.JPG has no partner: \"mixed/mask/*.PNG\" asks for");
+    unlink(place("mixed/photo/a.jpg"));
+    flat("mixed/photo/d.JPG", 40, false);
+    check_fails(&fake, "mixed/photo/d.JPG has no partner: \"mixed/mask/*.PNG\" asks for");
+}
+
 /* imagesTr/CASE_0000.png and labelsTr/CASE.png. */
 static void test_nnunet(void) {
     Fake fake;
@@ -383,6 +410,7 @@ int main(void) {
     test_cityscapes();
     test_folders();
     test_several_folders();
+    test_cases();
     test_nnunet();
     test_voc();
     test_names();

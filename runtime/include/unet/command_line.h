@@ -89,6 +89,11 @@ UNET_MUST_USE UnetStatus unet_command_line_read(const UnetGrammar *grammar, int 
 size_t unet_command_line_help(const UnetGrammar *grammar, const char *program, int about, char *text,
                               size_t size);
 
+/* Writes "run `PROGRAM train --help` for the options", for who has made a mistake in the options of COMMAND
+ * (-1: of none), to TEXT. */
+void unet_command_line_advice(const UnetGrammar *grammar, const char *program, int command, char *text,
+                              size_t size);
+
 /* Writes a script by which SHELL, "bash", "zsh" or "fish", completes the command line of PROGRAM, or as
  * much of it as fits, to TEXT; returns its length, 0 for another shell. */
 size_t unet_command_line_completion(const UnetGrammar *grammar, const char *program, const char *shell,
