@@ -580,7 +580,7 @@ class Judge:
             return True
         if self.slot(a) != self.slot(b):
             return False
-        return (uses[a][0] == uses[b][1] or uses[b][0] == uses[a][1] or self.by_rows(program, a, b) or
+        return (uses[b][1] <= uses[a][0] or uses[a][1] <= uses[b][0] or self.by_rows(program, a, b) or
                 self.by_rows(program, b, a))
 
     def by_rows(self, program, old, new):

@@ -133,13 +133,15 @@ def side_by_side_in_loop():
 
 
 def branches():
-    """A gradient by weights in a stream of its own, beside one by data and one that takes the place of that."""
+    """A gradient by weights in a stream of its own, beside one by data and two that take the place of that."""
     buffers = [buffer(0, "x", "activation", 0), buffer(1, "dy", "activation_gradient", 64),
                buffer(2, "dw", "activation_gradient", 128), buffer(3, "dx", "activation_gradient", 192),
-               buffer(4, "dz", "activation_gradient", 192, alias={"same": 3})]
+               buffer(4, "dz", "activation_gradient", 192, alias={"same": 3}),
+               buffer(5, "dv", "activation_gradient", 192, alias={"same": 4})]
     train = [step("x", [], [0]), step("dy", [0], [1]), dict(step("dw", [0, 1], [2]), section=[1, 2], stream=2),
              dict(step("dx", [1], [3]), section=[1, 1], stream=1),
-             dict(step("dz", [3], [4], op="relu", in_place=[4, 3]), section=[1, 1], stream=1), step("end", [2, 4], [])]
+             dict(step("dz", [3], [4], op="relu", in_place=[4, 3]), section=[1, 1], stream=1),
+             dict(step("dv", [4], [5], op="relu", in_place=[5, 4]), section=[1, 1], stream=1), step("end", [2, 5], [])]
     return plan(buffers, {"train": train}, 256, 256, {"train": 256})
 
 
@@ -277,7 +279,7 @@ FAULTS = [
     ("section", branches, [(("buffers", 4, "alias"), {"same": 1}), (("buffers", 4, "offset"), 64)]),
     ("section", branches, [(("programs", "train", 3), dict(step("dx", [1], [3]), section=[1, 1]))]),
     ("schema", branches, [(("programs", "train", 3, "stream"), 2)]),
-    ("schema", branches, [(("programs", "train", 5, "stream"), 1)]),
+    ("schema", branches, [(("programs", "train", 6, "stream"), 1)]),
     ("schema", banded, [(BANDS + (0,), step("a", [0], [1]))]),
     ("schema", banded, [(BANDS + (0, "rows"), {"0": [0, 2, 2]})]),
     ("schema", banded, [(BODY + (0,), step("x", [], [0], rows={0: [0, 2, 2]}))]),

@@ -411,7 +411,7 @@ const KernelRow cuda_kernels[OPS] = {
     [OP_PSNR_LOSS_GRAD] = {.prepare = prepare_slopes},
     [OP_CAST] = {.together = OP_FILTER_PACK},
     [OP_FILTER_PACK] = {.together = OP_FILTER_PACK},
-    [OP_FILTER_UNPACK] = {.together = OP_FILTER_UNPACK, .pads = true},
+    [OP_FILTER_UNPACK] = {.together = OP_FILTER_UNPACK, .beside = true, .pads = true},
     [OP_MSE] = {.prepare = prepare_loss, .together = OP_MSE, .of_same = true},
     [OP_L1] = {.prepare = prepare_loss, .together = OP_MSE, .of_same = true},
     [OP_CHARBONNIER] = {.prepare = prepare_loss, .together = OP_MSE, .of_same = true},
