@@ -191,6 +191,12 @@ static UnetStatus take_bands(void *result, const UnetValue *value, UnetError *er
     return UNET_OK;
 }
 
+static UnetStatus take_branches(void *result, const UnetValue *value, UnetError *error) {
+    (void)error;
+    ((Reading *)result)->command.options.no_branches = value->choice == 1;
+    return UNET_OK;
+}
+
 static UnetStatus take_threads(void *result, const UnetValue *value, UnetError *error) {
     (void)error;
     ((Reading *)result)->command.options.max_threads = (int)value->number;
@@ -343,6 +349,10 @@ static const UnetOptionRow options[] = {
              "needed. The result is the same, except that cuda rounds trained weights differently. On a "
              "CPU, prediction then takes images of any height. auto: if the budget asks for it, or if it "
              "costs nothing"},
+    {"--branches", .kind = UNET_CHOICE, .commands = FILES, .tag = PLAN, .take = take_branches,
+     .value = "auto|off",
+     .help = "for cuda. auto: gradients of weights are computed beside those of activations, in a second "
+             "stream, where that takes no more memory than there is; the result is the same"},
     {"--max-threads", .kind = UNET_NUMBER, .commands = FILES, .tag = PLAN, .take = take_threads, .min = 1,
      .max = UNET_MOST_THREADS, .value = "N", .help = "threads a program may use (default 16)"},
     {"--no-reuse", .commands = FILES, .tag = PLAN, .place = AT(options.no_reuse),

@@ -175,7 +175,9 @@ Plan *plan_programs(Pool *pool, const Options *options, const Choices *choices,
     live(plan);     /* from which step to which */
     join(plan);     /* conv and max_pool and the like become one step */
     sections(plan); /* steps that one launch does come side by side */
-    offsets(plan);  /* where each lies; the size of the arena */
+    if (choices->branches)
+        branches(plan); /* gradients by weights run beside what others wait for */
+    offsets(plan);      /* where each lies; the size of the arena */
     collect_refusals(plan);
     count_work(plan);
     return plan;

@@ -40,7 +40,8 @@ the end of the program, where it is returned; but not what a loss leaves for its
 program lives in each program that touches it, or, where no step does, in prediction.  A persistent one lives in all, since they take turns on one arena.
 What a loader fills lives from the first step on.
 Steps side by side that say "section": [NUMBER, BRANCH] with one number may run at once where their branches differ: what one
-of them touches lives through all of them.
+of them touches lives through all of them.  Each branch of a section has a stream of its own where its steps say "stream": BRANCH;
+else one launch does them all.  Within a branch, a buffer may still take the place of another.
 What a loop over bands touches lives through all of it, but for the workspace of a single step, unless that is a loss or a metric,
 and for a ring of which no row is read in a later iteration than the one that writes it.
 
@@ -132,6 +133,7 @@ class Judge:
         self.complaints = []
         self.buffers = {}
         self.lives = {}  # program: {id: (first, last)}
+        self.uses = {}  # the same without what sections add
         self.accesses = {}  # program: {id: [Access]}
         self.read = None  # ids
         self.fleeting = set()
@@ -228,6 +230,8 @@ class Judge:
         section = step.get("section", [1, 1])
         if not isinstance(section, list) or len(section) != 2 or not all(isinstance(x, int) and x > 0 for x in section):
             self.complain("schema", "step %s: a section is [NUMBER, BRANCH]", step["name"])
+        elif step.get("stream", section[1]) != section[1] or ("stream" in step and step.get("section", [0, 0])[1] not in (1, 2)):
+            self.complain("schema", "step %s: stream %s is not that of its branch", step["name"], step["stream"])
 
     def check_rows_form(self, step, banded):
         """In a loop over bands, and only there, a step says the rows of the images that it touches, of one at least: of all
@@ -340,6 +344,7 @@ class Judge:
                     lives[number] = (0, length)
                 elif touched:
                     lives[number] = self.life_in_step(program, number, touched, length)
+            self.uses[program] = dict(lives)
             self.stretch_sections(steps, accesses, lives)
             for number in list(lives):
                 for whole in self.wholes(number):
@@ -382,6 +387,8 @@ class Judge:
                 if number in seen:
                     self.complain("section", "%s: section %d is in several pieces", program, number)
                 seen.add(number)
+                if len({"stream" in step for step in run}) > 1:
+                    self.complain("section", "%s: section %d is one launch and has streams", program, number)
                 for i, one in enumerate(run):
                     for other in run[:i]:
                         if one["section"][1] != other["section"][1]:
@@ -568,12 +575,12 @@ class Judge:
 
     def may_share(self, program, a, b):
         """Whether A and B, both alive at some step, may share bytes."""
-        lives = self.lives[program]
+        uses = self.uses[program]  # in a section, the one may take the place of the other within a branch
         if b in self.wholes(a) or a in self.wholes(b):
             return True
         if self.slot(a) != self.slot(b):
             return False
-        return (lives[a][0] == lives[b][1] or lives[b][0] == lives[a][1] or self.by_rows(program, a, b) or
+        return (uses[b][1] <= uses[a][0] or uses[a][1] <= uses[b][0] or self.by_rows(program, a, b) or
                 self.by_rows(program, b, a))
 
     def by_rows(self, program, old, new):

@@ -132,6 +132,19 @@ def side_by_side_in_loop():
     return result
 
 
+def branches():
+    """A gradient by weights in a stream of its own, beside one by data and two that take the place of that."""
+    buffers = [buffer(0, "x", "activation", 0), buffer(1, "dy", "activation_gradient", 64),
+               buffer(2, "dw", "activation_gradient", 128), buffer(3, "dx", "activation_gradient", 192),
+               buffer(4, "dz", "activation_gradient", 192, alias={"same": 3}),
+               buffer(5, "dv", "activation_gradient", 192, alias={"same": 4})]
+    train = [step("x", [], [0]), step("dy", [0], [1]), dict(step("dw", [0, 1], [2]), section=[1, 2], stream=2),
+             dict(step("dx", [1], [3]), section=[1, 1], stream=1),
+             dict(step("dz", [3], [4], op="relu", in_place=[4, 3]), section=[1, 1], stream=1),
+             dict(step("dv", [4], [5], op="relu", in_place=[5, 4]), section=[1, 1], stream=1), step("end", [2, 5], [])]
+    return plan(buffers, {"train": train}, 256, 256, {"train": 256})
+
+
 BODY = ("programs", "train", 0, "body")
 BANDS = BODY + (3, "body")
 ROLLING = ("programs", "train", 0, "body")
@@ -259,6 +272,14 @@ FAULTS = [
     ("section", side_by_side, [(("programs", "train", 0, "section"), [1, 1])]),
     ("section", side_by_side_in_loop, [(("programs", "train", 1, "section"), [1, 3])]),
     ("schema", side_by_side, [(("programs", "train", 2, "section"), [1])]),
+    # the branch reads what the other one computes, in front of their join; the other one takes the place of what the branch
+    # reads; one of the steps has no stream, a wrong one, or a stream and no section
+    ("section", branches, [(("programs", "train", 2, "reads"), [0, 3])]),
+    ("section", branches, [(("programs", "train", 2, "reads"), [0, 4])]),
+    ("section", branches, [(("buffers", 4, "alias"), {"same": 1}), (("buffers", 4, "offset"), 64)]),
+    ("section", branches, [(("programs", "train", 3), dict(step("dx", [1], [3]), section=[1, 1]))]),
+    ("schema", branches, [(("programs", "train", 3, "stream"), 2)]),
+    ("schema", branches, [(("programs", "train", 6, "stream"), 1)]),
     ("schema", banded, [(BANDS + (0,), step("a", [0], [1]))]),
     ("schema", banded, [(BANDS + (0, "rows"), {"0": [0, 2, 2]})]),
     ("schema", banded, [(BODY + (0,), step("x", [], [0], rows={0: [0, 2, 2]}))]),
@@ -268,7 +289,7 @@ FAULTS = [
 
 def main():
     failures = 0
-    for make in (straight, looped, banded, rolling, uneven, leaving, packing, side_by_side, side_by_side_in_loop):
+    for make in (straight, looped, banded, rolling, uneven, leaving, packing, side_by_side, side_by_side_in_loop, branches):
         complaints = check_plan.judge(make())
         if complaints:
             failures += 1

@@ -19,15 +19,27 @@ typedef struct {
     bool once, in_iteration, frees_inputs, ends_group, sums_ranks;
 } Piece;
 
+/* A convolution of cuDNN; the index is what kernels know it by. */
+typedef struct {
+    const char *text; /* its initialiser */
+    int streams;      /* bit K is set where it runs in stream K */
+} Convolution;
+
 typedef struct {
     Emitter e;
-    const char **convolution; /* initialisers; the index is what kernels know it by */
+    const char *at; /* the name of what steps are launched with */
+    Convolution *convolution;
     int nconvolution;
     Piece *piece[PROGRAMS];
     int npiece[PROGRAMS];
     int nlabels[PROGRAMS]; /* sums over labels */
     bool inputs_come;      /* the next ones, while the piece runs that is being emitted */
 } Cuda;
+
+/* 0: the first one, 1: that of branches. */
+static int stream_of(const Step *step) {
+    return step->streams ? step->branch - 1 : 0;
+}
 
 /* ---- convolutions ---- */
 
@@ -68,13 +80,16 @@ static const char *convolution_text(Pool *pool, const UnetConvolution *c) {
                      engine_text(pool, &c->engine));
 }
 
+/* In the stream of the step that is emitted. */
 static int convolution_index(Cuda *cuda, const UnetConvolution *c) {
     const char *text = convolution_text(cuda->e.pool, c);
-    for (int i = 0; i < cuda->nconvolution; i++)
-        if (strcmp(cuda->convolution[i], text) == 0)
-            return i;
-    PUSH(cuda->e.pool, cuda->convolution, cuda->nconvolution, text);
-    return cuda->nconvolution - 1;
+    int i = 0;
+    while (i < cuda->nconvolution && strcmp(cuda->convolution[i].text, text) != 0)
+        i++;
+    if (i == cuda->nconvolution)
+        PUSH(cuda->e.pool, cuda->convolution, cuda->nconvolution, ((Convolution){text, 0}));
+    cuda->convolution[i].streams |= 1 << stream_of(cuda->e.step);
+    return i;
 }
 
 /* ---- constants of kernels that only this target has ---- */
@@ -171,28 +186,56 @@ static void emit_step(Cuda *cuda, const Program *program, int position, const St
         emit_operands(e, "at",
                       pool_text(e->pool, "%s%s", operand_spans(e, program, node, position),
                                 spans_beside(cuda, program)));
-    text_line(e->out, "at.step = %s;", c_quoted(e->pool, step_name(e, node)));
+    text_line(e->out, "%s.step = %s;", cuda->at, c_quoted(e->pool, step_name(e, node)));
     if (!program->target->kernel[node->op].pads)
-        emit_zero_tails(e, program, node, "at, ");
-    emit_call(e, &c, instance_for(e, template, &c), "at", "");
+        emit_zero_tails(e, program, node, pool_text(e->pool, "%s, ", cuda->at));
+    emit_call(e, &c, instance_for(e, template, &c), cuda->at, "");
 }
 
-/* A section of steps that one launch does, that of the last: they may touch their operands together. */
-static void emit_section(Cuda *cuda, const Program *program, int position, const Step *step, int nstep) {
+/* What the steps of a section may touch, all of them from its beginning on. */
+static void emit_operands_together(Cuda *cuda, const Program *program, int position, const Step *step,
+                                   int nstep) {
     Emitter *e = &cuda->e;
     const char *spans = "";
     for (int i = 0; i < nstep; i++)
         spans = pool_text(e->pool, "%s%s", spans,
                           operand_spans(e, program, &program->graph->node[step[i].node], position));
-    text_line(e->out, "/* %d to %d: one launch */", position, position + nstep - 1);
     if (e->plan->options->poison)
         emit_operands(e, "at", pool_text(e->pool, "%s%s", spans, spans_beside(cuda, program)));
+}
+
+/* A section of steps that one launch does, that of the last. */
+static void emit_section(Cuda *cuda, const Program *program, int position, const Step *step, int nstep) {
+    Emitter *e = &cuda->e;
+    text_line(e->out, "/* %d to %d: one launch */", position, position + nstep - 1);
+    emit_operands_together(cuda, program, position, step, nstep);
     text_line(e->out, "at.more = 1;");
     for (int i = 0; i < nstep; i++) {
         if (i == nstep - 1)
             text_line(e->out, "at.more = 0;");
         emit_step(cuda, program, position + i, &step[i]);
     }
+}
+
+/* A section of two branches, each in a stream of its own; those of the second stand in front. */
+static void emit_branches(Cuda *cuda, const Program *program, int position, const Step *step, int nstep) {
+    Text *out = cuda->e.out;
+    int beside = 0;
+    while (stream_of(&step[beside]) > 0)
+        beside++;
+    text_line(out, "/* %d to %d: two branches; the first begins with %d */", position, position + nstep - 1,
+              position + beside);
+    emit_operands_together(cuda, program, position, step, nstep);
+    text_line(out, "{");
+    out->depth++;
+    text_line(out, "UnetLaunch beside = unet_cuda_fork(at);");
+    for (int i = 0; i < nstep; i++) {
+        cuda->at = i < beside ? "beside" : "at";
+        emit_step(cuda, program, position + i, &step[i]);
+    }
+    text_line(out, "unet_cuda_join(at);");
+    out->depth--;
+    text_line(out, "}");
 }
 
 /* ---- pieces: what is launched as one graph ---- */
@@ -210,7 +253,10 @@ static int emit_steps(Cuda *cuda, const Program *program, const Step *step, int 
     for (int i = 0; i < nstep; i++) {
         const int together = section_steps(step + i, nstep - i);
         if (together > 0) {
-            emit_section(cuda, program, position, step + i, together);
+            if (step[i].streams)
+                emit_branches(cuda, program, position, step + i, together);
+            else
+                emit_section(cuda, program, position, step + i, together);
             position += together;
             i += together - 1;
             continue;
@@ -345,8 +391,20 @@ static void emit_program(Cuda *cuda, const Program *program) {
 static const char *convolutions_text(const Cuda *cuda) {
     const char *text = "";
     for (int i = 0; i < cuda->nconvolution; i++)
-        text = pool_text(cuda->e.pool, "%s    /* %d */\n    %s,\n", text, i, cuda->convolution[i]);
+        text = pool_text(cuda->e.pool, "%s    /* %d */\n    %s,\n", text, i, cuda->convolution[i].text);
     return text;
+}
+
+static void streams_table(const Cuda *cuda, Text *out) {
+    enum { IN_A_LINE = 16 };
+    text_line(out, "static const uint8_t streams[] = {");
+    for (int i = 0; i < cuda->nconvolution; i += IN_A_LINE) {
+        const char *line = "";
+        for (int k = i; k < cuda->nconvolution && k < i + IN_A_LINE; k++)
+            line = pool_text(cuda->e.pool, "%s%s%d,", line, k > i ? " " : "", cuda->convolution[k].streams);
+        text_line(out, "    %s", line);
+    }
+    text_line(out, "};");
 }
 
 static void staging_table(const Cuda *cuda, const Program *program, Text *out) {
@@ -384,9 +442,11 @@ static void device_tables(Cuda *cuda, Text *out) {
         cuda->nlabels[k] = emit_label_counts(&plan->program[k], out);
         piece_table(cuda, &plan->program[k], out);
     }
+    streams_table(cuda, out);
     text_line(out, "static const UnetCudaModel cuda_model = {");
     text_line(out, "    .nconvolution = %d,", cuda->nconvolution);
     text_line(out, "    .convolution = convolution,");
+    text_line(out, "    .streams = streams,");
     for (int k = 0; k < PROGRAMS; k++) {
         const Program *program = &plan->program[k];
         if (program->model == NULL)
@@ -457,7 +517,8 @@ static void emit_kernels(const Cuda *cuda, Sources *sources) {
 void emit_cuda(const Plan *plan, Sources *sources) {
     static const Dialect dialect = {"cuda", ".cu", "LAUNCHER void", FORM_COPIED};
     Text programs = text_new(plan->pool);
-    Cuda cuda = {.e = {.plan = plan, .dialect = &dialect, .pool = plan->pool, .out = &programs}};
+    Cuda cuda = {.e = {.plan = plan, .dialect = &dialect, .pool = plan->pool, .out = &programs},
+                 .at = "at"};
     for (int k = 0; k < PROGRAMS; k++)
         if (plan->program[k].model != NULL)
             emit_program(&cuda, &plan->program[k]);

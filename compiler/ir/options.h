@@ -36,6 +36,7 @@ typedef struct Options {
     bool poison;              /* emitted code marks every byte outside a step's operands as poisoned */
     int max_threads;
     int micro_batches;    /* 0: the compiler chooses; 1: whole batches; else so many loops over samples */
+    bool no_branches;     /* nothing runs beside anything else */
     int bands;            /* of rows, where operators can; 0: the compiler chooses; 1: no loops over them */
     int64_t budget;       /* bytes of the arena, 0: none, or what the file says */
     const char *command;  /* the options as given, for the head of generated files */
@@ -64,6 +65,8 @@ typedef struct {
     bool packs_once;          /* prediction: packed weights are kept from image to image */
     bool packs_in_iterations; /* a loop over samples packs weights again in each iteration, */
     bool packs_in_bands;      /*   and one over bands of rows in each band */
+    bool branches;            /* what nobody waits for soon runs beside other steps (passes/branches.c), */
+    int64_t branch_bytes;     /*   and the most bytes alive may become so many more by that */
 } Choices;
 
 #endif

@@ -39,11 +39,13 @@ enum { MAX_STATES = 4 }; /* numbers that an optimiser keeps for each parameter *
  *
  * Steps side by side may form a section: those of different branches run in any order, or at once, those of
  * a branch one behind the other.  What a step behind the section reads is there when all of them are
- * through. */
+ * through.  One launch does all of them, or each branch has a stream of its own: the first is that of the
+ * other steps, and those of the second stand in front. */
 typedef struct Step {
     NodeId node; /* -1: a loop */
     bool recompute;
-    int section, branch; /* see below; section 0: in none */
+    int section, branch; /* see above; section 0: in none */
+    bool streams;        /* each branch of its section has a stream */
     int64_t rows, lag;   /* in a loop over bands: what an iteration computes; rows 0: not in one */
     LoopAxis axis;       /* of a loop */
     int64_t samples;     /* of a loop over samples: how many an iteration works on */

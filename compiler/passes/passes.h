@@ -67,6 +67,8 @@ typedef struct {
 Alive alive_in(const Plan *plan, const Program *program);
 /* sections.c: steps that one launch does stand side by side, in a section. */
 void sections(Plan *plan);
+/* branches.c: gradients by weights run beside what others wait for. */
+void branches(Plan *plan);
 /* join.c: two steps become one where one kernel does both and no more bytes are alive. */
 void join(Plan *plan);
 /* offsets.c: offsets, extents, the size of the arena. */

@@ -160,6 +160,8 @@ static void steps_json(const Plan *plan, const Program *program, const Step *ste
             rows_json(program, &step[i], out);
         if (step[i].section > 0)
             text_add(out, "\"section\": [%d, %d], ", step[i].section, step[i].branch);
+        if (step[i].streams)
+            text_add(out, "\"stream\": %d, ", step[i].branch);
         if (depth == STEP_DEPTH && i < program->nonce)
             text_add(out, "\"once\": true, ");
         text_add(out, "\"recompute\": %s, \"flops\": %lld}", step[i].recompute ? "true" : "false",

@@ -121,6 +121,29 @@ static void engines_row(const Plan *plan, Text *out) {
               plan->target->measured_on(plan->pool, options->device), found, all);
 }
 
+/* How many steps have a stream of their own; *ALL: that might have, and have no launch together. */
+static int steps_beside(const Program *program, const Step *step, int nstep, int *all) {
+    int count = 0;
+    for (int i = 0; i < nstep; i++) {
+        if (step[i].node < 0) {
+            count += steps_beside(program, step[i].body, step[i].nbody, all);
+            continue;
+        }
+        const bool may = program->target->kernel[program->graph->node[step[i].node].op].beside;
+        *all += may && (step[i].section == 0 || step[i].streams);
+        count += may && step[i].streams;
+    }
+    return count;
+}
+
+static void branches_row(const Program *program, Text *out) {
+    int all = 0;
+    const int count = steps_beside(program, program->step, program->nstep, &all);
+    if (count > 0)
+        text_line(out, "  second stream: %d of the %d step%s that may run beside others", count, all,
+                  unet_plural(all));
+}
+
 /* ---- the report ---- */
 
 static void head(const Plan *plan, const Program *program, Text *out) {
@@ -137,6 +160,7 @@ static void head(const Plan *plan, const Program *program, Text *out) {
               program->kind == PROGRAM_TRAIN ? frozen_text(m) : "");
     how_row(plan, program, out);
     engines_row(plan, out);
+    branches_row(program, out);
     text_blank(out);
 }
 

@@ -436,6 +436,15 @@ static int64_t rows_at_no_cost(const Program *program) {
     return 0;
 }
 
+/* Has training steps that may run beside others? */
+static bool runs_beside(const Plan *plan) {
+    const Program *train = &plan->program[PROGRAM_TRAIN];
+    for (int i = 0; train->model != NULL && i < train->graph->nnode; i++)
+        if (plan->target->kernel[train->graph->node[i].op].beside)
+            return true;
+    return false;
+}
+
 /* What PLAN was made under, with what was found then, so that it is not sought again. */
 static Choices as_found(const Plan *plan) {
     const Program *train = &plan->program[PROGRAM_TRAIN];
@@ -459,6 +468,24 @@ static Plan *pass_rows(const Request *r, Plan *plan) {
     return passing->arena <= plan->arena && passing->program[PROGRAM_PREDICT].units > 0 ? passing : plan;
 }
 
+/* PLAN, or the same with branches, where these need no larger arena than it may have: its own, or what the
+ * budget allows. */
+static Plan *with_branches(const Request *r, Plan *plan) {
+    const int64_t left = plan->budget > plan->arena ? plan->budget - plan->arena : 0;
+    Choices choices = as_found(plan);
+    choices.branches = true;
+    if (r->options->no_branches || choices.any_plan || choices.brief || plan->arena == INT64_MAX ||
+        !runs_beside(plan))
+        return plan;
+    for (choices.branch_bytes = left;; choices.branch_bytes = 0) {
+        Plan *forked = attempt(r, choices);
+        if (forked->arena <= size_sum(plan->arena, left))
+            return forked;
+        if (choices.branch_bytes == 0)
+            return plan;
+    }
+}
+
 Plan *plan_file(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *lower_options,
                 const Options *options, const Choices *fixed) {
     const Request r = {pool, diag, file, lower_options, options, false};
@@ -475,7 +502,7 @@ Plan *plan_file(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *low
     }
     if (best == NULL)
         return NULL;
-    best = pass_rows(&r, best);
+    best = with_branches(&r, pass_rows(&r, best));
     judge_plan(best);
     return best;
 }

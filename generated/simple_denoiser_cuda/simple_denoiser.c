@@ -372,9 +372,13 @@ static const UnetCudaPiece predict_piece[] = {
     {.launch = predict_prepare, .once = true},
     {.launch = predict, .in_iteration = true},
 };
+static const uint8_t streams[] = {
+    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+};
 static const UnetCudaModel cuda_model = {
     .nconvolution = 11,
     .convolution = convolution,
+    .streams = streams,
     .train = {.piece = train_piece,
         .npiece = 2,
         .iterations = 1, .iteration_samples = 6,

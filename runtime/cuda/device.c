@@ -1,4 +1,5 @@
-/* device.c - a GPU: one allocation, a stream of steps and one of inputs, plans for the convolutions.
+/* device.c - a GPU: one allocation, streams of steps, of their branches and of inputs, plans for the
+ * convolutions.
  *
  *     open         engines of a file, streams, cuDNN, one plan for each convolution, then memory: what is
  *                  free must cover the arena and a reserve for what CUDA loads later
@@ -63,32 +64,47 @@ static UnetStatus choose_device(int32_t place, UnetError *error) {
     return unet_cuda_checked(cudaSetDevice(place % count), "choosing a GPU", error);
 }
 
-static UnetStatus make_plans(UnetCuda *cuda, UnetError *error) {
+static bool has_branches(const UnetCudaModel *tables) {
+    for (int32_t i = 0; i < tables->nconvolution; i++)
+        if (tables->streams[i] & 2)
+            return true;
+    return false;
+}
+
+/* Of the convolutions that run in stream K, by a handle of its own: what one handle launches runs in the
+ * order in which it was launched. */
+static UnetStatus make_plans(UnetCuda *cuda, int k, UnetError *error) {
     UnetStatus status = UNET_OK;
-    cuda->target = (UnetCudnnTarget){.api = &unet_cudnn_linked, .handle = cuda->cudnn};
-    cuda->plan = calloc((size_t)cuda->tables->nconvolution + 1, sizeof *cuda->plan);
-    if (cuda->plan == NULL)
+    cudnnStatus_t code = cudnnCreate(&cuda->cudnn[k]);
+    if (code == CUDNN_STATUS_SUCCESS)
+        code = cudnnSetStream(cuda->cudnn[k], k == 0 ? cuda->stream : cuda->second);
+    if (code != CUDNN_STATUS_SUCCESS)
+        return unet_fail(error, UNET_IO, "cuDNN does not start: %s", cudnnGetErrorString(code));
+    cuda->target[k] = (UnetCudnnTarget){.api = &unet_cudnn_linked, .handle = cuda->cudnn[k]};
+    cuda->plan[k] = calloc((size_t)cuda->tables->nconvolution + 1, sizeof *cuda->plan[k]);
+    if (cuda->plan[k] == NULL)
         return unet_fail(error, UNET_TOO_SMALL, "no memory for the plans of cuDNN");
     for (int32_t i = 0; i < cuda->tables->nconvolution && status == UNET_OK; i++) {
         const UnetConvolution c = unet_cuda_pinned(cuda, i);
-        status = unet_cudnn_plan(&cuda->target, &c, &cuda->plan[i], error);
+        if (cuda->tables->streams[i] >> k & 1)
+            status = unet_cudnn_plan(&cuda->target[k], &c, &cuda->plan[k][i], error);
     }
     return status;
 }
 
 static UnetStatus make_context(UnetCuda *cuda, UnetError *error) {
+    const bool forks = has_branches(cuda->tables);
     cudaError_t made = cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking);
     if (made == cudaSuccess)
         made = cudaStreamCreateWithFlags(&cuda->copies, cudaStreamNonBlocking);
+    if (made == cudaSuccess && forks)
+        made = cudaStreamCreateWithFlags(&cuda->second, cudaStreamNonBlocking);
     UnetStatus status = unet_cuda_checked(made, "making a stream", error);
-    if (status != UNET_OK)
-        return status;
-    cudnnStatus_t code = cudnnCreate(&cuda->cudnn);
-    if (code == CUDNN_STATUS_SUCCESS)
-        code = cudnnSetStream(cuda->cudnn, cuda->stream);
-    if (code != CUDNN_STATUS_SUCCESS)
-        return unet_fail(error, UNET_IO, "cuDNN does not start: %s", cudnnGetErrorString(code));
-    return make_plans(cuda, error);
+    if (status == UNET_OK)
+        status = make_plans(cuda, 0, error);
+    if (status == UNET_OK && forks)
+        status = make_plans(cuda, 1, error);
+    return status == UNET_OK ? unet_cuda_set_turns(cuda, false, error) : status;
 }
 
 /* What is free is counted after everything else was made, so only the arena and the reserve must fit. */
@@ -152,6 +168,10 @@ static UnetStatus take_events(UnetCuda *cuda, UnetError *error) {
         code = cudaEventRecord(cuda->inputs_free, cuda->stream);
     for (int i = 0; i < UNET_STEPS_AHEAD && code == cudaSuccess; i++)
         code = cudaEventCreateWithFlags(&cuda->slot[i].through, cudaEventDisableTiming);
+    if (code == cudaSuccess)
+        code = cudaEventCreateWithFlags(&cuda->forked, cudaEventDisableTiming);
+    if (code == cudaSuccess)
+        code = cudaEventCreateWithFlags(&cuda->joined, cudaEventDisableTiming);
     return unet_cuda_checked(code, "making an event", error);
 }
 
@@ -175,13 +195,31 @@ static void free_graphs(UnetCuda *cuda) {
 }
 
 static void free_events(UnetCuda *cuda) {
+    const cudaEvent_t event[] = {cuda->inputs_taken, cuda->inputs_free, cuda->forked, cuda->joined};
     for (int i = 0; i < UNET_STEPS_AHEAD; i++)
         if (cuda->slot[i].through != NULL)
             (void)cudaEventDestroy(cuda->slot[i].through);
-    if (cuda->inputs_taken != NULL)
-        (void)cudaEventDestroy(cuda->inputs_taken);
-    if (cuda->inputs_free != NULL)
-        (void)cudaEventDestroy(cuda->inputs_free);
+    for (size_t i = 0; i < sizeof event / sizeof *event; i++)
+        if (event[i] != NULL)
+            (void)cudaEventDestroy(event[i]);
+}
+
+static void free_plans(UnetCuda *cuda) {
+    for (int k = 0; k < UNET_STREAMS; k++) {
+        for (int32_t i = 0; cuda->plan[k] != NULL && i < cuda->tables->nconvolution; i++)
+            unet_cudnn_plan_free(&cuda->target[k], &cuda->plan[k][i]);
+        free(cuda->plan[k]);
+    }
+}
+
+static void free_context(UnetCuda *cuda) {
+    const cudaStream_t stream[] = {cuda->copies, cuda->second, cuda->stream};
+    for (int k = 0; k < UNET_STREAMS; k++)
+        if (cuda->cudnn[k] != NULL)
+            (void)cudnnDestroy(cuda->cudnn[k]);
+    for (size_t i = 0; i < sizeof stream / sizeof *stream; i++)
+        if (stream[i] != NULL)
+            (void)cudaStreamDestroy(stream[i]);
 }
 
 static void close_device(void *state) {
@@ -192,11 +230,11 @@ static void close_device(void *state) {
         (void)cudaStreamSynchronize(cuda->copies);
     if (cuda->stream != NULL)
         (void)cudaStreamSynchronize(cuda->stream); /* steps that were begun and are not wanted any more */
+    if (cuda->second != NULL)
+        (void)cudaStreamSynchronize(cuda->second); /* after a failure not even branches have ended */
     free_graphs(cuda);
     free_events(cuda);
-    for (int32_t i = 0; cuda->plan != NULL && i < cuda->tables->nconvolution; i++)
-        unet_cudnn_plan_free(&cuda->target, &cuda->plan[i]);
-    free(cuda->plan);
+    free_plans(cuda);
     unet_cuda_free_engines(cuda);
     unet_cuda_marks_free(&cuda->marks);
     if (cuda->registered != NULL)
@@ -204,12 +242,7 @@ static void close_device(void *state) {
     (void)cudaFreeHost(cuda->pinned);
     unet_cuda_free_ranks(cuda);
     (void)cudaFree(cuda->arena);
-    if (cuda->cudnn != NULL)
-        (void)cudnnDestroy(cuda->cudnn);
-    if (cuda->copies != NULL)
-        (void)cudaStreamDestroy(cuda->copies);
-    if (cuda->stream != NULL)
-        (void)cudaStreamDestroy(cuda->stream);
+    free_context(cuda);
     unet_cuda_free_checks(cuda);
     free(cuda);
 }

@@ -132,7 +132,7 @@ void unet_cuda_fingerprint(void *state, char *text, size_t size) {
     const UnetCuda *cuda = state;
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     for (int32_t i = 0; i < cuda->tables->nconvolution; i++) {
-        const UnetEngine *engine = &cuda->plan[i].engine;
+        const UnetEngine *engine = &unet_cuda_plan(cuda, i)->engine;
         hash = mix(hash, &engine->engine, sizeof engine->engine);
         for (int32_t k = 0; k < engine->nknob; k++) {
             hash = mix(hash, &engine->knob[k].type, sizeof engine->knob[k].type);

@@ -38,7 +38,7 @@ void unet_cuda_libraries(const UnetModel *model, char *text, size_t size) {
 static int32_t chosen_again(const UnetCuda *cuda, int64_t version) {
     int32_t again = 0;
     for (int32_t i = 0; i < cuda->tables->nconvolution; i++)
-        again += !cuda->plan[i].pinned && unet_cuda_pinned(cuda, i).engine.version == version;
+        again += !unet_cuda_plan(cuda, i)->pinned && unet_cuda_pinned(cuda, i).engine.version == version;
     return again;
 }
 

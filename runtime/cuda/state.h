@@ -32,11 +32,14 @@ struct UnetCuda {
     char *arena;
     int64_t extent;
     cudaStream_t stream, copies; /* copies: of inputs that come while a step runs */
-    cudaEvent_t inputs_taken;    /* by the last iteration that was begun */
-    cudaEvent_t inputs_free;     /* the next ones may come */
-    cudnnHandle_t cudnn;
-    UnetCudnnTarget target;
-    UnetCudnnPlan *plan;                   /* one per convolution */
+    cudaStream_t second;         /* of branches; NULL: the program has none */
+    bool in_turns;               /* branches run one after the other, all in the first stream */
+    cudaEvent_t forked, joined;
+    cudaEvent_t inputs_taken; /* by the last iteration that was begun */
+    cudaEvent_t inputs_free;  /* the next ones may come */
+    cudnnHandle_t cudnn[UNET_STREAMS];
+    UnetCudnnTarget target[UNET_STREAMS];
+    UnetCudnnPlan *plan[UNET_STREAMS];     /* one per convolution that runs in that stream */
     UnetEngineTable table;                 /* of a file */
     const UnetTimedEngine **match;         /* its row for each convolution; NULL: engines as compiled */
     bool other_driver;                     /* than when that was measured */
@@ -66,6 +69,14 @@ UnetStatus unet_cuda_failure(UnetError *error, cudaError_t code, const char *wha
 UnetStatus unet_cuda_checked(cudaError_t code, const char *what, UnetError *error);
 
 const UnetCudaProgram *unet_cuda_program(const UnetCudaModel *tables, int k);
+
+/* The first stream in which convolution I runs; its plan there. */
+int unet_cuda_stream_of(const UnetCudaModel *tables, int32_t i);
+const UnetCudnnPlan *unet_cuda_plan(const UnetCuda *cuda, int32_t i);
+
+/* Lets branches run one after the other from now on, or each in its stream, unless the environment variable
+ * UNET_CUDA_BRANCHES is 0. */
+UnetStatus unet_cuda_set_turns(UnetCuda *cuda, bool in_turns, UnetError *error);
 
 /* Bytes of a UnetControl with the sizes of the samples behind it, a multiple of 8. */
 size_t unet_cuda_control_bytes(const UnetCudaProgram *program);

@@ -12,6 +12,10 @@
  * of a piece launches its kernels one by one, which loads them and is an iteration like any other; the
  * second is captured as a graph, and from then on the graph is launched.  The environment variable
  * UNET_CUDA_GRAPH=0 keeps to single launches.
+ *
+ * Steps whose results are not needed soon have a stream of their own, which the captured graph has as a
+ * branch.  Where parts of a step are timed, and with UNET_CUDA_BRANCHES=0, they run in the one stream with
+ * all others, in the order of the plan.
  */
 #include <stddef.h>
 #include <stdlib.h>
@@ -43,9 +47,33 @@ void unet_cuda_convolution(UnetLaunch at, int32_t index, void *result, const voi
                            const void *bias, void *workspace) {
     UnetCuda *cuda = at.cuda;
     if (cuda->status == UNET_OK)
-        cuda->status = unet_cudnn_execute(&cuda->target, &cuda->tables->convolution[index],
-                                          &cuda->plan[index], result, a, b, bias, workspace, &cuda->error);
+        cuda->status =
+            unet_cudnn_execute(&cuda->target[at.branch], &cuda->tables->convolution[index],
+                               &cuda->plan[at.branch][index], result, a, b, bias, workspace, &cuda->error);
     mark_launch(at);
+}
+
+/* What is launched in stream TO from now on waits for all that was launched in FROM. */
+static void let_wait(UnetCuda *cuda, cudaStream_t from, cudaEvent_t event, cudaStream_t to) {
+    if (cuda->in_turns)
+        return;
+    keep_failure(cuda, cudaEventRecord(event, from), "ending a branch");
+    keep_failure(cuda, cudaStreamWaitEvent(to, event, 0), "waiting for a branch");
+}
+
+UnetLaunch unet_cuda_fork(UnetLaunch at) {
+    UnetCuda *cuda = at.cuda;
+    UnetLaunch beside = at;
+    let_wait(cuda, cuda->stream, cuda->forked, cuda->second);
+    beside.branch = 1;
+    beside.arrived = at.arrived + 1;
+    if (!cuda->in_turns)
+        beside.stream = cuda->second;
+    return beside;
+}
+
+void unet_cuda_join(UnetLaunch at) {
+    let_wait(at.cuda, at.cuda->second, at.cuda->joined, at.stream);
 }
 
 /* ---- checking builds ---- */
@@ -105,7 +133,7 @@ static UnetStatus launch_piece(UnetCuda *cuda, const UnetCudaProgram *tables, co
     const UnetLaunch at = {.cuda = cuda,
                            .stream = cuda->stream,
                            .control = control,
-                           .arrived = &control->arrived,
+                           .arrived = control->arrived,
                            .jobs = &cuda->jobs,
                            .comparisons = &cuda->comparisons};
     cuda->status = UNET_OK;
@@ -409,10 +437,14 @@ UnetStatus unet_cuda_timed_run(void *state, const UnetProgram *program, const Un
     UnetCuda *cuda = state;
     cuda->timing = parts ? PARTS : WHOLE_STEP;
     cuda->marks.count = 0;
-    UnetStatus status = unet_cuda_begin(cuda, program, step, error);
+    UnetStatus status = unet_cuda_set_turns(cuda, parts, error);
+    if (status == UNET_OK)
+        status = unet_cuda_begin(cuda, program, step, error);
     if (status == UNET_OK)
         status = unet_cuda_end(cuda, step->arena, error);
     cuda->timing = NOT_TIMED;
+    if (status == UNET_OK)
+        status = unet_cuda_set_turns(cuda, false, error);
     if (status == UNET_OK)
         status = unet_cuda_checked(unet_cuda_marks_read(&cuda->marks), "timing a step", error);
     *time = cuda->marks.time + 1; /* behind "start" */

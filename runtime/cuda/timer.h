@@ -10,7 +10,7 @@
 #include "convolution.h"
 
 typedef struct {
-    const UnetCudnnTarget *target; /* with a handle, */
+    const UnetCudnnTarget *target; /* when it runs: with a handle, */
     cudaStream_t stream;           /*   which works in this stream */
     char *memory; /* of the device, BYTES of it: the operands of one convolution, workspace */
     int64_t bytes;

@@ -32,14 +32,14 @@ static UnetStatus try_engine(const Tuning *tuning, int64_t cap, const UnetEngine
     double seconds = 0;
     c.engine = *candidate;
     c.engine.workspace = cap;
-    const bool accepted = unet_cudnn_plan_pinned(&tuning->cuda->target, &c, &plan);
+    const bool accepted = unet_cudnn_plan_pinned(tuning->timer.target, &c, &plan);
     if (accepted)
         status = unet_cuda_timer_run(&tuning->timer, &c, &plan, &seconds, tuning->error);
     if (accepted && status == UNET_OK && seconds < row->seconds && seconds < worth * row->planned) {
         row->convolution.engine = plan.engine;
         row->seconds = seconds;
     }
-    unet_cudnn_plan_free(&tuning->cuda->target, &plan);
+    unet_cudnn_plan_free(tuning->timer.target, &plan);
     return status;
 }
 
@@ -70,7 +70,7 @@ static UnetStatus tune_one(const Tuning *tuning, const UnetCudnnPlan *runs, int6
     row->seconds = row->planned;
     if (status == UNET_OK)
         status =
-            unet_cudnn_candidates(&tuning->cuda->target, &row->convolution, list, &count, tuning->error);
+            unet_cudnn_candidates(tuning->timer.target, &row->convolution, list, &count, tuning->error);
     const bool compiled = is_compiled(list, count, &runs->engine);
     for (int32_t i = 0; i < count && tried < (compiled ? FIRST_COMPILED : FIRST) && status == UNET_OK;
          i++) {
@@ -83,13 +83,15 @@ static UnetStatus tune_one(const Tuning *tuning, const UnetCudnnPlan *runs, int6
     return status;
 }
 
-static UnetStatus tune_all(const Tuning *tuning, UnetEngineTable *table, const UnetTuneListener *listener) {
+static UnetStatus tune_all(Tuning *tuning, UnetEngineTable *table, const UnetTuneListener *listener) {
     const UnetCudaModel *tables = tuning->cuda->tables;
     UnetStatus status = UNET_OK;
     for (int32_t i = 0; i < tables->nconvolution && status == UNET_OK; i++) {
         UnetTimedEngine *row = &table->row[i];
         row->convolution = tables->convolution[i];
-        status = tune_one(tuning, &tuning->cuda->plan[i], tables->convolution[i].engine.workspace, row);
+        tuning->timer.target = &tuning->cuda->target[unet_cuda_stream_of(tables, i)];
+        status =
+            tune_one(tuning, unet_cuda_plan(tuning->cuda, i), tables->convolution[i].engine.workspace, row);
         table->count++;
         if (status == UNET_OK && listener != NULL)
             listener->timed(listener->context, i + 1, tables->nconvolution, row);
@@ -110,13 +112,10 @@ static int64_t most_operands(const UnetCudaModel *tables) {
 static UnetStatus tune(UnetCuda *cuda, UnetEngineTable *table, const UnetTuneListener *listener,
                        UnetError *error) {
     const UnetCudaModel *tables = cuda->tables;
-    Tuning tuning = {.cuda = cuda,
-                     .timer = {.target = &cuda->target,
-                               .stream = cuda->stream,
-                               .memory = cuda->arena,
-                               .bytes = cuda->extent,
-                               .repeats = REPEATS},
-                     .error = error};
+    Tuning tuning = {
+        .cuda = cuda,
+        .timer = {.stream = cuda->stream, .memory = cuda->arena, .bytes = cuda->extent, .repeats = REPEATS},
+        .error = error};
     if (tables->nconvolution == 0)
         return unet_fail(error, UNET_USAGE, "this network has no convolution: there is nothing to time");
     table->row = calloc((size_t)tables->nconvolution, sizeof *table->row);
@@ -125,9 +124,11 @@ static UnetStatus tune(UnetCuda *cuda, UnetEngineTable *table, const UnetTuneLis
     UnetStatus status =
         unet_cuda_timer_open(&tuning.timer, tables->convolution[0].type, most_operands(tables), error);
     if (status == UNET_OK)
+        status = unet_cuda_set_turns(cuda, true, error);
+    if (status == UNET_OK)
         status = tune_all(&tuning, table, listener);
     unet_cuda_timer_close(&tuning.timer);
-    return status;
+    return status == UNET_OK ? unet_cuda_set_turns(cuda, false, error) : status;
 }
 
 UnetStatus unet_cuda_tune(void *state, const char *path, const UnetTuneListener *listener,

@@ -6,6 +6,10 @@ Every step of the plan launches what `launches` says and moves the buffers that 
 scratch; what it adds to it also reads; sums of gradients by bias read the gradient again.  A convolution takes the longest of
 its operations over EFFICIENCY of PEAK, its bytes over BANDWIDTH, and LEAST; all else its bytes over BANDWIDTH, and LEAST_OWN;
 between two launches lie GAP.  These are those of an H200 in bf16; nothing here was measured on one.
+
+Two branches of a section, each in a stream of its own, take as long as the longer one, or as all operations of both, or all
+their bytes, whichever is longest, and a JOIN: so they share the device without a loss, which is the most that there is to be had.
+The least is nothing, and the joins are paid for it: `--branches=off` has neither.
 """
 import collections
 import json
@@ -15,12 +19,13 @@ import sys
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 PEAK, EFFICIENCY, BANDWIDTH = 790e12, 0.6, 3.7e12  # operations and bytes a second
-LEAST, LEAST_OWN, GAP = 4.5e-6, 1.5e-6, 1.3e-6  # seconds
+LEAST, LEAST_OWN, GAP, JOIN = 4.5e-6, 1.5e-6, 1.3e-6, 1.3e-6  # seconds
 DEFAULTS = [[*"--size=512x512 --batch=4".split(), "examples/denoise/unet_denoiser.unet"],
             [*"--size=256x256 --batch=6".split(), "examples/denoise/tiny_unet.unet"]]
 COMMON = "--target=cuda:sm_90 --precision=bf16 --staging=u8".split()
 
-Launch = collections.namedtuple("Launch", "kind bytes flops by_cudnn begins", defaults=[True])
+# FORK: the section and the stream of a launch that runs beside others, or None
+Launch = collections.namedtuple("Launch", "kind bytes flops by_cudnn begins fork", defaults=[True, None])
 
 
 def plan_of(unetc, words):
@@ -33,7 +38,8 @@ def training_launches(plan):
     buffers, steps = {buffer["id"]: buffer for buffer in plan["buffers"]}, plan["programs"]["train"]
     # a gradient by weights sums for the bias where what unpacks it reads no sums of who masked the gradient
     sums = {step["reads"][0] for step in steps if step["op"] == "filter_unpack" and len(step["writes"]) > len(step["reads"])}
-    return [launch for step in steps for launch in launches(step, buffers, bool(sums & set(step["writes"])))]
+    return [launch._replace(fork=(step["section"][0], step["stream"]) if "stream" in step else None)
+            for step in steps for launch in launches(step, buffers, bool(sums & set(step["writes"])))]
 
 
 def launches(step, buffers, sums_bias):
@@ -48,7 +54,7 @@ def launches(step, buffers, sums_bias):
     if op.startswith("filter_"):
         moved = size(buffers[i] for i in step["reads"] + step["writes"])
     if "engines" not in step:
-        return [Launch(op, moved, 0, False, step.get("section", [0, 1])[1] == 1)]
+        return [Launch(op, moved, 0, False, "stream" in step or step.get("section", [0, 1])[1] == 1)]
     if op.endswith("_wgrad"):
         return weight_gradient(step, read, flops, buffers, sums_bias)
     many = len(step["engines"])  # one for each segment
@@ -84,13 +90,30 @@ def seconds(launch):
     return GAP + max(launch.bytes / BANDWIDTH, LEAST_OWN)
 
 
+def forked(launches):
+    """Of what runs in two streams: the sections, and how many seconds fewer they take than one launch after the other."""
+    sections = {}
+    for launch in launches:
+        if launch.fork:
+            sections.setdefault(launch.fork[0], []).append(launch)
+    together = 0
+    for run in sections.values():
+        branches = [sum(seconds(launch) for launch in run if launch.fork[1] == stream) for stream in (1, 2)]
+        flops, moved = (sum(getattr(launch, what) for launch in run) for what in ("flops", "bytes"))
+        together += JOIN + max(*branches, flops / (PEAK * EFFICIENCY), moved / BANDWIDTH)
+    return len(sections), sum(seconds(launch) for run in sections.values() for launch in run) - together
+
+
 def table(plan):
-    found = {}
-    for launch in training_launches(plan):
+    found, all_launches = {}, training_launches(plan)
+    for launch in all_launches:
         row = found.setdefault(launch.kind, {"launches": 0, "bytes": 0, "flops": 0, "seconds": 0})
         for key, value in (("launches", launch.begins), ("bytes", launch.bytes), ("flops", launch.flops), ("seconds", seconds(launch))):
             row[key] += value
-    found["total"] = {key: sum(row[key] for row in found.values()) for key in ("launches", "bytes", "flops", "seconds")}
+    found["in one stream"] = {key: sum(row[key] for row in found.values()) for key in ("launches", "bytes", "flops", "seconds")}
+    count, less = forked(all_launches)
+    found["beside each other (%d forks)" % count] = {"launches": 0, "bytes": 0, "flops": 0, "seconds": -less}
+    found["total"] = dict(found["in one stream"], seconds=found["in one stream"]["seconds"] - less)
     return found
 
 

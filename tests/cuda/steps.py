@@ -283,6 +283,13 @@ WAYS = {
     "interleaved": {"UNET_SHIM_LAZY": "2"},
     "lazy, single launches": {"UNET_SHIM_LAZY": "1", "UNET_CUDA_GRAPH": "0"},
 }
+BRANCHES = {  # orders of what a graph leaves open; without any, the branch that stands in front in the plan comes first
+    "the other branch first": {"UNET_SHIM_GRAPH": "last"},
+    "branches by chance": {"UNET_SHIM_GRAPH": "1"},
+    "branches by another chance": {"UNET_SHIM_GRAPH": "2"},
+    "branches in turns": {"UNET_CUDA_BRANCHES": "0"},
+    "branches, interleaved, single launches": {"UNET_SHIM_LAZY": "2", "UNET_CUDA_GRAPH": "0"},
+}
 
 
 def check_report(run, arena, captures, way):
@@ -299,6 +306,19 @@ def check_ways(shop, tiny, plain):
         same_bits(run, plain, way)
         check_report(run, tiny.plan["arena"]["bytes"], "UNET_CUDA_GRAPH" not in environment, way)
     return "%d ways to run a step give the same bits, each in one allocation of the arena" % (len(WAYS) + 1)
+
+
+def check_branches(shop, tiny, plain):
+    """Gradients by weights beside others: in any order of both streams, in one, and planned one after the other."""
+    beside = [s["name"] for s in tiny.plan["programs"]["train"] if s.get("stream") == 2]
+    expect(len(beside) > 12, "only %s run beside others", beside)
+    for way, environment in BRANCHES.items():
+        same_bits(tiny.train(**environment), plain, way)
+    alone = shop.cuda(TINY, "--branches=off")
+    expect(alone.plan["arena"]["bytes"] == tiny.plan["arena"]["bytes"], "branches need another arena")
+    expect(not any("stream" in s for s in alone.plan["programs"]["train"]), "--branches=off has branches")
+    same_bits(alone.train(), plain, "--branches=off")
+    return "%d gradients by weights beside others: %d orders and --branches=off give the same bits" % (len(beside), len(BRANCHES) + 1)
 
 
 def launched(program, steps):
@@ -461,8 +481,8 @@ def check_bench(program):
 def check_turns(shop, tiny, plain, turns):
     looped = shop.cuda(TINY, "--micro-batches=%d" % turns)
     run = looped.train(UNET_SHIM_REPORT="1")
-    for way in ("single launches", "interleaved"):
-        same_bits(looped.train(**WAYS[way]), run, "%d turns, %s" % (turns, way))
+    for way, environment in ("single launches", WAYS), ("interleaved", WAYS), ("the other branch first", BRANCHES):
+        same_bits(looped.train(**environment[way]), run, "%d turns, %s" % (turns, way))
     check_bench(looped)
     replays = int(re.search(r"(\d+) replays", run.said).group(1))
     expect(replays >= turns * STEPS, "%d turns a step: %d replays in %d steps", turns, replays, STEPS)
@@ -534,6 +554,13 @@ def moved(text):
     return changed(text, (r"(B\d+_enc1_3) \d+LL", r"\1 " + other))
 
 
+def joined_late(text):
+    """The last branch of training is waited for by the optimiser, and not by what unpacks its gradient."""
+    train, rest = text.split("/* ---- eval", 1)
+    before, last = train.rsplit("        unet_cuda_join(at);\n", 1)
+    return before + changed(last, (r'( +at\.step = "adam";)', r"    unet_cuda_join(at);\n\1")) + "/* ---- eval" + rest
+
+
 def overrun(plan):
     """A step of training that writes 256 bytes too far, into a neighbour that was written before and is read later; an
     edit of the host code, and the names of the two."""
@@ -577,7 +604,10 @@ EXIT_DIVERGED = 6
 
 
 def symptom(shop, net, edit, plain, environment, options=()):
-    broken = shop.cuda(net, *options, edit=edit)
+    return symptom_of(shop.cuda(net, *options, edit=edit), plain, environment)
+
+
+def symptom_of(broken, plain, environment):
     folder = broken.folder()
     result = subprocess.run(broken.training(folder), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                             env={**os.environ, **environment})
@@ -605,6 +635,17 @@ def check_faults_of_plan(shop, tiny, plain):
     return "\n".join(said)
 
 
+def check_faults_of_branches(shop, tiny, plain):
+    """A step that reads what a branch computes, before the join: seen by who runs the branch last."""
+    broken, said = shop.cuda(TINY, edit=(".c", joined_late)), []
+    for way, environment, expected in (("", {}, (None,)), ("the other branch first", BRANCHES, (STOPPED, DIVERGED, DIFFERENT)),
+                                       ("branches in turns", BRANCHES, (None,))):
+        found = symptom_of(broken, plain, environment.get(way, {}))
+        expect(found in expected, "a branch that is joined late: %s: %s", way, found)
+        said.append("%s: %s" % (way or "as captured", found or "the same bits"))
+    return "a branch that is joined late: " + ", ".join(said)
+
+
 def check_faults_of_kernels(shop):
     plain = shop.cuda(SIMPLE).train()
     faults = [("a missing barrier", without_barrier, {}, (DIVERGED, DIFFERENT)),
@@ -626,8 +667,8 @@ def jobs(shop, pool, long):
     from tuned import check_tuned
     tiny = shop.cuda(TINY)
     plain = tiny.train()
-    for check in (check_same_plans, check_ways, check_launches, check_bf16, check_resume, check_memory_of_device, check_failing_device,
-                  check_other_cudnn, check_faults_of_plan, check_tuned):
+    for check in (check_same_plans, check_ways, check_branches, check_launches, check_bf16, check_resume, check_memory_of_device, check_failing_device,
+                  check_other_cudnn, check_faults_of_plan, check_faults_of_branches, check_tuned):
         yield pool.submit(check, shop, tiny, plain)
     for turns in (2, 3) if long else (3,):
         yield pool.submit(check_turns, shop, tiny, plain, turns)

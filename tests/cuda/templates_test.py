@@ -21,7 +21,7 @@ def main():
     text = open(os.path.join(ROOT, "compiler", "ir", "ops.def")).read()
     operators = dict(re.findall(r"^OP\((\w+), *\"(\w+)\"", text, flags=re.M))
     rows = open(os.path.join(ROOT, "compiler", "cuda", "kernels.c")).read()
-    shared = dict(re.findall(r"\[OP_(\w+)\] = \{.*?\.template = \"(\w+)\"\}", rows))
+    shared = dict(re.findall(r"\[OP_(\w+)\] = \{[^{}]*\.template = \"(\w+)\"\}", rows))
     wanted = {shared.get(op, name) for op, name in operators.items() if name not in NO_KERNEL}
     folder = os.path.join(ROOT, "templates", "cuda")
     there = {name[:-3] for name in os.listdir(folder) if name.endswith(".cu")}

@@ -2,8 +2,8 @@
 UNetDenoiser at 512x512 in bf16.
 
 Versions and engines; the tests of the kernels; one training step beside PyTorch's f32; our step with all its parts,
-with graphs and without; PyTorch's step, eager and as a CUDA graph; `tune`, and our step with the table that it leaves;
-memory beside the arena; how long each convolution takes by each engine that cuDNN has for it; PyTorch's step, compiled.
+as a graph of two streams and of one, and launched one by one; PyTorch's step, eager and as a CUDA graph; `tune`, and our
+step with the table that it leaves; memory beside the arena; how long each convolution takes by each engine that cuDNN has for it; PyTorch's step, compiled.
 """
 import json
 import os
@@ -23,7 +23,7 @@ TUNE_SECONDS, SWEEP_SECONDS, SWEEP_REPEATS = (40, 60), (50, 70), 20  # of each n
 SAVED_EVERY = 2  # seconds
 WAYS = [("eager", "bf16", True), ("graph", "bf16", True)]
 COMPILED = [("compile", "bf16", True)]
-BENCH_HEAD = ["net", "program", "engines", "graphs", "steps", "ms on the device", "ms, one begun ahead", "ms of inputs", "images/s",
+BENCH_HEAD = ["net", "program", "engines", "launched", "steps", "ms on the device", "ms, one begun ahead", "ms of inputs", "images/s",
               "sum of the parts, ms"]
 TUNE_HEAD = ["no.", "convolution", "fastest: engine", "µs", "planned, µs"]
 SWEEP_HEAD = ["no.", "form", "sizes", "engines", "planned: engine", "µs", "workspace", "fastest: engine", "µs", "workspace",
@@ -34,14 +34,14 @@ MS = 1e3
 # ---- our step ---------------------------------------------------------------------------------------
 
 
-def bench(stage, spec, graphs, table, engines=None):
+def bench(stage, spec, launched, table, engines=None):
     """ENGINES: a file that `tune` left, or those of the plan."""
-    found = speed.bench(stage, spec, graphs, STEPS, engines)
+    found = speed.bench(stage, spec, launched, STEPS, engines)
     for name, told in found.items():
         device = told["device"]
         parts = sum(part["seconds"] for part in device["parts"])
         numbers = [device["step"], told["median"], device["inputs"]]
-        table.add(spec.config, name, "measured" if engines else "planned", "yes" if graphs else "no", told["steps"], *["%.3f" % (MS * n) for n in numbers],
+        table.add(spec.config, name, "measured" if engines else "planned", launched, told["steps"], *["%.3f" % (MS * n) for n in numbers],
                   "%.1f" % (told["batch"] / told["median"]), "%.3f" % (MS * parts))
     return found
 
@@ -99,7 +99,7 @@ def tuned_steps(stage, specs, table, comparisons):
             continue
         tune = Tune(stage, spec)
         path = tune.run(min(seconds, int(stage.left())))
-        found = bench(stage, spec, True, table, path) if path else {}
+        found = bench(stage, spec, speed.GRAPHS, table, path) if path else {}
         if found:
             comparison.ours("bf16", found, "unetc, engines of `tune`")
         shutil.rmtree(tune.folder)
@@ -179,10 +179,11 @@ def main():
     for i, spec in enumerate(specs):
         if stage.late("steps of " + spec.name):
             continue
-        found = bench(stage, spec, True, table)
+        found = bench(stage, spec, speed.GRAPHS, table)
         if found:
             comparisons[i].ours("bf16", found)
-        bench(stage, spec, False, table)
+        bench(stage, spec, speed.ONE_STREAM, table)
+        bench(stage, spec, speed.ONE_BY_ONE, table)
         parts_table(stage, spec, found)
     compare_with_pytorch(stage, comparisons, WAYS[:1] if stage.dry else WAYS, device)
     tuned_steps(stage, specs, table, comparisons)

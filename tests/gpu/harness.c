@@ -161,12 +161,13 @@ static void write_engines(FILE *file, const UnetCuda *cuda) {
     fprintf(file, "{\"cuDNN\": %zu, \"planned with\": %" PRId64 ", \"convolutions\": [", cudnnGetVersion(),
             version);
     for (int32_t i = 0; i < count; i++) {
-        const bool planned = cuda->plan[i].pinned && unet_same_engine(&cuda->plan[i].engine, &c[i].engine);
+        const UnetCudnnPlan *plan = unet_cuda_plan(cuda, i);
+        const bool planned = plan->pinned && unet_same_engine(&plan->engine, &c[i].engine);
         fprintf(file, "%s\n{\"as planned\": %s, \"planned\": ", i > 0 ? "," : "",
                 planned ? "true" : "false");
         write_engine(file, &c[i].engine);
         fprintf(file, ", \"runs\": ");
-        write_engine(file, &cuda->plan[i].engine);
+        write_engine(file, &plan->engine);
         fprintf(file, "}");
     }
     fprintf(file, "]}\n");

@@ -5,7 +5,7 @@ import programs
 from stage import Stage, output
 
 MIB = 1 << 20
-TITLE = """Memory of the device in MiB. Beside the arena: the context, which a program has before it asks for anything; cuDNN's handle;
+TITLE = """Memory of the device in MiB. Beside the arena: the context, which a program has before it asks for anything; cuDNN's handles;
 its plans; what loads with the first steps, without their graphs; the graphs; and the sum of it all, which the plan estimates."""
 HEAD = ["program", "arena planned", "allocated", "allocations", "context", "handle", "plans", "first steps", "graphs",
         "beside the arena", "estimate", "steps, and bytes by which free memory moved"]

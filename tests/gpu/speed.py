@@ -34,11 +34,14 @@ SLOW, FIRST = ("compile", "reduce-overhead"), [(0, True), (1, True), (0, False)]
 # ---- ours -------------------------------------------------------------------------------------------
 
 
-def bench(stage, spec, graphs=True, steps=0, engines=None):
-    """{program: {...}} as `bench --format=json` has it; without GRAPHS, launched one by one. STEPS: at most, if not 0.
-    ENGINES: a file that `tune` left."""
-    env = dict(os.environ) if graphs else dict(os.environ, UNET_CUDA_GRAPH="0")
-    what = spec.name + ("" if graphs else ", no graphs") + (", engines of tune" if engines else "")
+GRAPHS, ONE_STREAM, ONE_BY_ONE = "graphs", "graphs of one stream", "one by one"  # how a step is launched
+LAUNCHED = {GRAPHS: {}, ONE_STREAM: {"UNET_CUDA_BRANCHES": "0"}, ONE_BY_ONE: {"UNET_CUDA_GRAPH": "0"}}
+
+
+def bench(stage, spec, launched=GRAPHS, steps=0, engines=None):
+    """{program: {...}} as `bench --format=json` has it. STEPS: at most, if not 0. ENGINES: a file that `tune` left."""
+    env = dict(os.environ, **LAUNCHED[launched])
+    what = spec.name + ("" if launched == GRAPHS else ", " + launched) + (", engines of tune" if engines else "")
     steps = 5 if stage.dry else steps
     done = stage.run([stage.path(spec, "program"), "bench", "--format=json"] + ["--steps=%d" % steps] * (steps > 0) +
                      ["--engines=%s" % engines] * bool(engines), spec, env)

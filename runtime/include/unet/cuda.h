@@ -1,8 +1,9 @@
 /* cuda.h - what the host code and the kernels of a program for a GPU share with the runtime.
  *
- * The arena is one allocation on the device.  A step is a list of launches on one stream; nothing in it
- * depends on the host: what changes from step to step lies in a UnetControl on the device, so that the list
- * can be captured once as a graph and replayed.  Every pointer is to device memory, unless said otherwise.
+ * The arena is one allocation on the device.  A step is a list of launches on one stream, beside which some
+ * may have branches on a second one; nothing in it depends on the host: what changes from step to step lies
+ * in a UnetControl on the device, so that the list can be captured once as a graph and replayed.  Every
+ * pointer is to device memory, unless said otherwise.
  */
 #ifndef UNET_CUDA_H
 #define UNET_CUDA_H
@@ -16,6 +17,7 @@ extern "C" {
 #endif
 
 enum { UNET_CONTROL_LABELS = 8 }; /* UNET_MOST_LABEL_COUNTS */
+enum { UNET_STREAMS = 2 };        /* of a step */
 
 /* The arguments of a step, copied to the device before it.  Behind them lie three int32_t for each sample
  * of the batch: how many points of its depth, height and width are image and not padding. */
@@ -27,8 +29,8 @@ typedef struct {
     int32_t start;       /* the first sample of this iteration of a loop over samples, 0 without a loop */
     int32_t first, last; /* of ranks: the samples [first, last) of the batch are computed here; else all */
     double labelled[UNET_CONTROL_LABELS]; /* what is counted of the labels of the batch */
-    uint32_t arrived; /* blocks of the kernel that runs, 0 between two; the last one does what needs all */
-    uint32_t unused;
+    /* In each stream, blocks of the kernel that runs, 0 between two; the last one does what needs all. */
+    uint32_t arrived[UNET_STREAMS];
 } UnetControl;
 
 /* Rows [begin, end) of a sample, which has depth * height of them: those of a kernel's output that it
@@ -77,7 +79,8 @@ typedef struct {
     UnetCuda *cuda;
     cudaStream_t stream;
     const UnetControl *control;
-    uint32_t *arrived;    /* in it */
+    uint32_t *arrived;    /* in it, that of the stream */
+    int32_t branch;       /* 0: of the first stream, 1: of the second */
     const char *step;     /* "conv of enc1.0": the name under which it is timed */
     UnetFilterJobs *jobs; /* on the host: of the steps before this one that one launch does with it, */
     UnetComparisons *comparisons; /* and what they compare */
@@ -92,6 +95,12 @@ void unet_cuda_convolution(UnetLaunch at, int32_t index, void *result, const voi
 
 /* SUMS, COUNT numbers, becomes the sum of those of all ranks; where there is one, nothing happens. */
 void unet_cuda_sum_ranks(UnetLaunch at, float *sums, int64_t count);
+
+/* Begins a branch: what is launched with the result runs when all is done that was launched with AT so far,
+ * and beside what is launched with AT from now on.  unet_cuda_join() ends it: what is launched with AT
+ * behind that waits for both.  One branch ends before another begins. */
+UnetLaunch unet_cuda_fork(UnetLaunch at);
+void unet_cuda_join(UnetLaunch at);
 
 /* Keeps the first failure of a launch; LAUNCHER is the name of what launched it. */
 void unet_cuda_check(UnetLaunch at, cudaError_t error, const char *launcher);

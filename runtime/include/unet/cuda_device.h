@@ -40,6 +40,7 @@ typedef struct {
 typedef struct UnetCudaModel {
     int32_t nconvolution;
     const UnetConvolution *convolution;
+    const uint8_t *streams; /* per convolution: bit K is set where it runs in stream K */
     UnetCudaProgram train, eval, predict;
 } UnetCudaModel;
 

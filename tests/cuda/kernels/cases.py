@@ -1,6 +1,7 @@
 """cases.py - random geometries, and instances of the CUDA kernel templates for them, made as the compiler makes them.
 
-With --wide, tensors have more than 2^16 points, lists of parameters as many numbers.
+With --wide, tensors have more than 2^16 points, lists of parameters as many numbers; with --few, there are only the
+kernels that map each number to another.
 
 Writes kernels.cu (instances of templates/cuda), reference.c (of templates/reference) and cases.cpp (one function
 a case, which calls both and compares, see test.h).  Usage: cases.py FOLDER SEED TYPE ROUNDS ROWS [--wide]; TYPE is float,
@@ -1159,8 +1160,11 @@ def grouped_convolution(cases):
                    {"dw": "dw", "db": bias("db"), "x": "x", "dy": "dy"}, adds=numbers["ACCUMULATE"], before=[n])])
 
 
-def make(seed, stored, rounds, rows, wide=False):
+def make(seed, stored, rounds, rows, wide=False, few=False):
     cases = Cases(seed, stored, Rows(rows), wide)
+    if few:
+        mapping(cases)
+        return cases
     for i in range(rounds):
         mapping(cases)
         joining(cases)
@@ -1195,4 +1199,4 @@ def make(seed, stored, rounds, rows, wide=False):
 
 
 if __name__ == "__main__":
-    make(int(sys.argv[2]), sys.argv[3], int(sys.argv[4]), sys.argv[5], "--wide" in sys.argv).write(sys.argv[1])
+    make(int(sys.argv[2]), sys.argv[3], int(sys.argv[4]), sys.argv[5], "--wide" in sys.argv, "--few" in sys.argv).write(sys.argv[1])

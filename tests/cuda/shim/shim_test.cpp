@@ -190,6 +190,56 @@ static void a_capture_follows_events() {
     cudaGetLastError();
 }
 
+/* Records where it stands in what was done. */
+struct Mark {
+    std::string *done;
+    char name;
+};
+
+static void mark(void *data) {
+    const Mark *at = static_cast<Mark *>(data);
+    *at->done += at->name;
+}
+
+/* a, then b and c beside x and y, then z: in what order, the test says. */
+static void branches_run_in_any_order() {
+    Memory memory;
+    std::string done, orders;
+    cudaStream_t other;
+    cudaEvent_t fork, join;
+    cudaGraph_t graph;
+    cudaGraphExec_t executable;
+    cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);
+    cudaEventCreateWithFlags(&fork, cudaEventDisableTiming);
+    cudaEventCreateWithFlags(&join, cudaEventDisableTiming);
+    Mark at[] = {{&done, 'a'}, {&done, 'b'}, {&done, 'c'}, {&done, 'x'}, {&done, 'y'}, {&done, 'z'}};
+    EXPECT(cudaStreamBeginCapture(memory.stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess);
+    for (int i = 0; i < 6; i++) {
+        if (i == 1)
+            EXPECT(cudaEventRecord(fork, memory.stream) == cudaSuccess &&
+                   cudaStreamWaitEvent(other, fork, 0) == cudaSuccess);
+        if (i == 5)
+            EXPECT(cudaEventRecord(join, other) == cudaSuccess &&
+                   cudaStreamWaitEvent(memory.stream, join, 0) == cudaSuccess);
+        EXPECT(cudaLaunchHostFunc(i == 1 || i == 2 ? other : memory.stream, mark, &at[i]) == cudaSuccess);
+    }
+    EXPECT(cudaStreamEndCapture(memory.stream, &graph) == cudaSuccess && done.empty());
+    EXPECT(cudaGraphInstantiate(&executable, graph, 0) == cudaSuccess);
+    cudaGraphDestroy(graph);
+    for (const char *order : {"", "last", "1", "1", "1", "1", "1", "1"}) {
+        setenv("UNET_SHIM_GRAPH", order, 1);
+        EXPECT(cudaGraphLaunch(executable, memory.stream) == cudaSuccess);
+        cudaStreamSynchronize(memory.stream);
+        orders += done + " ";
+        done.clear();
+    }
+    unsetenv("UNET_SHIM_GRAPH");
+    EXPECT(orders.compare(0, 14, "abcxyz axybcz ") == 0);
+    EXPECT(orders.find("bx") != std::string::npos && orders.find("xb") != std::string::npos);
+    EXPECT(cudaGraphExecDestroy(executable) == cudaSuccess && cudaStreamDestroy(other) == cudaSuccess);
+    EXPECT(cudaEventDestroy(fork) == cudaSuccess && cudaEventDestroy(join) == cudaSuccess);
+}
+
 /* What waits for an event is done as soon as it has happened, or not before somebody asks. */
 static void streams_interleave() {
     Memory memory;
@@ -343,6 +393,7 @@ int main() {
     captured_work_is_replayed();
     calls_that_wait_spoil_a_capture();
     a_capture_follows_events();
+    branches_run_in_any_order();
     lazy_streams_put_work_off();
     streams_interleave();
     memory_is_counted();

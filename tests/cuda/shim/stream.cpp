@@ -3,15 +3,20 @@
  * A stream is a queue of work. Usually it is done as soon as it comes, which is one of the orders a device
  * may choose; lazily it waits in the queue until somebody waits for it, which is the other extreme and
  * shows whoever forgot to wait. Between the two, work is begun when somebody waits, and then all streams
- * take turns, as far as events let them. A graph is the list of work that was submitted while
- * its streams were captured; arguments were copied at that time, as on a device. */
+ * take turns, as far as events let them. A graph is the work that was submitted while its streams were
+ * captured, each with what it has to wait for; arguments were copied at that time, as on a device. When it
+ * is launched, any order may be chosen that lets nothing begin before that is done. */
 #include "internal.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
+#include <map>
+#include <random>
 #include <set>
+#include <string>
 #include <vector>
 
 typedef std::function<void()> Work;
@@ -23,17 +28,23 @@ struct Queued {
     long time;
 };
 
+typedef std::set<size_t> Nodes; /* of a graph, by their places in it */
+
+struct Node {
+    Work work;
+    Nodes after; /* none that stands behind it */
+};
+
 struct CUgraph_st {
-    std::vector<Work> work;
+    std::vector<Node> node;
     cudaStream_t origin;
     cudaStreamCaptureMode mode;
-    std::set<cudaStream_t> streams; /* that take part; all but the origin have to be waited for */
-    std::set<cudaStream_t> unjoined;
+    std::map<cudaStream_t, Nodes> streams; /* that take part: what the next work there has to wait for */
     bool spoilt;
 };
 
 struct CUgraphExec_st {
-    std::vector<Work> work;
+    std::vector<Node> node;
 };
 
 struct CUstream_st {
@@ -47,7 +58,8 @@ struct CUevent_st {
     long recorded, happened; /* times that it was, times that it did */
     bool timed;
     std::chrono::steady_clock::time_point time;
-    cudaGraph_t capture; /* recorded in a captured stream: marks a place in that graph */
+    cudaGraph_t capture; /* recorded in a captured stream: marks a place in that graph, */
+    Nodes after;         /*   behind these */
 };
 
 namespace shim {
@@ -153,9 +165,8 @@ cudaError_t answer(cudaError_t error) {
 static void submit(cudaStream_t stream, Queued queued) {
     stream = resolved(stream);
     if (captures(stream)) {
-        capture->work.push_back(std::move(queued.work));
-        if (stream != capture->origin)
-            capture->unjoined.insert(stream);
+        capture->node.push_back({std::move(queued.work), capture->streams[stream]});
+        capture->streams[stream] = {capture->node.size() - 1};
         return;
     }
     if (stream == &default_stream)
@@ -264,7 +275,7 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void 
 /* ---- events ----------------------------------------------------------------------------------------- */
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags) {
-    *event = new CUevent_st{nullptr, 0, 0, !(flags & cudaEventDisableTiming), {}, nullptr};
+    *event = new CUevent_st{nullptr, 0, 0, !(flags & cudaEventDisableTiming), {}, nullptr, {}};
     return cudaSuccess;
 }
 
@@ -283,8 +294,10 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
         await(event, event->recorded);
     event->stream = resolved(stream);
     event->capture = captures(stream) ? capture : nullptr;
-    if (event->capture != nullptr)
+    if (event->capture != nullptr) {
+        event->after = capture->streams[event->stream];
         return cudaSuccess;
+    }
     const long time = ++event->recorded;
     submit(stream, Queued{[=] {
                               event->happened = time;
@@ -299,10 +312,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     if (event->capture != nullptr) {
         if (event->capture != capture)
             return fail(cudaErrorCapturedEvent);
-        capture->streams.insert(stream);
-        capture->unjoined.erase(event->stream);
-        if (stream != capture->origin)
-            capture->unjoined.insert(stream);
+        capture->streams[stream].insert(event->after.begin(), event->after.end());
         return cudaSuccess;
     }
     if (captures(stream)) {
@@ -348,8 +358,20 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mo
         return fail(cudaErrorStreamCaptureUnsupported);
     if (stopped)
         return answer(cudaSuccess);
-    capture = new CUgraph_st{{}, stream, mode, {stream}, {}, false};
+    capture = new CUgraph_st{{}, stream, mode, {{stream, {}}}, false};
     return cudaSuccess;
+}
+
+/* Does the origin wait for all that was captured? */
+static bool is_joined(const CUgraph_st &graph) {
+    std::vector<bool> reached(graph.node.size());
+    const Nodes &last = graph.streams.at(graph.origin);
+    for (size_t i = graph.node.size(); i-- > 0;) {
+        reached[i] = reached[i] || last.count(i) > 0;
+        for (size_t before : graph.node[i].after)
+            reached[before] = reached[before] || reached[i];
+    }
+    return std::all_of(reached.begin(), reached.end(), [](bool r) { return r; });
 }
 
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) {
@@ -358,7 +380,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) {
         return fail(cudaErrorIllegalState);
     cudaGraph_t ended = capture;
     capture = nullptr;
-    if (!ended->spoilt && ended->unjoined.empty()) {
+    if (!ended->spoilt && is_joined(*ended)) {
         *graph = ended;
         return cudaSuccess;
     }
@@ -375,15 +397,37 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus *
 }
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph, unsigned long long) {
-    *executable = new CUgraphExec_st{graph->work};
+    *executable = new CUgraphExec_st{graph->node};
     return cudaSuccess;
+}
+
+/* Which of the nodes that may begin is the next one: UNET_SHIM_GRAPH. */
+static size_t chosen(const std::vector<size_t> &ready, std::mt19937 *random) {
+    const std::string order = environment("UNET_SHIM_GRAPH");
+    if (order.empty())
+        return ready.front();
+    return order == "last" ? ready.back() : ready[(*random)() % ready.size()];
+}
+
+static void run_graph(const std::vector<Node> &node) {
+    std::mt19937 random((unsigned)(atol(environment("UNET_SHIM_GRAPH")) + count.replays));
+    std::vector<bool> done(node.size());
+    for (size_t left = node.size(); left > 0; left--) {
+        std::vector<size_t> ready;
+        for (size_t i = 0; i < node.size(); i++)
+            if (!done[i] && std::all_of(node[i].after.begin(), node[i].after.end(),
+                                        [&](size_t before) { return done[before]; }))
+                ready.push_back(i);
+        const size_t next = chosen(ready, &random);
+        node[next].work();
+        done[next] = true;
+    }
 }
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
     submit(stream, [=] {
         count.replays++;
-        for (const Work &work : executable->work)
-            work();
+        run_graph(executable->node);
     });
     return answer(cudaSuccess);
 }
