@@ -440,12 +440,17 @@ static void sources(const Tables *t, const DataSection *d, const char *name) {
 }
 
 static void transforms(const Tables *t, const DataSection *d, const char *name) {
-    static const char *const transform[] = {
-        [TRANSFORM_CROP] = "UNET_DO_CROP",       [TRANSFORM_FLIP] = "UNET_DO_FLIP",
-        [TRANSFORM_SCALE] = "UNET_DO_SCALE",     [TRANSFORM_ROT90] = "UNET_DO_ROT90",
-        [TRANSFORM_ROTATE] = "UNET_DO_ROTATE",   [TRANSFORM_ELASTIC] = "UNET_DO_ELASTIC",
-        [TRANSFORM_DISTORT] = "UNET_DO_DISTORT", [TRANSFORM_GAMMA] = "UNET_DO_GAMMA",
-        [TRANSFORM_BLUR] = "UNET_DO_BLUR",       [TRANSFORM_NOISE] = "UNET_DO_NOISE"};
+    static const char *const transform[] = {[TRANSFORM_CROP] = "UNET_DO_CROP",
+                                            [TRANSFORM_FLIP] = "UNET_DO_FLIP",
+                                            [TRANSFORM_SCALE] = "UNET_DO_SCALE",
+                                            [TRANSFORM_ROT90] = "UNET_DO_ROT90",
+                                            [TRANSFORM_ROTATE] = "UNET_DO_ROTATE",
+                                            [TRANSFORM_ELASTIC] = "UNET_DO_ELASTIC",
+                                            [TRANSFORM_DISTORT] = "UNET_DO_DISTORT",
+                                            [TRANSFORM_GAMMA] = "UNET_DO_GAMMA",
+                                            [TRANSFORM_BLUR] = "UNET_DO_BLUR",
+                                            [TRANSFORM_NOISE] = "UNET_DO_NOISE",
+                                            [TRANSFORM_LOW_RESOLUTION] = "UNET_DO_LOW_RESOLUTION"};
     if (d->ntransform == 0)
         return;
     text_line(t->out, "static const UnetTransform %s_transform[] = {", name);

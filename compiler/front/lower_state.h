@@ -347,6 +347,7 @@ void set_elastic(Call *call);
 void set_distort(Call *call);
 void set_gamma(Call *call);
 void set_blur(Call *call);
+void set_low_resolution(Call *call);
 void set_noise(Call *call);
 /* Reports transforms that leave no window of the input's size. */
 void check_transforms(Lower *l, const DataSection *data);

@@ -56,6 +56,12 @@ void set_crop(Call *call) {
     add(call, crop);
 }
 
+/* Whether the first input is a volume. */
+static bool is_of_volume(const Call *call) {
+    const Lower *l = call->l;
+    return l->model->ninput > 0 && l->graph->value[l->model->input[0].value].shape.rank == 4;
+}
+
 /* "h", "w", "d", or a list of them. */
 bool read_axes(const Call *call, const char *name, unsigned *axes) {
     Datum d = argument(call, name)->value;
@@ -75,21 +81,30 @@ bool read_axes(const Call *call, const char *name, unsigned *axes) {
 }
 
 void set_flip(Call *call) {
-    Lower *l = call->l;
     Transform flip = {.op = TRANSFORM_FLIP, .random = true};
-    int rank = l->model->ninput > 0 ? l->graph->value[l->model->input[0].value].shape.rank : 3;
-    flip.axes = rank == 4 ? 7 : 6;
+    const bool volume = is_of_volume(call);
+    flip.axes = volume ? 7 : 6;
     if (argument(call, "axes")->value.kind != DATUM_NONE && !read_axes(call, "axes", &flip.axes))
         return;
     if (!read_probability(call, &flip.p))
         return;
-    if (rank == 3 && (flip.axes & 1) != 0)
+    if (!volume && (flip.axes & 1) != 0)
         report_setting(call, "axes", "an image has no depth: leave out \"d\"");
     else
         add(call, flip);
 }
 
 /* ---- scaling and turning ---- */
+
+/* Of volumes the axes along or about which something is done, all of them where none is named. */
+static bool read_axes_of_volume(const Call *call, Transform *transform) {
+    transform->axes = 7;
+    if (argument(call, "axes")->value.kind == DATUM_NONE)
+        return true;
+    if (!is_of_volume(call))
+        return report_setting(call, "axes", "`axes` is for volumes: leave it out");
+    return read_axes(call, "axes", &transform->axes);
+}
 
 /* LOW and HIGH, in this order and above 0, or at least 0 where ZERO is true. */
 static bool read_range(const Call *call, bool zero, double range[2]) {
@@ -103,7 +118,7 @@ static bool read_range(const Call *call, bool zero, double range[2]) {
 void set_scale(Call *call) {
     Transform scale = {.op = TRANSFORM_SCALE, .random = true};
     if (!read_range(call, false, scale.amount) || !read_nonnegative(call, "step", &scale.amount[2]) ||
-        !read_probability(call, &scale.p))
+        !read_probability(call, &scale.p) || !read_axes_of_volume(call, &scale))
         return;
     if (scale.amount[0] < 1.0 / 64 || scale.amount[1] > 64)
         report_setting(call, NULL, "a factor is from 1/64 to 64");
@@ -120,7 +135,8 @@ void set_rot90(Call *call) {
 void set_rotate(Call *call) {
     Transform turn = {.op = TRANSFORM_ROTATE, .random = true};
     if (!read_nonnegative(call, "angle", &turn.amount[0]) ||
-        !read_nonnegative(call, "step", &turn.amount[1]) || !read_probability(call, &turn.p))
+        !read_nonnegative(call, "step", &turn.amount[1]) || !read_probability(call, &turn.p) ||
+        !read_axes_of_volume(call, &turn))
         return;
     if (turn.amount[0] > 180)
         report_setting(call, "angle",
@@ -180,6 +196,17 @@ void set_blur(Call *call) {
         add(call, blur);
 }
 
+void set_low_resolution(Call *call) {
+    Transform coarse = {.op = TRANSFORM_LOW_RESOLUTION, .random = true};
+    if (!read_range(call, false, coarse.amount) || !read_probability(call, &coarse.p) ||
+        !read_axes_of_volume(call, &coarse))
+        return;
+    if (coarse.amount[1] > 1)
+        report_setting(call, "high", "`high` is the share of points that is left, at most 1");
+    else
+        add(call, coarse);
+}
+
 void set_noise(Call *call) {
     Transform noise = {.op = TRANSFORM_NOISE, .random = true};
     if (read_nonnegative(call, "sigma", &noise.amount[0]) && read_probability(call, &noise.p))
@@ -202,13 +229,23 @@ static void report_kind(Lower *l, const Transform *transform, const char *what, 
 
 enum { MOST_BLUR_OF_VOLUMES = 8 }; /* VOLUME_MOST_BLUR of the runtime */
 
-/* Volumes are cut, mirrored, and their numbers changed. */
 static bool suits_volumes(const Transform *transform) {
-    const bool grey = transform->amount[2] == 0 && transform->amount[3] == 0;
-    return transform->op == TRANSFORM_CROP || transform->op == TRANSFORM_FLIP ||
-           transform->op == TRANSFORM_GAMMA || transform->op == TRANSFORM_NOISE ||
-           (transform->op == TRANSFORM_DISTORT && grey) ||
-           (transform->op == TRANSFORM_BLUR && transform->amount[1] <= MOST_BLUR_OF_VOLUMES);
+    const double *amount = transform->amount;
+    switch (transform->op) {
+    case TRANSFORM_ROT90:
+    case TRANSFORM_ELASTIC:
+        return false;
+    case TRANSFORM_SCALE:
+        return amount[2] == 0;
+    case TRANSFORM_ROTATE:
+        return amount[1] == 0;
+    case TRANSFORM_DISTORT:
+        return amount[2] == 0 && amount[3] == 0;
+    case TRANSFORM_BLUR:
+        return amount[1] <= MOST_BLUR_OF_VOLUMES;
+    default:
+        return true;
+    }
 }
 
 /* Only windows of volumes lie around what is of a class. */
@@ -220,7 +257,10 @@ static void check_kind(Lower *l, const DataSection *data, const Transform *trans
     if (volumes && !suits_volumes(transform))
         report_kind(
             l, transform, "this version of unetc has no such transform for volumes",
-            "volumes have: crop, flip, noise, blur up to 8, gamma, distort with brightness and contrast");
+            "volumes have: crop, flip, rotate and scale without step, noise, blur up to 8, low_resolution, "
+            "gamma, distort with brightness and contrast");
+    else if (transform->op == TRANSFORM_LOW_RESOLUTION && !volumes)
+        report_kind(l, transform, "`low_resolution` is for volumes", "images have: blur");
     else if (transform->op == TRANSFORM_GAMMA && transform->amount[2] > 0 && !volumes)
         report_kind(l, transform, "`invert` of `gamma` is for volumes in this version of unetc",
                     "images have: low, high, p");
@@ -248,7 +288,7 @@ void check_transforms(Lower *l, const DataSection *data) {
         cut_later |= transform->op == TRANSFORM_CROP;
         if (cut_later)
             continue;
-        if (transform->op == TRANSFORM_SCALE)
+        if (transform->op == TRANSFORM_SCALE && !source_reads_volumes(data))
             report_order(l, transform, "`scale` changes the size: windows must be cut to that of the input",
                          "write `crop` below this line");
         else if (transform->op == TRANSFORM_ROT90 && !square)

@@ -100,7 +100,8 @@ typedef enum {
     TRANSFORM_DISTORT,
     TRANSFORM_GAMMA,
     TRANSFORM_BLUR,
-    TRANSFORM_NOISE
+    TRANSFORM_NOISE,
+    TRANSFORM_LOW_RESOLUTION
 } TransformOp;
 typedef enum { PAD_NONE, PAD_VALUE, PAD_REFLECT, PAD_REPLICATE, PAD_ZERO, PAD_MEAN } Pad;
 
@@ -109,7 +110,7 @@ typedef struct {
     bool random;
     Pad pad;
     double pad_value;
-    unsigned axes; /* flip: bit 0 depth, 1 height, 2 width */
+    unsigned axes; /* bit 0 depth, 1 height, 2 width */
     double p;
     double amount[4];
     Span span;

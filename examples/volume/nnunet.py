@@ -24,14 +24,18 @@ TEMPLATE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "nnunet.unet
 LEAST_EDGE = 4  # of the coarsest stage
 MOST_VOXELS = 256**3
 MOST_FEATURES = 320
+MOST_ASPECT = 3
 
 DATA = """data {
     scan  = volumes("imagesTr/*_0000%(ending)s")
     truth = labels("labelsTr/*%(ending)s")
     crop  foreground = 0.33, pad = "mean"
+    rotate %(angle)d, p = 0.2%(about)s
+    scale 1/1.4, 1/0.7, p = 0.2%(along)s
     noise 0.1, p = 0.1
     blur 0.5, 1, p = 0.2
     distort brightness = 0.25, contrast = 0.25, p = 0.15
+    low_resolution 0.5, 1, p = 0.25%(along)s
     gamma 0.7, 1.5, p = 0.1, invert = true
     gamma 0.7, 1.5, p = 0.3
     flip
@@ -143,7 +147,11 @@ def write(description, spacing, resample, patch, batch):
     if ending not in (".nii.gz", ".nii"):
         raise SystemExit("dataset.json: files end in %s, and only .nii and .nii.gz are read" % ending)
     normalize = "ct" if all(name == "ct" for name in names) else "zscore"
-    return replace(text, r"^train \{", DATA % {"ending": ending, "normalize": normalize,
+    axis = min(range(3), key=lambda a: patch[a])  # turned in the other two alone where windows are flat
+    flat = max(patch) > MOST_ASPECT * patch[axis]
+    return replace(text, r"^train \{", DATA % {"ending": ending, "normalize": normalize, "angle": 180 if flat else 30,
+                                                "about": ', axes = "%s"' % "dhw"[axis] if flat else "",
+                                                "along": ', axes = ["%s", "%s"]' % tuple(a for a in "dhw" if a != "dhw"[axis]) if flat else "",
                                                 "spacing": "    spacing %g, %g, %g\n" % tuple(spacing) if resample else ""})
 
 

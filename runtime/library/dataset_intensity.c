@@ -1,5 +1,6 @@
 /* dataset_intensity.c - what changes the numbers of the voxels of a window, once all of it is there: noise,
- * blur, brightness, contrast and gamma, as nnU-Net computes them, on what is normalised already.
+ * blur, brightness, contrast, low resolution and gamma, as nnU-Net computes them, on what is normalised
+ * already.
  *
  * Of a sample each line of the file's transforms happens by chance, all channels alike; then each channel
  * has a factor or an exponent of its own.  Those from LOW to HIGH lie half of the time below 1 and else
@@ -193,16 +194,23 @@ static void blur_row(const float *tap, int32_t taps, int32_t width, float *row, 
     }
 }
 
+/* A channel of COUNT rows, FIRST and every STEP-th behind it, into the plane, which is returned. */
+static const float *load_plane(const Change *c, int32_t channel, int32_t first, int32_t step,
+                               int32_t count) {
+    const int32_t width = c->layout->size[2];
+    float *plane = c->at->scratch.plane;
+    for (int32_t i = 0; i < count; i++) {
+        load(c, first + i * step);
+        memcpy(plane + (size_t)i * (size_t)width, c->row + channel * width, (size_t)width * sizeof *plane);
+    }
+    return plane;
+}
+
 /* The same across COUNT rows, FIRST and every STEP-th behind it. */
 static void blur_across(const Change *c, int32_t channel, const float *tap, int32_t taps, int32_t first,
                         int32_t step, int32_t count) {
     const int32_t width = c->layout->size[2];
-    float *before = c->at->scratch.plane;
-    for (int32_t i = 0; i < count; i++) {
-        load(c, first + i * step);
-        memcpy(before + (size_t)i * (size_t)width, c->row + channel * width,
-               (size_t)width * sizeof *before);
-    }
+    const float *before = load_plane(c, channel, first, step, count);
     for (int32_t i = 0; i < count; i++) {
         load(c, first + i * step);
         float *row = c->row + channel * width;
@@ -240,11 +248,81 @@ static void blur_channel(const Change *c, int32_t channel) {
     }
 }
 
-/* Each channel half of the time. */
-static void blur(const Change *c) {
+/* ---- low resolution --------------------------------------------------------------------------- */
+
+/* What point I of COUNT becomes when an axis goes down to FEWER points and back up: one between those that
+ * two of the fewer were taken from, PART of the way.  Down: the nearest, by the middles of the points; up:
+ * linear. */
+typedef struct {
+    int32_t from[2];
+    float part;
+} Between;
+
+static Between between(int32_t i, int32_t count, int32_t fewer) {
+    const double place = fmax((i + 0.5) * fewer / count - 0.5, 0);
+    const int32_t low = (int32_t)place;
+    Between at = {.part = (float)(place - low)};
+    for (int k = 0; k < 2; k++) {
+        const int64_t of = low + k < fewer ? low + k : fewer - 1;
+        at.from[k] = (int32_t)((2 * of + 1) * count / (2 * fewer));
+    }
+    return at;
+}
+
+static void coarsen_row(int32_t width, int32_t fewer, float *row, float *before) {
+    memcpy(before, row, (size_t)width * sizeof *row);
+    for (int32_t x = 0; x < width; x++) {
+        const Between at = between(x, width, fewer);
+        row[x] = (1 - at.part) * before[at.from[0]] + at.part * before[at.from[1]];
+    }
+}
+
+/* Across COUNT rows, FIRST and every STEP-th behind it. */
+static void coarsen_across(const Change *c, int32_t channel, int32_t fewer, int32_t first, int32_t step,
+                           int32_t count) {
+    const int32_t width = c->layout->size[2];
+    const float *before = load_plane(c, channel, first, step, count);
+    for (int32_t i = 0; i < count; i++) {
+        const Between at = between(i, count, fewer);
+        const float *low = before + (size_t)at.from[0] * (size_t)width,
+                    *high = before + (size_t)at.from[1] * (size_t)width;
+        load(c, first + i * step);
+        for (int32_t x = 0; x < width; x++) {
+            c->row[channel * width + x] = (1 - at.part) * low[x] + at.part * high[x];
+        }
+        store(c, first + i * step);
+    }
+}
+
+/* One factor for all axes. */
+static void coarsen_channel(const Change *c, int32_t channel) {
+    const int32_t *size = c->layout->size;
+    const double *amount = c->transform->amount;
+    const uint64_t index = OF_CHANNELS + (uint64_t)channel * A_CHANNEL + 1;
+    const double factor = amount[0] + (amount[1] - amount[0]) * unet_random_uniform(&c->key, index);
+    for (int axis = 0; axis < 3; axis++) {
+        const double points = fmax(nearbyint(size[axis] * factor), 1);
+        const int32_t fewer = (c->transform->axes >> axis & 1) != 0 ? (int32_t)points : size[axis];
+        for (int32_t k = 0; k < size[1] && axis == 0 && fewer < size[0]; k++) {
+            coarsen_across(c, channel, fewer, k, size[1], size[0]);
+        }
+        for (int32_t k = 0; k < size[0] && axis == 1 && fewer < size[1]; k++) {
+            coarsen_across(c, channel, fewer, k * size[1], 1, size[1]);
+        }
+        for (int32_t line = 0; line < lines(c) && axis == 2 && fewer < size[2]; line++) {
+            load(c, line);
+            coarsen_row(size[2], fewer, c->row + channel * size[2], c->at->scratch.plane);
+            store(c, line);
+        }
+    }
+}
+
+/* ---- what changes channels half of the time --------------------------------------------------- */
+
+static void change_some(const Change *c, void (*change)(const Change *, int32_t)) {
     for (int32_t k = 0; k < c->layout->channels; k++) {
         if (unet_random_uniform(&c->key, OF_CHANNELS + (uint64_t)k * A_CHANNEL) < 0.5) {
-            blur_channel(c, k);
+            change(c, k);
         }
     }
 }
@@ -252,11 +330,12 @@ static void blur(const Change *c) {
 bool volume_plan_scratch(UnetDataset *dataset) {
     ScratchPlan *plan = &dataset->scratch;
     const int32_t height = dataset->base[0], depth = dataset->base[2];
-    bool blurs = false;
+    bool mixes = false;
     for (int32_t i = 0; i < dataset->ntransform; i++) {
-        blurs |= dataset->transform[i].op == UNET_DO_BLUR;
+        const UnetTransformOp op = dataset->transform[i].op;
+        mixes |= op == UNET_DO_BLUR || op == UNET_DO_LOW_RESOLUTION;
     }
-    const size_t rows = dataset->volumes && blurs ? (size_t)(height > depth ? height : depth) : 0;
+    const size_t rows = dataset->volumes && mixes ? (size_t)(height > depth ? height : depth) : 0;
     return scratch_reserve(plan, &plan->plane, rows * (size_t)dataset->widest[1], sizeof(float));
 }
 
@@ -273,7 +352,9 @@ static void apply(const Change *c) {
     if (c->transform->op == UNET_DO_NOISE) {
         add_noise(c);
     } else if (c->transform->op == UNET_DO_BLUR) {
-        blur(c);
+        change_some(c, blur_channel);
+    } else if (c->transform->op == UNET_DO_LOW_RESOLUTION) {
+        change_some(c, coarsen_channel);
     }
     for (int32_t k = 0; k < c->layout->channels && c->transform->op == UNET_DO_GAMMA; k++) {
         change_gamma(c, k);

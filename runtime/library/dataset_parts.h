@@ -12,6 +12,7 @@
  *     dataset_labels.c which makes classes of the numbers in files
  *     dataset_border.c which makes weights of classes
  *     dataset_volume.c which decodes volumes, and reads samples of them
+ *     dataset_turn.c   which turns and scales their windows
  *     dataset_intensity.c which changes the numbers of their voxels
  *     dataset_decode.c which does so several at a time
  *     dataset_geometry.c which describes them
@@ -85,12 +86,13 @@ typedef struct {
  * warped has those from `rasters` on. */
 typedef struct {
     size_t files, values, operands, normal, fill, maps[3], nowhere;
-    size_t border;   /* what sources that are border_weight() need */
-    size_t plane;    /* of volumes that are blurred */
-    size_t rasters;  /* of each series: how its rows lie */
-    size_t decoded;  /* rows of all series that are not kept, decoded */
-    size_t pictures; /* of all series whose colours are changed: what the window shows */
-    size_t degraded; /* of all inputs, where there is blur or noise */
+    size_t border;            /* what sources that are border_weight() need */
+    size_t plane;             /* of volumes that are blurred, */
+    size_t corners, labelled; /* and of those that are turned */
+    size_t rasters;           /* of each series: how its rows lie */
+    size_t decoded;           /* rows of all series that are not kept, decoded */
+    size_t pictures;          /* of all series whose colours are changed: what the window shows */
+    size_t degraded;          /* of all inputs, where there is blur or noise */
     size_t lines;
     size_t from; /* where each point of a row comes from */
     size_t row;  /* floats of one row of the widest source */

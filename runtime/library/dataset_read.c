@@ -40,7 +40,7 @@ bool dataset_plan_scratch(UnetDataset *dataset) {
            scratch_reserve(plan, &plan->maps[1], width, sizeof(int32_t)) &&
            scratch_reserve(plan, &plan->maps[2], depth, sizeof(int32_t)) &&
            scratch_reserve(plan, &plan->nowhere, width, sizeof(int32_t)) && border_plan_scratch(dataset) &&
-           volume_plan_scratch(dataset) && warp_plan_scratch(dataset);
+           volume_plan_scratch(dataset) && turn_plan_scratch(dataset) && warp_plan_scratch(dataset);
 }
 
 Scratch scratch_at(const ScratchPlan *plan, char *base) {
@@ -55,6 +55,8 @@ Scratch scratch_at(const ScratchPlan *plan, char *base) {
                      .nowhere = (void *)(base + plan->nowhere),
                      .border = base + plan->border,
                      .plane = (void *)(base + plan->plane),
+                     .corners = (void *)(base + plan->corners),
+                     .labelled = (void *)(base + plan->labelled),
                      .raster = (void *)(base + plan->rasters),
                      .decoded = (void *)(base + plan->decoded),
                      .picture = (void *)(base + plan->pictures),
@@ -119,7 +121,8 @@ static void push_name(const Reading *at, const char *name, int32_t channels, flo
 
 static void push_noise(const Reading *at, const UnetKey *key, int32_t channels, float deviation,
                        float *operand) {
-    const int32_t *size = at->dataset->warps ? at->window.size : at->sample->size;
+    const bool moved = at->dataset->warps || at->turn.turns;
+    const int32_t *size = moved ? at->window.size : at->sample->size;
     int32_t height = size[0] * at->multiple, width = size[1] * at->multiple, depth = size[2];
     size_t count = (size_t)reading_columns(at);
     for (int32_t c = 0; c < channels; c++) {
@@ -242,6 +245,10 @@ void reading_store(const Reading *at, const UnetSource *source, int32_t y, const
         if (at->window.pad != UNET_PAD_MEAN || labels) {
             unet_normalize(normal, layout->channels, 1, 1, fill, fill);
         }
+        value = at->scratch.normal;
+    }
+    if (at->turn.turns && !labels) {
+        turn_blend(at, layout->channels, fill, value, at->scratch.normal);
         value = at->scratch.normal;
     }
     unet_layout_store_row(layout, at->inputs[source->input], at->n, at->into - front, y - top, value,

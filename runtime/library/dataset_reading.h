@@ -1,7 +1,8 @@
 /* dataset_reading.h - one sample on its way from its files into the inputs; private to
  *     dataset_read.c  which reads samples row by row
  *     dataset_measure.c  which reads whole files
- *     dataset_warp.c  which reads those whose window is scaled, turned, bent or coloured */
+ *     dataset_warp.c  which reads those whose window is scaled, turned, bent or coloured
+ *     dataset_turn.c  which scales and turns windows of volumes */
 #ifndef UNET_DATASET_READING_H
 #define UNET_DATASET_READING_H
 
@@ -17,6 +18,21 @@ typedef struct {
     UnetImageReader *reader;
 } OpenFile;
 
+/* A window of a volume that is turned or scaled: its point FROM, counted from its middle, shows the place
+ * middle + m from of the volume (depth, height, width; voxel k has its middle at k). */
+typedef struct {
+    bool turns;
+    double m[3][3], middle[3];
+} Turn;
+
+/* The eight voxels around a place, -1 for one that lies beside the volume, their weights, and the sum of
+ * the weights of those that are there. */
+enum { CORNERS = 8 };
+typedef struct {
+    int64_t voxel[CORNERS];
+    float weight[CORNERS], inside;
+} Corners;
+
 /* The working memory of one thread. */
 typedef struct {
     OpenFile *file; /* one per series */
@@ -29,6 +45,9 @@ typedef struct {
     int32_t *nowhere; /* a column map of nothing but fill */
     char *border;
     float *plane; /* of volumes that are blurred: a row for each row or slice of the window */
+    /* of volumes that are turned: of each point of a row, and a map of it for labels */
+    Corners *corners;
+    int32_t *labelled;
     /* of what is warped: */
     Raster *raster; /* one per series */
     uint8_t *decoded;
@@ -45,6 +64,7 @@ typedef struct {
     Window window;           /* in points of the coarsest files */
     UnetKey key;
     Warp warp;                /* where dataset->warps */
+    Turn turn;                /* where dataset->volumes */
     int32_t multiple;         /* of the files of this pass; what follows counts their points */
     int32_t size[2];          /* of the window */
     int32_t row, slice;       /* of the file, now */
@@ -100,6 +120,23 @@ void volume_change(const Reading *at);
 
 /* Plans what that needs besides; false when the sizes overflow. */
 UNET_MUST_USE bool volume_plan_scratch(UnetDataset *dataset);
+
+/* ---- dataset_turn.c ---- */
+
+/* Draws what the window, whose place is known, is turned, scaled and mirrored by. */
+void turn_draw(Reading *at);
+
+/* Finds the voxels that row (slice, row) of the window shows, and those of its points that show any. */
+void turn_row(const Reading *at);
+
+/* What the file of a term has there, and of labels which points show some. */
+void turn_push(const Reading *at, int32_t series, float *operand);
+
+/* INTO: VALUE of each point as far as it shows voxels, and FILL of each channel for the rest. */
+void turn_blend(const Reading *at, int32_t channels, const float *fill, const float *value, float *into);
+
+/* Plans what that needs besides; false when the sizes overflow. */
+UNET_MUST_USE bool turn_plan_scratch(UnetDataset *dataset);
 
 /* ---- dataset_border.c ---- */
 

@@ -223,6 +223,10 @@ bool dataset_draw_foreground(const UnetDataset *dataset, const Sample *sample, c
 
 void volume_push(const Reading *at, int32_t series, int32_t channel, float *operand) {
     const int32_t count = reading_columns(at);
+    if (at->turn.turns) {
+        turn_push(at, series, operand + (size_t)channel * (size_t)count);
+        return;
+    }
     unet_voxels_row(&at->sample->volume[series], at->slice, at->row, at->begin[1], count,
                     operand + (size_t)channel * (size_t)count);
 }
@@ -275,18 +279,42 @@ static UnetStatus read_row(Reading *at, int32_t y) {
     return status;
 }
 
+/* Row (INTO, Y) of a window that is turned. */
+static UnetStatus read_turned_row(Reading *at, int32_t y) {
+    const UnetDataset *dataset = at->dataset;
+    UnetStatus status = UNET_OK;
+    at->slice = at->into;
+    at->row = y;
+    turn_row(at);
+    for (int32_t s = 0; s < dataset->nsource && status == UNET_OK; s++) {
+        status = reading_evaluate(at, s);
+        if (status == UNET_OK) {
+            reading_store(at, &dataset->source[s], y,
+                          at->scratch.value + (size_t)s * at->scratch.operand_row,
+                          dataset_is_labels(dataset, s) ? at->scratch.labelled : at->scratch.map[1]);
+        }
+    }
+    return status;
+}
+
 UnetStatus volume_read(Reading *at) {
     UnetStatus status = UNET_OK;
     at->multiple = 1;
+    turn_draw(at);
     for (int axis = 0; axis < WINDOW_AXES; axis++) {
         window_map(&at->window, axis, 1, at->scratch.map[axis]);
     }
     at->size[0] = at->window.size[0];
     at->size[1] = at->window.size[1];
     needed_columns(at);
+    if (at->turn.turns) {
+        at->begin[1] = 0;
+        at->end[1] = at->size[1];
+        at->window.pad = at->window.pad == UNET_PAD_NONE ? UNET_PAD_MEAN : at->window.pad;
+    }
     for (at->into = 0; at->into < at->window.size[2] && status == UNET_OK; at->into++) {
         for (int32_t y = 0; y < at->size[0] && status == UNET_OK; y++) {
-            status = read_row(at, y);
+            status = at->turn.turns ? read_turned_row(at, y) : read_row(at, y);
         }
     }
     if (status == UNET_OK) {

@@ -56,7 +56,7 @@ Window window_draw(const UnetTransform *transform, int32_t count, const int32_t 
         for (int axis = 0; axis < WINDOW_AXES; axis++) {
             if (transform[i].op == UNET_DO_CROP) {
                 window.start[axis] = window_start(&transform[i], file[axis], size[axis], &own, axis);
-            } else {
+            } else if (transform[i].op == UNET_DO_FLIP) {
                 window.flip[axis] ^= window_flips(&transform[i], &own, axis);
             }
         }

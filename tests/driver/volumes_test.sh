@@ -40,6 +40,7 @@ examples=$here/../../examples/volume
 run python3 -B "$examples/nnunet.py" data -o nnunet.unet
 run "$unetc" check nnunet.unet
 says "2 x 16 x 24 x 32"
+grep -qF 'rotate 30, p = 0.2' nnunet.unet || fail "not turned: $(cat nnunet.unet)"
 grep -qF 'windows 24, 32, mirror' nnunet.unet || fail "no windows: $(cat nnunet.unet)"
 run python3 -B "$examples/nnunet.py" data -o less.unet --mem=60MiB --unetc="$unetc"
 run "$unetc" mem --programs=train --mem=60MiB less.unet

@@ -329,6 +329,33 @@ static void test_blur(uint32_t epoch) {
     }
 }
 
+/* Nearest down, by the middles, and linear up. */
+static void test_low_resolution(uint32_t epoch) {
+    static const int size[3] = {4, 5, 6}, step[3] = {30, 6, 1};
+    float before[POINTS], after[POINTS];
+    double now[POINTS], next[POINTS];
+    change((UnetTransform){.op = UNET_DO_LOW_RESOLUTION, .p = 1, .amount = {0.5, 1}, .axes = 5}, epoch,
+           before, after);
+    for (int i = 0; i < POINTS; i++) {
+        now[i] = (double)before[i];
+    }
+    for (int axis = 0; axis < 3 && drawn(epoch, 8) < 0.5; axis += 2) { /* not along height */
+        const int n = size[axis], fewer = (int)nearbyint(n * (0.5 + 0.5 * drawn(epoch, 9)));
+        for (int i = 0; i < POINTS; i++) {
+            const int here = i / step[axis] % n;
+            const double place = fmax((here + 0.5) * fewer / n - 0.5, 0);
+            const int low = (int)place, high = low + 1 < fewer ? low + 1 : low;
+            const int a = (int)((low + 0.5) * n / fewer), b = (int)((high + 0.5) * n / fewer);
+            next[i] = now[i + (a - here) * step[axis]] +
+                      (now[i + (b - here) * step[axis]] - now[i + (a - here) * step[axis]]) * (place - low);
+        }
+        memcpy(now, next, sizeof now);
+    }
+    for (int i = 0; i < POINTS; i++) {
+        expect("low resolution", i, after[i], now[i]);
+    }
+}
+
 /* By nnU-Net's formulas, from the numbers that are drawn. */
 static void test_changes(void) {
     for (uint32_t epoch = 0; epoch < 6; epoch++) {
@@ -337,7 +364,101 @@ static void test_changes(void) {
         test_gamma(epoch, 1);
         test_noise(epoch);
         test_blur(epoch);
+        test_low_resolution(epoch);
     }
+}
+
+/* ---- what turns and scales ---- */
+
+/* By (x, y, z) times Rz Ry Rx, as nnU-Net has it: about depth, height, width by angles (of degrees), of a
+ * place (z, y, x). */
+static void turned(const double degrees[3], double at[3]) {
+    double sine[3], cosine[3], x = at[2], y = at[1], z = at[0];
+    for (int axis = 0; axis < 3; axis++) {
+        sine[axis] = sin(degrees[axis] * 3.14159265358979323846 / 180);
+        cosine[axis] = cos(degrees[axis] * 3.14159265358979323846 / 180);
+    }
+    const double x1 = x * cosine[0] + y * sine[0], y1 = y * cosine[0] - x * sine[0];
+    const double x2 = x1 * cosine[1] - z * sine[1], z2 = z * cosine[1] + x1 * sine[1];
+    at[0] = z2 * cosine[2] - y1 * sine[2];
+    at[1] = y1 * cosine[2] + z2 * sine[2];
+    at[2] = x2;
+}
+
+static int class_there(int z, int y, int x) {
+    return z == 3 && y == 4 && x == 5 ? 1 : z == 7 && y == 8 && x == 9 ? 2 : 0;
+}
+
+/* What lies at a place of the scan, nothing beside it; and how much each class weighs there, behind that of
+ * what lies beside. */
+static double look(const double at[3], double weight[4]) {
+    double sum = 0;
+    memset(weight, 0, 4 * sizeof *weight);
+    for (int i = 0; i < 8; i++) {
+        const int z = (int)floor(at[0]) + (i >> 2), y = (int)floor(at[1]) + (i >> 1 & 1),
+                  x = (int)floor(at[2]) + (i & 1);
+        const double share = (1 - fabs(at[0] - z)) * (1 - fabs(at[1] - y)) * (1 - fabs(at[2] - x));
+        const bool inside = z >= 0 && z < D && y >= 0 && y < H && x >= 0 && x < W;
+        weight[inside ? 1 + class_there(z, y, x) : 0] += share;
+        sum += inside ? share * told(z, y, x) : 0;
+    }
+    return sum;
+}
+
+/* A window of EPOCH under TRANSFORM, which its third line is, is what PLACE says; returns how many of its
+ * points are of a class above 0, or beside the volume. */
+static int check_turned(UnetTransform transform, uint32_t epoch, const double degrees[3],
+                        const double factor[3]) {
+    static const int size[3] = {4, 5, 6};
+    Volumes v;
+    Sample read[2];
+    int start[3], strange = 0;
+    bool flip[3];
+    make_model(&v, 1, 4, 5, 6);
+    v.transform[2] = transform;
+    for (int i = 0; i < 2; i++) {
+        v.data.ntransform = 2 + i;
+        UnetDataset *dataset = open_data(&v, UNET_TRAINING);
+        read_sample(dataset, 0, epoch, 1, 2, &read[i]);
+        unet_dataset_close(dataset);
+    }
+    check_window(&read[0], size, start, flip);
+    for (int i = 0; i < POINTS; i++) {
+        double at[3] = {i / 30 - 1.5, i / 6 % 5 - 2, i % 6 - 2.5}, weight[4], most = 0;
+        int class = 0;
+        turned(degrees, at);
+        for (int axis = 0; axis < 3; axis++) {
+            at[axis] =
+                start[axis] + (size[axis] - 1) / 2.0 + (flip[axis] ? -1 : 1) * at[axis] * factor[axis];
+        }
+        expect("turned", i, read[1].scan[i], look(at, weight));
+        for (int k = 0; k < 4; k++) {
+            class = weight[k] > most ? k : class;
+            most = fmax(most, weight[k]);
+        }
+        const int wanted = class == 0 ? UNET_IGNORED : class - 1;
+        CHECK(read[1].truth[i] == wanted, "class of point %d is %d, not %d", i, read[1].truth[i], wanted);
+        strange += wanted > 0;
+    }
+    return strange;
+}
+
+static void test_turns(void) {
+    int strange = 0;
+    for (uint32_t epoch = 0; epoch < 12; epoch++) {
+        double degrees[3], factor[3] = {1, 1, 1};
+        for (int axis = 0; axis < 3; axis++) {
+            degrees[axis] = 30 * (2 * drawn(epoch, 1 + (uint64_t)axis) - 1);
+        }
+        strange += check_turned((UnetTransform){.op = UNET_DO_ROTATE, .p = 1, .axes = 7, .amount = {30}},
+                                epoch, degrees, factor);
+        memset(degrees, 0, sizeof degrees);
+        factor[1] = factor[2] = 0.7 + 0.7 * drawn(epoch, 1);
+        strange += check_turned(
+            (UnetTransform){.op = UNET_DO_SCALE, .p = 1, .axes = 6, .amount = {1 / 1.4, 1 / 0.7}}, epoch,
+            degrees, factor);
+    }
+    CHECK(strange > 20, "%d points of a class or beside the volume", strange);
 }
 
 /* The second of two samples shows a class, in its middle where it can. */
@@ -690,6 +811,7 @@ int main(void) {
     write_labels("a", true, 0);
     test_windows();
     test_changes();
+    test_turns();
     test_foreground();
     test_normal();
     test_ct();

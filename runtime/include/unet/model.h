@@ -311,14 +311,15 @@ typedef struct {
 typedef enum {
     UNET_DO_CROP, /* of volumes: share of windows around a voxel of a class above 0 */
     UNET_DO_FLIP,
-    UNET_DO_SCALE,   /* least, most factor, step (0: any) */
-    UNET_DO_ROT90,   /* by 0 to 3 quarter turns */
-    UNET_DO_ROTATE,  /* most degrees, step (0: any) */
-    UNET_DO_ELASTIC, /* standard deviation of displacements, grid of them along each axis */
-    UNET_DO_DISTORT, /* brightness, contrast, saturation, hue in degrees: how far at most */
-    UNET_DO_GAMMA,   /* least, most exponent; of volumes 1: of what is inverted */
-    UNET_DO_BLUR,    /* least, most standard deviation in points */
-    UNET_DO_NOISE    /* most standard deviation */
+    UNET_DO_SCALE,         /* least, most factor, step (0: any); of volumes 1/factor is drawn evenly */
+    UNET_DO_ROT90,         /* by 0 to 3 quarter turns */
+    UNET_DO_ROTATE,        /* most degrees, step (0: any) */
+    UNET_DO_ELASTIC,       /* standard deviation of displacements, grid of them along each axis */
+    UNET_DO_DISTORT,       /* brightness, contrast, saturation, hue in degrees: how far at most */
+    UNET_DO_GAMMA,         /* least, most exponent; of volumes 1: of what is inverted */
+    UNET_DO_BLUR,          /* least, most standard deviation in points */
+    UNET_DO_NOISE,         /* most standard deviation */
+    UNET_DO_LOW_RESOLUTION /* of volumes: least, most share of points that are left along an axis */
 } UnetTransformOp;
 /* UNET_PAD_MEAN, of volumes: 0, once they are normalised. */
 typedef enum {
@@ -335,8 +336,9 @@ typedef struct {
     bool random; /* crop: anywhere (training) or the centre */
     UnetPad pad; /* crop: files that are too small */
     double pad_value;
-    uint32_t axes;    /* flip: bit 0 depth, bit 1 height, bit 2 width */
-    double p;         /* flip: probability of each axis; distort: of each change; else of it all */
+    uint32_t axes; /* bit 0 depth, bit 1 height, bit 2 width: along which it mirrors; of volumes, which it
+                      scales, turns about, or makes coarser */
+    double p;      /* flip: probability of each axis; distort: of each change; else of it all */
     double amount[4]; /* as UnetTransformOp says */
 } UnetTransform;
 
