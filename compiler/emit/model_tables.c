@@ -187,19 +187,20 @@ static const Program *measuring_program(const Plan *plan) {
 static void results(const Tables *t, const Program *program) {
     const Model *m = t->plan->model;
     text_line(t->out, "/* as written, operator, kind, weight, more is better, input to compare with, "
-                      "target, classes, which */");
+                      "target, classes, which, output, ignored */");
     text_line(t->out, "static const UnetResult result[] = {");
     for (int i = 0; i < m->nresult; i++) {
         const Result *r = &m->result[i];
         const LabelAttributes *labels = r->labels;
         const bool more_is_better = (op_table[r->op].traits & TRAIT_MORE_IS_BETTER) != 0,
                    classes = labels != NULL && labels->counts_pairs;
-        text_line(t->out, "    {%s, %s, %s, %.17g, %s, %d, %d, %lld, %lld},",
+        text_line(t->out, "    {%s, %s, %s, %.17g, %s, %d, %d, %lld, %lld, %d, %lld},",
                   c_quoted(t->plan->pool, r->text), c_quoted(t->plan->pool, op_table[r->op].name),
                   r->is_loss ? "UNET_LOSS" : "UNET_METRIC", r->weight, bool_text(more_is_better),
                   more_is_better && !classes ? identity_of(program, r->truth) : -1,
                   input_of(program, r->truth), classes ? (long long)labels->classes : 0LL,
-                  classes ? (long long)labels->class : 0LL);
+                  classes ? (long long)labels->class : 0LL, classes ? r->output : -1,
+                  classes ? (long long)labels->ignore : -1LL);
     }
     text_line(t->out, "};");
 }

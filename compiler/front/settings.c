@@ -703,6 +703,31 @@ static void check_predict_pad(Lower *l) {
     diag_end(l->diag);
 }
 
+static bool is_argmax_of(const Graph *g, ValueId v, ValueId *of) {
+    const NodeId producer = g->value[v].producer;
+    if (producer < 0 || g->node[producer].op != OP_ARGMAX)
+        return false;
+    *of = g->node[producer].in[0];
+    return true;
+}
+
+/* Metrics of classes whose prediction is an output can be measured on what `predict` makes. */
+static void find_measured_outputs(Lower *l) {
+    const Graph *g = l->graph;
+    for (int i = 0; i < l->model->nresult; i++) {
+        Result *result = &l->model->result[i];
+        const ValueId predicted = g->node[g->value[result->value].producer].in[0];
+        result->output = -1;
+        for (int k = 0; k < l->model->noutput; k++) {
+            const ValueId output = l->model->output[k].value;
+            ValueId of, other;
+            if (output == predicted ||
+                (is_argmax_of(g, output, &of) && is_argmax_of(g, predicted, &other) && of == other))
+                result->output = k;
+        }
+    }
+}
+
 void check_sections(Lower *l) {
     Model *model = l->model;
     if (model->train.present) {
@@ -722,6 +747,7 @@ void check_sections(Lower *l) {
     check_windows(l);
     check_spacing(l);
     normalize_inputs(l);
+    find_measured_outputs(l);
     if (model->nresult > 0)
         check_label_counts(l);
 }

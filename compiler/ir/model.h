@@ -49,6 +49,7 @@ typedef struct {
     bool is_loss;
     double weight;                 /* of a loss */
     const LabelAttributes *labels; /* of what compares with classes, else NULL */
+    int output;                    /* of a metric of classes: the output that it compares, or -1 */
     Span span;
 } Result;
 

@@ -288,10 +288,10 @@ static const UnetInput input[] = {
 static const UnetOutput output[] = {
     {"denoised", UNET_IMAGE, 0},
 };
-/* as written, operator, kind, weight, more is better, input to compare with, target, classes, which */
+/* as written, operator, kind, weight, more is better, input to compare with, target, classes, which, output, ignored */
 static const UnetResult result[] = {
-    {"mse(denoised, clean)", "mse", UNET_LOSS, 1, false, -1, 1, 0, 0},
-    {"psnr(denoised, clean)", "psnr", UNET_METRIC, 1, true, 0, 1, 0, 0},
+    {"mse(denoised, clean)", "mse", UNET_LOSS, 1, false, -1, 1, 0, 0, -1, -1},
+    {"psnr(denoised, clean)", "psnr", UNET_METRIC, 1, true, 0, 1, 0, 0, -1, -1},
 };
 /* type, channels, {depth, height, width}, block; origin, strides, ring, bytes of a sample */
 static const UnetLayout train_input[] = {

@@ -1,5 +1,5 @@
 /* eval.c - the commands `eval`, which measures weights on the evaluation data, and `check-data`. */
-#include "driver.h"
+#include "eval_windows.h"
 #include "unet/words.h"
 
 #include <inttypes.h>
@@ -65,6 +65,7 @@ typedef struct {
     UnetLoader *loader;
     Device device;
     Tally tally;
+    bool windows; /* whole volumes, see eval_windows.c */
 } Evaluation;
 
 /* A folder of new pictures that is named by --data shows a part of them alone. */
@@ -79,6 +80,14 @@ static void note_held(const Driver *driver, const UnetDataset *data) {
             "of a folder\n",
             model->data->folds > 0 ? "folds" : "holdout", samples, unet_plural(samples),
             samples == 1 ? "is" : "are");
+}
+
+/* Whether `predict` takes volumes by windows, of which a metric can be measured. */
+static bool measures_windows(const UnetModel *model) {
+    bool any = false;
+    for (int i = 0; i < model->nresult; i++)
+        any |= windows_measure(model, i);
+    return any && model->predict != NULL && model->predict->windows != NULL;
 }
 
 static UnetStatus start(Evaluation *evaluation, Driver *driver) {
@@ -97,6 +106,12 @@ static UnetStatus start(Evaluation *evaluation, Driver *driver) {
         note_held(driver, evaluation->data);
     unet_dataset_notes(evaluation->data, tell, NULL);
     unet_dataset_normalize(evaluation->data, driver->normal);
+    evaluation->windows = measures_windows(model);
+    if (evaluation->windows) {
+        (void)fprintf(stderr, "whole volumes, by windows that overlap: what `predict` makes is measured, "
+                              "and no loss\n");
+        return tally_create(&evaluation->tally, model, error);
+    }
     const UnetDataset *const datasets[] = {evaluation->data};
     int64_t beside;
     int32_t slots = loader_slots(model, datasets, 1, threads, model->eval->extent, &beside);
@@ -224,10 +239,17 @@ static void hear_image(TallyListener *listener, const Tally *of_image, int64_t f
             images->images, json_pack("{s:s, s:o}", "image", name, "values", values_json(of_image)));
 }
 
-static UnetStatus evaluate_images(Evaluation *evaluation, const Driver *driver, UnetError *error) {
+static UnetStatus evaluate_all(Evaluation *evaluation, Driver *driver, TallyListener *listener) {
+    if (evaluation->windows)
+        return evaluate_windows(driver, evaluation->data, &evaluation->tally, listener);
+    return tally_evaluate(&evaluation->tally, evaluation->loader, evaluation->data, &evaluation->device,
+                          driver->threads, listener, NULL, &driver->error);
+}
+
+static UnetStatus evaluate_images(Evaluation *evaluation, Driver *driver, UnetError *error) {
     const bool csv = strcmp(driver->options.format, "csv") == 0;
     ImageByImage images = {.listener = {.hear = hear_image}, .data = evaluation->data};
-    if (driver->model->eval->batch != 1)
+    if (driver->model->eval->batch != 1 && !evaluation->windows)
         return unet_fail(error, UNET_USAGE,
                          "--format=%s measures image by image: write `batch 1` in the section `eval`",
                          driver->options.format);
@@ -238,8 +260,7 @@ static UnetStatus evaluate_images(Evaluation *evaluation, const Driver *driver, 
     if (status == UNET_OK && csv)
         print_head(driver->model);
     if (status == UNET_OK)
-        status = tally_evaluate(&evaluation->tally, evaluation->loader, evaluation->data,
-                                &evaluation->device, driver->threads, &images.listener, NULL, error);
+        status = evaluate_all(evaluation, driver, &images.listener);
     if (status == UNET_OK && !csv) {
         json_t *all = json_pack("{s:s, s:I, s:O, s:o}", "schema", "unet-eval/1", "samples",
                                 (json_int_t)evaluation->tally.samples, "images", images.images, "all",
@@ -269,8 +290,7 @@ UnetStatus driver_eval(Driver *driver) {
     if (status == UNET_OK && !in_all)
         status = evaluate_images(&evaluation, driver, &driver->error);
     else if (status == UNET_OK)
-        status = tally_evaluate(&evaluation.tally, evaluation.loader, evaluation.data, &evaluation.device,
-                                driver->threads, NULL, NULL, &driver->error);
+        status = evaluate_all(&evaluation, driver, NULL);
     if (status == UNET_OK && in_all)
         print_results(&evaluation.tally);
     tally_destroy(&evaluation.tally);

@@ -9,6 +9,13 @@
 #include "unet/resample.h"
 #include "unet/volume.h"
 
+/* Takes what prediction by windows makes in place of files: the means, or classes, of slice Z of channel C
+ * of output I, on the model's grid. */
+typedef struct SliceTaker {
+    UnetStatus (*take)(struct SliceTaker *taker, int i, int32_t c, int32_t z, const float *slice,
+                       UnetError *error);
+} SliceTaker;
+
 typedef struct {
     Driver *driver;
     const UnetProgram *program;
@@ -23,7 +30,8 @@ typedef struct {
     uint32_t told;            /* what was told already: traits of images (unet/image.h), and TOLD_BITS */
     bool volumes;             /* not images */
     bool into_folder;
-    bool normalized; /* rows come as the input has them, and not as in files */
+    bool normalized;   /* rows come as the input has them, and not as in files */
+    SliceTaker *taker; /* of volumes by windows: no files are written; or NULL */
 } Prediction;
 
 /* Ends of a prediction that is made of no file and goes into none. */
@@ -66,7 +74,7 @@ UNET_MUST_USE UnetStatus prediction_check_volume(const Prediction *prediction);
 UNET_MUST_USE UnetStatus prediction_check_volume_size(const Prediction *prediction, const char *in);
 UNET_MUST_USE UnetStatus predict_volume(Prediction *prediction, const char *in);
 
-/* The same by windows that overlap: predict_windows.c. */
+/* The same by windows that overlap, for files or for prediction->taker: predict_windows.c. */
 UNET_MUST_USE UnetStatus predict_windows(Prediction *prediction, const char *in);
 
 /* predict_volume.c, for both: to which grid volumes are resampled; the file of channel C, whose first is

@@ -198,6 +198,13 @@ static void divide_slice(const Passage *p, int i, int32_t z) {
         }
 }
 
+/* Slice Z of channel C of output I goes where results go. */
+static UnetStatus pass_on(const Passage *p, int i, int32_t c, int32_t z, const float *slice) {
+    SliceTaker *taker = p->prediction->taker;
+    return taker != NULL ? taker->take(taker, i, c, z, slice, error_of(p))
+                         : volume_write(&p->result[i], c, slice, error_of(p));
+}
+
 static UnetStatus write_slice(const Passage *p, int i, int32_t z) {
     const int32_t channels = p->prediction->program->outputs[i].channels;
     const float *mean = slice_at(p, p->windows->sums[i], channels, z, 0);
@@ -206,10 +213,10 @@ static UnetStatus write_slice(const Passage *p, int i, int32_t z) {
     if (p->prediction->driver->model->outputs[i].kind == UNET_LABELS) {
         for (size_t k = 0; k < p->plane; k++)
             p->points[k] = (float)unet_class_of(mean + k, channels, (int64_t)p->plane);
-        return volume_write(&p->result[i], 0, p->points, error_of(p));
+        return pass_on(p, i, 0, z, p->points);
     }
     for (int32_t c = 0; c < channels && status == UNET_OK; c++)
-        status = volume_write(&p->result[i], c, mean + (size_t)c * p->plane, error_of(p));
+        status = pass_on(p, i, c, z, mean + (size_t)c * p->plane);
     return status;
 }
 
@@ -361,7 +368,8 @@ static UnetStatus open_volume(Passage *p) {
         status = find_normal(p);
     if (status == UNET_OK)
         status = make_tables(p);
-    for (int i = 0; i < p->prediction->driver->model->noutput && status == UNET_OK; i++)
+    const int files = p->prediction->taker == NULL ? p->prediction->driver->model->noutput : 0;
+    for (int i = 0; i < files && status == UNET_OK; i++)
         status = volume_create(p->prediction, p->in, i, unet_sampled_source(p->reader[0]), p->info.size,
                                &p->result[i]);
     return status;
@@ -397,7 +405,7 @@ UnetStatus predict_windows(Prediction *prediction, const char *in) {
         status = pass(&p);
     if (p.strange > 0)
         (void)fprintf(stderr, "%s: %" PRId64 " voxels are not finite, and count as 0\n", in, p.strange);
-    if (p.result != NULL)
+    if (p.result != NULL && prediction->taker == NULL)
         status = volumes_end(prediction, in, p.result, status);
     close_volume(&p);
     return status;

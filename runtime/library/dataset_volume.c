@@ -219,6 +219,26 @@ bool dataset_draw_foreground(const UnetDataset *dataset, const Sample *sample, c
     return voxels > 0 && find_voxel(volume, k, unet_random_below(key, VOXEL_DRAW, voxels), voxel);
 }
 
+/* ---- whole volumes ---------------------------------------------------------------------------- */
+
+void unet_dataset_volume_size(const UnetDataset *dataset, int32_t sample, int32_t size[3]) {
+    memcpy(size, dataset->sample[sample].volume[0].info.size, 3 * sizeof *size);
+}
+
+UnetStatus unet_dataset_classes(const UnetDataset *dataset, int32_t sample, int32_t input, int32_t z,
+                                int32_t y, float *row, UnetError *error) {
+    const Sample *of = &dataset->sample[sample];
+    for (int32_t i = 0; i < dataset->nseries; i++) {
+        const int32_t source = dataset->series[i].source;
+        if (dataset->source[source].input == input && dataset_is_labels(dataset, source)) {
+            const int32_t width = of->volume[i].info.size[2];
+            unet_voxels_row(&of->volume[i], z, y, 0, width, row);
+            return dataset_to_classes(dataset, of, i, row, width, error);
+        }
+    }
+    return unet_fail(error, UNET_BUG, "no volumes of labels fill input %" PRId32, input);
+}
+
 /* ---- reading ---------------------------------------------------------------------------------- */
 
 void volume_push(const Reading *at, int32_t series, int32_t channel, float *operand) {

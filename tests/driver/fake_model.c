@@ -162,8 +162,8 @@ static const UnetInput inputs[] = {{"noisy", UNET_IMAGE, false, 1, 0, -1, UNET_A
                                    {"clean", UNET_IMAGE, true, 1, 0, -1, UNET_AS_READ, {.clips = false}}};
 static const UnetOutput outputs[] = {{"denoised", UNET_IMAGE, 0}};
 static const UnetResult measures[] = {
-    {"mse(denoised, clean)", "mse", UNET_LOSS, 1, false, -1, 1, 0, 0},
-    {"psnr(denoised, clean)", "psnr", UNET_METRIC, 1, true, 0, 1, 0, 0},
+    {"mse(denoised, clean)", "mse", UNET_LOSS, 1, false, -1, 1, 0, 0, -1, -1},
+    {"psnr(denoised, clean)", "psnr", UNET_METRIC, 1, true, 0, 1, 0, 0, -1, -1},
 };
 static const UnetSourceTerm noisy_files[] = {
     {UNET_SRC_FILES, "noisy/*.png", 0, 0, 11, NULL, 0, NULL, false, 0}};

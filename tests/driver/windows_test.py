@@ -2,7 +2,7 @@
 
 A program without windows computes each window of a volume, as a file of its own and mirrored by this script, which
 sums them over the whole volume itself: classes and blended values must be the same, bit for bit.  Then: volumes that
-are smaller than a window, z-scores of a volume that is read twice, a depth that memory does not grow with, what is
+are smaller than a window, metrics of whole volumes, z-scores of a volume that is read twice, a depth that memory does not grow with, what is
 refused; and volumes of another spacing, which this script resamples itself."""
 import array
 import gzip
@@ -34,6 +34,9 @@ data {
 }
 train {
     loss  cross_entropy(logits, truth)
+    metric dice(mask, truth, class = 1)
+    metric miou(argmax(logits), truth)
+    metric accuracy(mask, truth, ignore_index = 2)
     steps 3
 }
 """
@@ -161,6 +164,36 @@ def check_whole(name, size, mirrored):
     voxels = len(found) // CLASSES
     best = [max(range(CLASSES), key=lambda c: (found[c * voxels + k], -c)) for k in range(voxels)]
     assert list(classes) == best and len(set(best)) > 1, "%s: classes" % name
+
+
+def check_eval():
+    """Metrics of whole volumes are those of what `predict` writes; losses are not measured."""
+    pairs = []
+    for case in range(2):
+        run("./windows", "predict", "--weights=run/whole.safetensors", "data/imagesTr/case_%d_0000.nii.gz" % case, "-o", "eval.nii")
+        with open("eval-mask.nii", "rb") as file:
+            found = file.read()[352:]
+        _, truth = read("data/labelsTr/case_%d.nii.gz" % case, "B")
+        assert len(found) == len(truth)
+        pairs.append([sum(1 for pair in zip(truth, found) if pair == (t, p)) for t in range(3) for p in range(3)])
+    pairs.append([sum(two) for two in zip(*pairs)])
+
+    def measures(n):
+        truly, predicted = [sum(n[3 * k:3 * k + 3]) for k in range(3)], [sum(n[k::3]) for k in range(3)]
+        union = [truly[k] + predicted[k] - n[4 * k] for k in range(3)]
+        assert min(union) > 0
+        return [2 * n[4] / (truly[1] + predicted[1]), sum(n[4 * k] / union[k] for k in range(3)) / 3, (n[0] + n[4]) / (truly[0] + truly[1])]
+
+    lines = run("./windows", "eval", "--weights=run/whole.safetensors", "--data=data", "--format=csv").splitlines()
+    table = [line.split(",")[-4:] for line in lines if line.startswith('"')]
+    assert len(table) == 2 and all(row[0] == "" for row in table), lines
+    for row, n in zip(table, pairs):
+        assert all(abs(float(a) - b) < 1e-8 for a, b in zip(row[1:], measures(n))), (row, measures(n))
+    text = run("./windows", "eval", "--weights=run/whole.safetensors", "--data=data")
+    assert "whole volumes, by windows that overlap" in text and "cross_entropy" not in text, text
+    wanted = ["dice(mask, truth, class = 1)", "miou(argmax(logits), truth)", "accuracy(mask, truth, ignore_index = 2)"]
+    for name, value in zip(wanted, measures(pairs[2])):
+        assert "\n%s %.4g\n" % (name, value) in text, (name, value, text)
 
 
 def places(source, target):
@@ -312,6 +345,7 @@ def main():
         run("./whole", "train", "--data=data", "--out=run")
         check_plan()
         check_whole("case_0", SIZE, (0, 2))
+        check_eval()
         small = (3, 20, 5)
         write("data/imagesTr/small_0000.nii.gz", small, 4, "h", [(7 * k * k) % 400 for k in range(300)])
         check_whole("small", small, (0, 2))

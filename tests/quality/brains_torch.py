@@ -79,7 +79,7 @@ def window(image, labels, rng, foreground):
 def loss_of(logits, truth):
     """Cross entropy, and Dice of each sample and class above 0."""
     counts = (truth != 255)[:, None]
-    hot = functional.one_hot(truth.clamp(max=CLASSES), CLASSES + 1 if truth.max() > CLASSES else CLASSES + 1)
+    hot = functional.one_hot(truth.clamp(max=CLASSES), CLASSES + 1)
     hot = hot[..., :CLASSES].movedim(-1, 1).float() * counts
     p = logits.softmax(1) * counts
     both, all_p, all_hot = ((t[:, 1:]).sum((2, 3, 4)) for t in (p * hot, p, hot))

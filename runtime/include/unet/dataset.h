@@ -70,6 +70,12 @@ const char *unet_dataset_stem(const UnetDataset *dataset, int32_t sample);
 UNET_MUST_USE UnetStatus unet_dataset_file(const UnetDataset *dataset, int32_t sample, int32_t input,
                                            char path[UNET_PATH_BYTES], UnetError *error);
 
+/* Of volumes: how many voxels a sample has along depth, height and width, resampled where the model says
+ * so; and the classes, or UNET_IGNORED, of row (Z, Y) of those that fill INPUT, which is labels. */
+void unet_dataset_volume_size(const UnetDataset *dataset, int32_t sample, int32_t size[3]);
+UNET_MUST_USE UnetStatus unet_dataset_classes(const UnetDataset *dataset, int32_t sample, int32_t input,
+                                              int32_t z, int32_t y, float *row, UnetError *error);
+
 /* Of one reading thread: its working memory, and the most bytes that its decoders allocate besides. */
 size_t unet_dataset_scratch_bytes(const UnetDataset *dataset);
 size_t unet_dataset_decoder_bytes(const UnetDataset *dataset);

@@ -136,6 +136,8 @@ typedef struct {
     int32_t classes;        /* a metric of classes: the program leaves so many times as many doubles, how
                                often each true class (rows) met each predicted one; 0: none */
     int32_t of_class;       /* "iou", "dice", "precision", "recall": of this one */
+    int32_t output;         /* a metric of classes: the output that it compares; -1: what is none */
+    int32_t ignored;        /* of its labels: a class that counts nowhere, or -1 */
 } UnetResult;
 
 /* Doubles that a step leaves of a result. */
