@@ -261,6 +261,18 @@ static void note_normalized(const Model *m) {
     }
 }
 
+/* Nor that volumes are brought to another grid before. */
+static void note_spacing(const Model *m) {
+    const double *spacing = m->data.spacing;
+    if (spacing[0] == 0)
+        return;
+    diag_begin(m->diag, WARNING, "U0707", m->data.spacing_span,
+               "the ONNX file takes volumes whose voxels are %g x %g x %g mm (depth first) already",
+               spacing[0], spacing[1], spacing[2]);
+    diag_note(m->diag, "the way back to the grid of a volume is not in the file either");
+    diag_end(m->diag);
+}
+
 int export_onnx(const Model *model, const char *weights, const char *map, const char *path) {
     Pool *pool = model->pool;
     const int nvalue = model->graph->nvalue;
@@ -274,6 +286,7 @@ int export_onnx(const Model *model, const char *weights, const char *map, const 
                 .output = NEW_ARRAY(pool, const char *, model->noutput)};
     UnetError error;
     note_normalized(model);
+    note_spacing(model);
     find_needed(&e);
     choose_names(&e);
     if (!add_graph(&e))

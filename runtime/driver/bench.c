@@ -215,13 +215,23 @@ static void print_parts(Times *times) {
     (void)printf("\n");
 }
 
+/* "256 x 256", or of a volume "128 x 128 x 128", depth first. */
+static const char *size_text(const int32_t size[3], char text[48]) {
+    if (size[0] > 1)
+        (void)snprintf(text, 48, "%4" PRId32 " x %" PRId32 " x %" PRId32, size[0], size[1], size[2]);
+    else
+        (void)snprintf(text, 48, "%4" PRId32 " x %-4" PRId32, size[1], size[2]);
+    return text;
+}
+
 static void print_text(const Driver *driver, Times *times, const Peak *peak) {
     const UnetProgram *program = times->program;
     const UnetModel *model = driver->model;
     double middle = median(times->whole, times->n);
-    (void)printf("%-8s batch %-4" PRId32 " %4" PRId32 " x %-4" PRId32
+    char size[48];
+    (void)printf("%-8s batch %-4" PRId32 " %s"
                  " median %9.3f ms  min %9.3f ms  %9.2f images/s  (%d step%s, ",
-                 program->name, program->batch, program->size[1], program->size[2], 1e3 * middle,
+                 program->name, program->batch, size_text(program->size, size), 1e3 * middle,
                  1e3 * times->whole[0], program->batch / middle, times->n, unet_plural(times->n));
     if (model->device == NULL) {
         (void)printf("%" PRId32 " thread%s)\n", driver->threads, unet_plural(driver->threads));

@@ -119,6 +119,11 @@ found, scan = (gzip.open(n).read() for n in ("spaced.nii.gz", "data/imagesTr/cas
 assert found[40:56] == scan[40:56] and found[76:108] == scan[76:108] and found[252:328] == scan[252:328]
 assert len(found) == 352 + 16 * 24 * 32' || fail "the place of a resampled result"
 
+run "$unetc" onnx --weights=spacedrun/spaced.safetensors -o spaced.onnx spaced.unet
+says "the ONNX file takes volumes whose voxels are 1.6 x 1 x 0.8 mm (depth first) already"
+run ./spaced bench
+says "train    batch 2      16 x 16 x 16 median"
+
 # ---- the same weights
 run ./other train --data=data --out=run1 --threads=1
 python3 - <<'PYTHON' || fail "weights depend on threads"
