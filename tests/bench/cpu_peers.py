@@ -2,13 +2,14 @@
 """cpu_peers.py - ours beside PyTorch, OpenVINO and ONNX Runtime on processors; cpu.sh runs it where they are installed.
 
 Usage: cpu_peers.py [--unetc=build/unetc] [--conv=METHOD] [--threads=N] [--rounds=5] [--seconds=2] [--json=FILE]
-                    [--half] [--no-layers] [--without=PEER] [NET...]
+                    [--half] [--no-layers] [--without=PEER] [--batch=N] [--warm-up=3] [NET...]
 A NET is tiny_unet or unet_denoiser (both), or one that segments: pp_liteseg, enet, milesial, or one of volumes: nnunet,
 basic_unet, all these in f32. Predictions have one picture. tiny_unet and unet_denoiser have the size of the file, those that
 segment 256 x 256 and 512 x 512, those of volumes 64 x 64 x 64 and 96 x 96 x 96 (or --size=SIZE); data is in memory already.
 Ours is what `PROGRAM bench` says. With --conv=METHOD it is compiled with that, and its rows say so. With --half, what took
 more than half of PyTorch's memory is compiled once more with a budget of that half, and has a second row. Of volumes PyTorch
-has a row for each way in which its tensors can lie.
+has a row for each way in which its tensors can lie; a step at 96 x 96 x 96 may take it a minute, so `--rounds=2 --warm-up=1
+--batch=1` is a comparison that ends.
 
 Everybody is a process of its own, prepared and warmed up in the beginning; then all have their turns, a few steps each,
 for so many rounds, so that other work on the machine hurts all alike. What is told are medians over all rounds, how many
@@ -95,7 +96,7 @@ PEERS = {  # what of a net is compared: the ways of peers, and the precisions ea
     "predict": {"PyTorch": PRECISIONS, "PyTorch, compiled": PRECISIONS, "OpenVINO": PRECISIONS, "ONNX Runtime": ("f32",)},
 }
 OF_VOLUMES = {"PyTorch": ("f32",), "PyTorch, channels first": ("f32",)}
-WARM_UP, LEAST_STEPS, PATIENCE = 3, 2, 1200
+LEAST_STEPS, PATIENCE = 2, 1200
 # Which of a convolution's three directions a step of ours belongs to, by its operator.
 DIRECTIONS = ("forward", "data", "weights")
 DIRECTION = {"conv": "forward", "upconv": "forward", "conv_pack": "forward", "conv_dgrad": "data", "upconv_dgrad": "data",
@@ -282,7 +283,7 @@ def work_on_layers(job):
 def work_on_steps(job):
     make = {"OpenVINO": openvino_step, "ONNX Runtime": onnx_step}.get(job["way"], torch_step)
     count, step = make(job)
-    for _ in range(WARM_UP):
+    for _ in range(job["warm_up"]):
         step()
     return count, lambda seconds: timed(step, seconds)
 
@@ -362,7 +363,7 @@ class Ours:
         limits = [] if budget is None else ["--mem=%dMiB" % budget]
         self.name = " ".join(["unetc", *shop.options, *limits])
         options = [*shop.options, *limits, "--precision=" + precision]
-        options += [] if size is None else ["--size=" + size, "--batch=%d" % NETS[net].batch]
+        options += [] if size is None else ["--size=" + size, "--batch=%d" % (shop.batch or NETS[net].batch)]
         programs = "train,predict" if program == "predict" and weights is None and not NETS[net].volumes else program
         self.weights = weights or os.path.join(self.path + "-run", net + ".safetensors")
         source = os.path.join(ROOT, "examples", NETS[net].file)
@@ -449,7 +450,7 @@ class Shop:
         self.unetc, self.threads, self.folder = os.path.abspath(arguments.unetc), arguments.threads, folder
         self.rounds, self.seconds, self.layers = arguments.rounds, arguments.seconds, not arguments.no_layers
         self.options = [] if arguments.conv is None else ["--conv=" + arguments.conv]
-        self.half = arguments.half
+        self.half, self.batch, self.warm_up = arguments.half, arguments.batch, arguments.warm_up
         self.log, self.results, self.without = sys.stderr, [], arguments.without
 
     def data_of(self, net):
@@ -466,6 +467,7 @@ class Shop:
     def compare(self, net, program, precision, size):
         ours = Ours(self, net, program, precision, size)
         job = {"net": net, "program": program, "precision": precision, "threads": self.threads, "folder": self.folder,
+               "warm_up": self.warm_up,
                "batch": ours.shape["batch"], "size": ours.shape["size"][0 if NETS[net].volumes else 1:], "classes": NETS[net].classes}
         all_ways = OF_VOLUMES if NETS[net].volumes else PEERS[program]
         ways = [way for way, precisions in all_ways.items() if precision in precisions and way not in self.without]
@@ -555,6 +557,8 @@ def main():
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--size", action="append", default=[], help="instead of those of the nets")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--batch", type=int, help="instead of those of the nets that segment")
+    parser.add_argument("--warm-up", type=int, default=3, help="steps of a peer before its first turn")
     parser.add_argument("--seconds", type=float, default=2, help="of a turn")
     parser.add_argument("--json", help="a file for all figures")
     parser.add_argument("--half", action="store_true", help="ours within half of PyTorch's memory, too")
