@@ -387,10 +387,10 @@ static void program_tables(const Tables *t, const Program *program) {
 
 /* ---- data ---- */
 
-/* Of labels, the value in files of each class. */
+/* Of labels, the values in files of each class. */
 static void source_values(const Tables *t, const Source *source, const char *name, int i) {
     Text list = text_new(t->plan->pool);
-    for (int k = 0; k < t->plan->model->input[source->input].classes; k++)
+    for (int k = 0; k < source->nvalue; k++)
         text_add(&list, "%s%lld", k > 0 ? ", " : "", (long long)source->values[k]);
     text_wrapped(t->out, pool_text(t->plan->pool, "static const int32_t %s_values_%d[] = {%s};", name, i,
                                    list.bytes));

@@ -468,7 +468,32 @@ static void read_volumes(Reader *r, Call *call) {
         push_channel(r, call, &files, c);
 }
 
-/* One value of the files for each class, no two alike. */
+static void push_value(Reader *r, int64_t value) {
+    Source *source = r->source;
+    int64_t *values = NEW_ARRAY(r->l->pool, int64_t, source->nvalue + 1);
+    for (int i = 0; i < source->nvalue; i++)
+        values[i] = source->values[i];
+    values[source->nvalue++] = value;
+    source->values = values;
+}
+
+/* The next class: its value, or a list of them; false: one that cannot be, or that is there already. */
+static bool read_values_of_class(Reader *r, Datum of) {
+    const int count = of.kind == DATUM_LIST ? of.count : 1;
+    bool good = count > 0;
+    for (int i = 0; i < count && good; i++) {
+        const Datum d = of.kind == DATUM_LIST ? of.items->item[i] : of;
+        good = d.kind == DATUM_INTEGER && d.integer >= 0 && d.integer <= UINT16_MAX;
+        for (int k = 0; k < r->source->nvalue && good; k++)
+            good = r->source->values[k] != d.integer;
+        if (good)
+            push_value(r, d.integer);
+    }
+    push_value(r, -1);
+    return good;
+}
+
+/* One value of the files for each class, or several, no two alike. */
 static bool read_values(Reader *r, Call *call, int64_t classes) {
     Diag *diag = r->l->diag;
     const Argument *a = argument(call, "values");
@@ -486,22 +511,16 @@ static bool read_values(Reader *r, Call *call, int64_t classes) {
         diag_end(diag);
         return false;
     }
-    int64_t *values = NEW_ARRAY(r->l->pool, int64_t, list.count);
-    for (int i = 0; i < list.count; i++) {
-        const Datum d = list.items->item[i];
-        bool good = d.kind == DATUM_INTEGER && d.integer >= 0 && d.integer <= UINT16_MAX;
-        values[i] = d.integer;
-        for (int k = 0; k < i; k++)
-            good &= values[k] != values[i];
-        if (good)
-            continue;
-        diag_begin(diag, ERROR, "U0612", a->span,
-                   "the value of class %d must be a whole number from 0 to %d that no earlier class has", i,
-                   UINT16_MAX);
-        diag_end(diag);
-        return false;
-    }
-    r->source->values = values;
+    for (int i = 0; i < list.count; i++)
+        if (!read_values_of_class(r, list.items->item[i])) {
+            diag_begin(
+                diag, ERROR, "U0612", a->span,
+                "the value of class %d must be a whole number from 0 to %d that no earlier class has, or "
+                "a list of such",
+                i, UINT16_MAX);
+            diag_end(diag);
+            return false;
+        }
     return true;
 }
 

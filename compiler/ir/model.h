@@ -85,7 +85,8 @@ typedef struct {
     int channels;
     SourceTerm *term;
     int nterm;
-    const int64_t *values; /* of labels: the value in files of each class; NULL: its number */
+    const int64_t *values; /* of labels: the values in files of each class, -1 behind those of each, */
+    int nvalue;            /*   so many with these; NULL: its number */
     bool ignores_others;   /*   points of other values count nowhere */
     Span span;
 } Source;

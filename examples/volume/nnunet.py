@@ -3,7 +3,8 @@
 
 Writes nnU-Net's network as a .unet file for a data set in its raw layout: dataset.json, imagesTr/CASE_0000.nii.gz (and
 _0001, ... for further channels), labelsTr/CASE.nii.gz.  Channels, classes and the label that counts nowhere are those of
-dataset.json; kernels and strides follow nnU-Net's rules from the size of the window and the median spacing, which the
+dataset.json; regions, labels that are lists of numbers, are each a target of two classes and have a channel of the head, in the
+order of dataset.json.  Kernels and strides follow nnU-Net's rules from the size of the window and the median spacing, which the
 headers of the first channel tell.  The window has the shape of the median volume, 256^3 voxels at most; with --mem it is
 made smaller, along the axis that is longest beside the median, until `unetc` plans a training step within that memory.
 Volumes are predicted by windows that overlap, and each in all mirrored forms; no volume is higher or wider than the largest here.
@@ -28,8 +29,7 @@ MOST_ASPECT = 3
 
 DATA = """data {
     scan  = volumes("imagesTr/*_0000%(ending)s")
-    truth = labels("labelsTr/*%(ending)s")
-    crop  foreground = 0.33, pad = "mean"
+%(truths)s    crop  foreground = 0.33, pad = "mean"
     rotate %(angle)d, p = 0.2%(about)s
     scale 1/1.4, 1/0.7, p = 0.2%(along)s
     noise 0.1, p = 0.1
@@ -117,6 +117,38 @@ def labels_of(labels):
     return len(numbers), labels.get("ignore")
 
 
+REGION_LOSSES = """        parts = chunk(heads[d], classes)
+        for r in range(classes) {
+            y = resize(truths[r], like = parts[r], mode = "nearest_exact")
+            loss weight / classes * bce_with_logits(parts[r], y)
+            loss weight / classes * dice_loss(parts[r], y, smooth = 1e-5, batch = false)
+        }
+    }
+    found = chunk(mask, classes)
+    for r in range(classes) {
+        metric dice(found[r], truths[r])
+    }
+"""
+
+
+def regions_of(labels, classes):
+    """Of each region the numbers that belong to it and those that do not; none: labels are numbers."""
+    regions = [value for name, value in labels.items() if isinstance(value, list) and name != "ignore"]
+    single = [[value] for name, value in labels.items() if isinstance(value, int) and value > 0 and name != "ignore"]
+    return [(sorted(set(range(classes)) - set(inside)), inside) for inside in regions + single] if regions else []
+
+
+def with_regions(text, regions, ignore):
+    """The file with a target for each region in place of the one of all classes."""
+    names = ["region_%d" % (r + 1) for r in range(len(regions))]
+    text = replace(text, r"^let classes .*$", "let classes  = %d              # regions" % len(regions))
+    labels = "labels(2)" if ignore is None else "labels(2, ignore = %d)" % ignore
+    text = replace(text, r"^target truth.*$", "\n".join("target %s : %s" % (name, labels) for name in names))
+    text = replace(text, r"argmax\(logits\)", "sigmoid(logits)")
+    text = replace(text, r"^        y = resize(.|\n)*?(?=    optimizer)", REGION_LOSSES)
+    return replace(text, r"^train \{", "train {\n    truths = [%s]" % ", ".join(names))
+
+
 def replace(text, pattern, by):
     found, count = re.subn(pattern, lambda _: by, text, flags=re.M)
     if count != 1:
@@ -140,16 +172,22 @@ def write(description, spacing, resample, patch, batch):
     text = replace(text, r"^let kernels .*$", "let kernels  = %s           # of each stage" % kernels)
     text = replace(text, r"^let strides .*$", "let strides  = %s           # of each stage's first convolution" % strides)
     text = replace(text, r"volume\(channels, 128, 128, 128\)", "volume(channels, %d, %d, %d)" % tuple(patch))
-    if ignore is not None:
+    regions, truths = regions_of(description["labels"], classes), '    truth = labels("labelsTr/*%s")\n'
+    if regions:
+        text = with_regions(text, regions, ignore)
+    elif ignore is not None:
         text = replace(text, r"labels\(classes\)", "labels(classes, ignore = %d)" % ignore)
     text = replace(text, r"^    batch     2$", "    batch     %d" % batch)
     ending = description.get("file_ending", ".nii.gz")
     if ending not in (".nii.gz", ".nii"):
         raise SystemExit("dataset.json: files end in %s, and only .nii and .nii.gz are read" % ending)
+    truths = truths % ending
+    if regions:
+        truths = "".join('    region_%d = labels("labelsTr/*%s", values = %s)\n' % (r + 1, ending, list(values)) for r, values in enumerate(regions))
     normalize = "ct" if all(name == "ct" for name in names) else "zscore"
     axis = min(range(3), key=lambda a: patch[a])  # turned in the other two alone where windows are flat
     flat = max(patch) > MOST_ASPECT * patch[axis]
-    return replace(text, r"^train \{", DATA % {"ending": ending, "normalize": normalize, "angle": 180 if flat else 30,
+    return replace(text, r"^train \{", DATA % {"ending": ending, "truths": truths, "normalize": normalize, "angle": 180 if flat else 30,
                                                 "about": ', axes = "%s"' % "dhw"[axis] if flat else "",
                                                 "along": ', axes = ["%s", "%s"]' % tuple(a for a in "dhw" if a != "dhw"[axis]) if flat else "",
                                                 "spacing": "    spacing %g, %g, %g\n" % tuple(spacing) if resample else ""})

@@ -175,7 +175,9 @@ static void tell(const Description *d, UnetProblemReport *note, void *context) {
         note(context, text);
     }
     if (d->regions) {
-        note(context, "dataset.json has regions: the classes are the numbers that they consist of");
+        note(context,
+             "dataset.json has regions: each is a target `labels(2)`, of which `values = [[...], "
+             "[...]]` lists the numbers beside it and in it; a target of all numbers takes them apart");
     }
 }
 

@@ -25,9 +25,15 @@ bool dataset_is_labels(const UnetDataset *dataset, int32_t source) {
     return labels_of(dataset, source) != NULL;
 }
 
-/* The number in files of class K. */
-static int32_t number_of(const UnetSource *source, int32_t k) {
-    return source->values != NULL ? source->values[k] : k;
+/* The numbers in files of class K, as far as -1 behind them; OWN has room where that is its own. */
+static const int32_t *numbers_of(const UnetSource *source, int32_t k, int32_t own[2]) {
+    own[0] = k;
+    own[1] = -1;
+    const int32_t *value = source->values;
+    for (int32_t left = k; value != NULL && left > 0; value++) {
+        left -= *value < 0;
+    }
+    return value != NULL ? value : own;
 }
 
 bool dataset_make_classes(UnetDataset *dataset) {
@@ -46,7 +52,10 @@ bool dataset_make_classes(UnetDataset *dataset) {
             table[i] = dataset->source[s].ignores_others ? UNET_IGNORED : NO_CLASS;
         }
         for (int32_t k = 0; k < labels->classes; k++) {
-            table[number_of(&dataset->source[s], k)] = (uint16_t)k;
+            int32_t own[2];
+            for (const int32_t *n = numbers_of(&dataset->source[s], k, own); *n >= 0; n++) {
+                table[*n] = (uint16_t)k;
+            }
         }
         if (labels->ignore >= 0) {
             table[labels->ignore] = UNET_IGNORED;
@@ -178,6 +187,17 @@ static void describe_points(Lines *lines, const LabelCount *count, int32_t k, in
     end_line(lines);
 }
 
+/* "  class 1 (value 255)" */
+static void describe_class(Lines *lines, const UnetSource *source, int32_t k) {
+    int32_t own[2];
+    const int32_t *number = numbers_of(source, k, own);
+    add(lines, "  class %" PRId32 " (value%s %" PRId32, k, number[1] < 0 ? "" : "s", number[0]);
+    while (*++number >= 0) {
+        add(lines, ", %" PRId32, *number);
+    }
+    add(lines, ")");
+}
+
 /* Points of all classes / (classes * points of one); a class that is never seen counts as it is. */
 static void describe_weights(Lines *lines, const LabelCount *count, int32_t classes) {
     int64_t counted = 0;
@@ -205,7 +225,7 @@ void dataset_describe_classes(const UnetDataset *dataset, int32_t source, const 
     }
     describe_sizes(&lines, labels, count);
     for (int32_t k = 0; k < labels->classes; k++) {
-        add(&lines, "  class %" PRId32 " (value %" PRId32 ")", k, number_of(&dataset->source[source], k));
+        describe_class(&lines, &dataset->source[source], k);
         if (count->points[k] > 0) {
             describe_points(&lines, count, k, all);
         } else {

@@ -57,10 +57,34 @@ for case in range(3):
         make_volumes.SPACING = (2.0, 1.0, 0.5)
 PYTHON
 cp data/dataset.json finer
+
+# ---- regions that overlap: a target of two classes for each
+mkdir parted
+ln -s "$PWD/data/imagesTr" "$PWD/data/labelsTr" parted
+python3 -c 'import json
+d = json.load(open("data/dataset.json"))
+d["labels"] = {"background": 0, "whole": [1, 2], "core": [2]}
+d["regions_class_order"] = [1, 2]
+json.dump(d, open("parted/dataset.json", "w"))'
+run python3 -B "$examples/nnunet.py" parted -o parted.unet
+grep -qF 'region_1 = labels("labelsTr/*.nii.gz", values = [[0], [1, 2]])' parted.unet || fail "no regions: $(cat parted.unet)"
+run "$unetc" -D "features=[4,6,8,8]" -o parted_net parted.unet
+run ./parted_net check-data --data=parted --cache=partedcache
+says "class 1 (values 1, 2)"
+says "dataset.json has regions: each is a target"
+run ./parted_net train --data=parted --cache=partedcache --out=partedrun --steps=2
+run ./parted_net predict --out=partedrun data/imagesTr/case_0_0000.nii.gz -o parted.nii.gz
+python3 -c 'import gzip
+found = gzip.open("parted.nii.gz").read()
+assert len(found) == 352 + 2 * 4 * 16 * 24 * 32, "two channels of floats"' || fail "regions"
+
 run python3 -B "$examples/nnunet.py" finer -o finer.unet
 run "$unetc" check finer.unet
 grep -qF 'spacing 2, 1, 0.5' finer.unet && grep -qF 'windows 24, 64' finer.unet || fail "no spacing: $(cat finer.unet)"
 sed 's/"box": 2/"box": [1, 2], "ignore": 3/' data/dataset.json >json && mkdir -p odd && cp -r data/imagesTr odd && cp json odd/dataset.json
+run python3 -B "$examples/nnunet.py" odd
+says "target region_1 : labels(2, ignore = 3)"
+sed 's/"box": 2/"box": 2, "ignore": 3/' data/dataset.json >odd/dataset.json
 run python3 -B "$examples/nnunet.py" odd
 says "labels(classes, ignore = 3)"
 python3 -B - "$examples" <<'PYTHON' || fail "topology"

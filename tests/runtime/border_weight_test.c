@@ -118,7 +118,7 @@ static void test_simple(void) {
 
 /* Labels of four classes fill input 1, and their weights input 0. */
 static void fake_weights(Fake *fake) {
-    static const int32_t values[] = {0, 1, 2, 3};
+    static const int32_t values[] = {0, -1, 1, -1, 2, -1, 3, -1};
     fake_pairs(fake, 2, 1, SIDE, UNET_F32);
     fake->inputs[0] = (UnetInput){.name = "weight", .channels = 1, .is_target = true};
     fake->inputs[1] = (UnetInput){

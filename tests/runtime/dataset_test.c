@@ -676,7 +676,7 @@ static void test_counts(Fake *fake, char *heard) {
 }
 
 static void test_values(void) {
-    static const int32_t values[] = {4, 1};
+    static const int32_t values[] = {4, -1, 1, -1};
     const PngKind kind = {.width = 4, .height = 4, .colour = PNG_COLOR_TYPE_PALETTE, .bits = 2};
     char path[200], heard[4096] = "";
     Fake fake;

@@ -306,7 +306,8 @@ typedef struct {
     int32_t channels; /* to read */
     int32_t nterm;
     const UnetSourceTerm *term;
-    const int32_t *values; /* of labels: the value in files of each class; NULL: its number */
+    const int32_t *values; /* of labels: the values in files of each class, and -1 behind those of each;
+                              NULL: its number */
     bool ignores_others;   /* of labels: points of any other value count nowhere */
 } UnetSource;
 
