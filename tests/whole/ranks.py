@@ -28,7 +28,9 @@ import zlib
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "oracle"))
 import check_plan  # noqa: E402
+import safetensors  # noqa: E402
 
 NET = os.path.join(HERE, "ranks.unet")
 SAMPLES, SIZE = 31, 20  # 25 of them train: a step of 16 and one of 9
@@ -49,11 +51,13 @@ def execute(command, folder, code=0, **environment):
     return result.stdout
 
 
-def write_picture(path, channels, value):
+def write_picture(path, channels, value, size=SIZE):
+    """VALUE(h, w), or VALUE(h, w, c)."""
+    of = value if value.__code__.co_argcount == 3 else lambda h, w, c: value(h, w)
     chunk = lambda kind, body: struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
-    rows = b"".join(b"\0" + bytes(value(h, w) for w in range(SIZE) for _ in range(channels)) for h in range(SIZE))
+    rows = b"".join(b"\0" + bytes(of(h, w, c) for w in range(size) for c in range(channels)) for h in range(size))
     with open(path, "wb") as file:
-        file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", SIZE, SIZE, 8, 2 if channels == 3 else 0, 0, 0, 0)) +
+        file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", size, size, 8, 2 if channels == 3 else 0, 0, 0, 0)) +
                    chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
 
 
@@ -184,6 +188,39 @@ def set_by_hand(shop, size, *command, absent=-1):
 def wait(processes):
     done = [("", 0) if p is None else (p.communicate(timeout=SECONDS)[0], p.returncode) for p in processes]
     return "".join(said for said, _ in done), [code for _, code in done]
+
+
+# ---- PyTorch's DistributedDataParallel ----
+
+def ddp_pixel(which, n, c, h, w):
+    """Of the pictures that ddp_record.py has recorded gradients for."""
+    return (n * 71 + c * 37 + h * 29 + w * 53 + h * w * (11 if which == "photo" else 7)) % 256
+
+
+def check_ddp(shop):
+    """One step of `sgd(lr = 1)` takes the gradients from the weights; a batch norm tracks the samples of rank 0."""
+    with open(os.path.join(HERE, "ddp.json")) as file:
+        record = json.load(file)
+    folder = os.path.join(shop.folder, "ddp_data")
+    for which in "photo", "clean":
+        os.makedirs(os.path.join(folder, which))
+        for n in range(4):
+            write_picture(os.path.join(folder, which, "%d.png" % n), 3, lambda h, w, c: ddp_pixel(which, n, c, h, w), 8)
+    tensors = {name: safetensors.Tensor(t["shape"], array.array("f", t["weight"])) for name, t in record["tensors"].items()}
+    for name, value in ("running_mean", 0), ("running_var", 1):
+        tensors["norm." + name] = safetensors.Tensor([4], array.array("f", [value] * 4))
+    safetensors.write(os.path.join(shop.folder, "ddp.start.safetensors"), tensors)
+    shop.program("ddp", net=os.path.join(HERE, "ddp.unet"))
+    said, codes = wait(set_by_hand(shop, 2, "./ddp", "train", "--data=ddp_data", "--weights=ddp.start.safetensors", "--out=run_ddp"))
+    if any(codes):
+        raise Failure("two processes: exit codes %s: %s" % (codes, said))
+    trained = read_weights(os.path.join(shop.folder, "run_ddp", "ddp.safetensors"))
+    worst = max(abs(before - after - gradient) for name, t in record["tensors"].items()
+                for before, after, gradient in zip(array.array("f", t["weight"]), trained[name], t["gradient"]))
+    tracked = max(abs(a - b) for name, numbers in record["statistics"].items() for a, b in zip(trained["norm." + name], numbers))
+    if worst > 1e-6 or tracked > 1e-6:
+        raise Failure("gradients differ from DistributedDataParallel's by %.1e, running statistics by %.1e" % (worst, tracked))
+    return "gradients differ from DistributedDataParallel's by %.1e at most, running statistics by %.1e" % (worst, tracked)
 
 
 def check_connections(shop):
@@ -388,7 +425,7 @@ def main():
         shop = Workshop(tools, folder)
         try:
             several = (check_same, check_shards, check_faults, check_starts, check_sources) if mpi_is_there(shop) else ()
-            for check in (refusals, check_bytes, check_plans, check_near, check_connections, *several):
+            for check in (refusals, check_bytes, check_plans, check_near, check_connections, check_ddp, *several):
                 print(check(shop), flush=True)
             if not several:
                 print("skipped: several processes by MPI (there is no mpirun of Open MPI, or unetc was built without MPI)")
