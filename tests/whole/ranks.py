@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Training by ranks: the same weights for any number of processes, and whatever the plan.
 
-    ranks.py --unetc=UNETC
+    ranks.py --unetc=UNETC [--long]
 
 Without MPI, what needs it is skipped, and the last line says so; processes then find each other by TCP alone.  ranks.unet has all that could depend on which process has which samples.  One process first: the plans are sound
 (check_plan.py), and any of them trains the same weights: with other micro-batches, budgets, bands, threads, without reuse,
@@ -380,6 +380,50 @@ def check_faults(shop):
     return "a killed process, a stopped one and a signal to all: others go on"
 
 
+def check_random_kills(shop, rounds=12, steps=3000):
+    """A run of which some process is killed again and again, by MPI and by TCP, with a number of processes that changes."""
+    chance, killed = random.Random(2), 0
+    shop.train("ranked", "calm", "--threads=1", "--steps=%d" % steps)
+    for round_ in range(rounds + 1):
+        last = round_ == rounds
+        count = chance.choice((2, 4, 8))
+        command = [chance.choice(("./ranked", "./shared")), *TRAIN[1:], "--out=run_shaken", "--steps=%d" % steps, "--timeout=5"]
+        if round_ > 0:
+            command.append("--resume")
+        if last:
+            execute(mpirun(count, *command), shop.folder)
+        elif round_ % 2 == 0:
+            started = Started(shop, mpirun(count, *command))
+            pids = []
+            while len(pids) < count and started.process.poll() is None:
+                time.sleep(0.05)
+                try:
+                    pids = started.ranks()
+                except (OSError, KeyError):
+                    continue
+            if round_ == 0:
+                started.await_file(os.path.join(shop.folder, "run_shaken", "ranks.checkpoint.safetensors"))
+            time.sleep(chance.uniform(0.3, 2))
+            kill_one(chance.choice(pids))
+            killed += started.ended()[0] != 0
+        else:
+            processes = set_by_hand(shop, count, *command)
+            time.sleep(chance.uniform(0.5, 2))
+            chance.choice(processes).kill()
+            killed += any(wait(processes)[1])
+    if killed < rounds // 2:
+        raise Failure("the run ended before it was killed more than %d times" % killed)
+    shop.same("calm", "shaken", "after %d kills" % killed)
+    return "%d times a process was killed, and the files are those of a run that was not disturbed" % killed
+
+
+def kill_one(pid):
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
 def check_sources(shop):
     """The sources that `-S` writes find MPI by CMake."""
     if shutil.which("cmake") is None:
@@ -419,12 +463,15 @@ def check_starts(shop):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--unetc", required=True)
+    parser.add_argument("--long", action="store_true", help="kills at random steps, too: minutes")
     tools = parser.parse_args()
     os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     with tempfile.TemporaryDirectory() as folder:
         shop = Workshop(tools, folder)
         try:
             several = (check_same, check_shards, check_faults, check_starts, check_sources) if mpi_is_there(shop) else ()
+            if tools.long and several:
+                several = (check_same, check_shards, check_random_kills)
             for check in (refusals, check_bytes, check_plans, check_near, check_connections, check_ddp, *several):
                 print(check(shop), flush=True)
             if not several:
