@@ -5,7 +5,7 @@
  * which is the least there can be, and the sum does not depend on who adds it.  Large slices go in
  * portions, so that no message is larger than transports take.
  */
-#include "ranks.h"
+#include "driver.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -169,18 +169,22 @@ UnetStatus ranks_gather(Ranks *ranks, void *numbers, int64_t count, bool to_all,
 /* UnetTeam.sum; a step cannot fail, and so the caller of the step looks at RANKS->status. */
 static void sum_gradients(void *team, void *sum, void *room, int64_t count, int whole) {
     Ranks *ranks = team;
+    const double start = machine_seconds();
     for (int64_t behind = 0; behind <= count / ranks->size && ranks->status == UNET_OK;
          behind += ranks->portion)
         ranks->status = add_part(ranks, sum, room, count, behind);
     if (whole && ranks->status == UNET_OK)
         ranks->status = ranks_gather(ranks, sum, count, true, &ranks->error);
+    ranks->seconds += machine_seconds() - start;
 }
 
 /* UnetTeam.gather */
 static void gather_numbers(void *team, void *numbers, int64_t count) {
     Ranks *ranks = team;
+    const double start = machine_seconds();
     if (ranks->status == UNET_OK)
         ranks->status = ranks_gather(ranks, numbers, count, true, &ranks->error);
+    ranks->seconds += machine_seconds() - start;
 }
 
 /* UnetTeam.add */

@@ -60,6 +60,7 @@ typedef struct {
     int64_t *counts;   /* room for whole numbers of all ranks */
     char *room;        /* for what all ranks say, */
     size_t said;       /*   so many bytes each at most */
+    double seconds;    /* that steps have waited for gradients and weights of others, and added them */
     UnetStatus status; /* of the first failure within a step */
     UnetError error;
     bool alike;     /* all ranks have failed for the same reason, which the first one tells */

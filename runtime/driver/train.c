@@ -433,6 +433,17 @@ static void report_waiting(Run *run) {
                               100 * wait.seconds / run->training_seconds);
 }
 
+/* None of it is hidden behind computation, and a rank that waits for a slower one is counted, too. */
+static void report_exchange(Run *run) {
+    const Ranks *ranks = &run->driver->ranks;
+    if (ranks_alone(ranks) || run->training_seconds <= 0)
+        return;
+    unet_progress_message(
+        &run->progress,
+        "of the time of its steps, rank 0 spent %.1f %% on the gradients and weights of %d ranks",
+        100 * ranks->seconds / run->training_seconds, (int)ranks->size);
+}
+
 static void suggest_prediction(Run *run, const char *program, const char *use) {
     char in[UNET_PATH_BYTES], weights[UNET_PATH_BYTES];
     prediction_example(run->driver, run->eval_data != NULL ? run->eval_data : run->data, in, sizeof in);
@@ -461,6 +472,7 @@ static void summarize(Run *run) {
     unet_progress_message(progress, "trained %" PRId64 " step%s in %s, %.1f images/s",
                           run->state.step - run->first_step, unet_plural(run->state.step - run->first_step),
                           duration, images_per_second(run));
+    report_exchange(run);
     report_waiting(run);
     if (has_stalled(run))
         unet_progress_message(progress,

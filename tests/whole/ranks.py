@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Training by ranks: the same weights for any number of processes, and whatever the plan.
 
-    ranks.py --unetc=UNETC
+    ranks.py --unetc=UNETC [--long]
 
 Without MPI, what needs it is skipped, and the last line says so; processes then find each other by TCP alone.  ranks.unet has all that could depend on which process has which samples.  One process first: the plans are sound
 (check_plan.py), and any of them trains the same weights: with other micro-batches, budgets, bands, threads, without reuse,
@@ -28,7 +28,9 @@ import zlib
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "oracle"))
 import check_plan  # noqa: E402
+import safetensors  # noqa: E402
 
 NET = os.path.join(HERE, "ranks.unet")
 SAMPLES, SIZE = 31, 20  # 25 of them train: a step of 16 and one of 9
@@ -49,11 +51,13 @@ def execute(command, folder, code=0, **environment):
     return result.stdout
 
 
-def write_picture(path, channels, value):
+def write_picture(path, channels, value, size=SIZE):
+    """VALUE(h, w), or VALUE(h, w, c)."""
+    of = value if value.__code__.co_argcount == 3 else lambda h, w, c: value(h, w)
     chunk = lambda kind, body: struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
-    rows = b"".join(b"\0" + bytes(value(h, w) for w in range(SIZE) for _ in range(channels)) for h in range(SIZE))
+    rows = b"".join(b"\0" + bytes(of(h, w, c) for w in range(size) for c in range(channels)) for h in range(size))
     with open(path, "wb") as file:
-        file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", SIZE, SIZE, 8, 2 if channels == 3 else 0, 0, 0, 0)) +
+        file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", size, size, 8, 2 if channels == 3 else 0, 0, 0, 0)) +
                    chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
 
 
@@ -186,12 +190,45 @@ def wait(processes):
     return "".join(said for said, _ in done), [code for _, code in done]
 
 
+# ---- PyTorch's DistributedDataParallel ----
+
+def ddp_pixel(which, n, c, h, w):
+    """Of the pictures that ddp_record.py has recorded gradients for."""
+    return (n * 71 + c * 37 + h * 29 + w * 53 + h * w * (11 if which == "photo" else 7)) % 256
+
+
+def check_ddp(shop):
+    """One step of `sgd(lr = 1)` takes the gradients from the weights; a batch norm tracks the samples of rank 0."""
+    with open(os.path.join(HERE, "ddp.json")) as file:
+        record = json.load(file)
+    folder = os.path.join(shop.folder, "ddp_data")
+    for which in "photo", "clean":
+        os.makedirs(os.path.join(folder, which))
+        for n in range(4):
+            write_picture(os.path.join(folder, which, "%d.png" % n), 3, lambda h, w, c: ddp_pixel(which, n, c, h, w), 8)
+    tensors = {name: safetensors.Tensor(t["shape"], array.array("f", t["weight"])) for name, t in record["tensors"].items()}
+    for name, value in ("running_mean", 0), ("running_var", 1):
+        tensors["norm." + name] = safetensors.Tensor([4], array.array("f", [value] * 4))
+    safetensors.write(os.path.join(shop.folder, "ddp.start.safetensors"), tensors)
+    shop.program("ddp", net=os.path.join(HERE, "ddp.unet"))
+    said, codes = wait(set_by_hand(shop, 2, "./ddp", "train", "--data=ddp_data", "--weights=ddp.start.safetensors", "--out=run_ddp"))
+    if any(codes):
+        raise Failure("two processes: exit codes %s: %s" % (codes, said))
+    trained = read_weights(os.path.join(shop.folder, "run_ddp", "ddp.safetensors"))
+    worst = max(abs(before - after - gradient) for name, t in record["tensors"].items()
+                for before, after, gradient in zip(array.array("f", t["weight"]), trained[name], t["gradient"]))
+    tracked = max(abs(a - b) for name, numbers in record["statistics"].items() for a, b in zip(trained["norm." + name], numbers))
+    if worst > 1e-6 or tracked > 1e-6:
+        raise Failure("gradients differ from DistributedDataParallel's by %.1e, running statistics by %.1e" % (worst, tracked))
+    return "gradients differ from DistributedDataParallel's by %.1e at most, running statistics by %.1e" % (worst, tracked)
+
+
 def check_connections(shop):
     """Without MPI: by TCP."""
     train = ["./plain", "train", "--data=data", "--threads=1"]
     for size in 2, 8:
         said, codes = wait(set_by_hand(shop, size, *train, "--out=run_tcp%d" % size))
-        if any(codes):
+        if any(codes) or "%% on the gradients and weights of %d ranks" % size not in said:
             raise Failure("%d processes by TCP: exit codes %s: %s" % (size, codes, said))
         shop.same("plain", "tcp%d" % size, "%d processes by TCP" % size)
     for fault, words in (signal.SIGKILL, "rank 2 has ended"), (signal.SIGSTOP, "nothing came from rank 2"):
@@ -343,6 +380,50 @@ def check_faults(shop):
     return "a killed process, a stopped one and a signal to all: others go on"
 
 
+def check_random_kills(shop, rounds=12, steps=3000):
+    """A run of which some process is killed again and again, by MPI and by TCP, with a number of processes that changes."""
+    chance, killed = random.Random(2), 0
+    shop.train("ranked", "calm", "--threads=1", "--steps=%d" % steps)
+    for round_ in range(rounds + 1):
+        last = round_ == rounds
+        count = chance.choice((2, 4, 8))
+        command = [chance.choice(("./ranked", "./shared")), *TRAIN[1:], "--out=run_shaken", "--steps=%d" % steps, "--timeout=5"]
+        if round_ > 0:
+            command.append("--resume")
+        if last:
+            execute(mpirun(count, *command), shop.folder)
+        elif round_ % 2 == 0:
+            started = Started(shop, mpirun(count, *command))
+            pids = []
+            while len(pids) < count and started.process.poll() is None:
+                time.sleep(0.05)
+                try:
+                    pids = started.ranks()
+                except (OSError, KeyError):
+                    continue
+            if round_ == 0:
+                started.await_file(os.path.join(shop.folder, "run_shaken", "ranks.checkpoint.safetensors"))
+            time.sleep(chance.uniform(0.3, 2))
+            kill_one(chance.choice(pids))
+            killed += started.ended()[0] != 0
+        else:
+            processes = set_by_hand(shop, count, *command)
+            time.sleep(chance.uniform(0.5, 2))
+            chance.choice(processes).kill()
+            killed += any(wait(processes)[1])
+    if killed < rounds // 2:
+        raise Failure("the run ended before it was killed more than %d times" % killed)
+    shop.same("calm", "shaken", "after %d kills" % killed)
+    return "%d times a process was killed, and the files are those of a run that was not disturbed" % killed
+
+
+def kill_one(pid):
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
 def check_sources(shop):
     """The sources that `-S` writes find MPI by CMake."""
     if shutil.which("cmake") is None:
@@ -382,13 +463,16 @@ def check_starts(shop):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--unetc", required=True)
+    parser.add_argument("--long", action="store_true", help="kills at random steps, too: minutes")
     tools = parser.parse_args()
     os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     with tempfile.TemporaryDirectory() as folder:
         shop = Workshop(tools, folder)
         try:
             several = (check_same, check_shards, check_faults, check_starts, check_sources) if mpi_is_there(shop) else ()
-            for check in (refusals, check_bytes, check_plans, check_near, check_connections, *several):
+            if tools.long and several:
+                several = (check_same, check_shards, check_random_kills)
+            for check in (refusals, check_bytes, check_plans, check_near, check_connections, check_ddp, *several):
                 print(check(shop), flush=True)
             if not several:
                 print("skipped: several processes by MPI (there is no mpirun of Open MPI, or unetc was built without MPI)")
