@@ -70,7 +70,7 @@ static UnetStatus measure_sample(Measure *m, Prediction *prediction, TallyListen
                             ? unet_dataset_file(m->data, m->sample, prediction->input, path, error)
                             : unet_fail(error, UNET_TOO_SMALL, "no memory for a row of labels");
     if (status == UNET_OK && listener != NULL)
-        tally_clear(&listener->tally);
+        tally_clear(&listener->tally[0]);
     if (status == UNET_OK)
         status = predict_volume(prediction, path);
     free(m->row);
@@ -79,7 +79,7 @@ static UnetStatus measure_sample(Measure *m, Prediction *prediction, TallyListen
         if (m->tally[k] != NULL)
             add_sample(m->tally[k]);
     if (status == UNET_OK && listener != NULL)
-        listener->hear(listener, &listener->tally, m->sample);
+        listener->hear(listener, &listener->tally[0], m->sample);
     return status;
 }
 
@@ -97,7 +97,7 @@ UnetStatus evaluate_windows(Driver *driver, const UnetDataset *data, Tally *tall
     Prediction prediction = {.driver = driver, .program = driver->model->predict};
     Measure m = {.taker = {.take = take}, .data = data, .model = driver->model, .tally = {tally}};
     prediction.taker = &m.taker;
-    m.tally[1] = listener != NULL ? &listener->tally : NULL;
+    m.tally[1] = listener != NULL ? &listener->tally[0] : NULL;
     tally_clear(tally);
     UnetStatus status = prediction_check(&prediction);
     if (status != UNET_OK)
