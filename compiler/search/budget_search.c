@@ -18,7 +18,7 @@
  * prediction from image to image, unless the plan does not fit: then they are made just before each use, in
  * bands of rows in each band.
  * Evaluation on data that are named when the program runs is not searched for: it comes along where the
- * plan that was found has room for it.
+ * plan that was found has room for it.  So do branches, where the target has a second stream.
  */
 #include "base/size_math.h"
 #include "ir/ops.h"
@@ -474,8 +474,8 @@ static Plan *with_branches(const Request *r, Plan *plan) {
     const int64_t left = plan->budget > plan->arena ? plan->budget - plan->arena : 0;
     Choices choices = as_found(plan);
     choices.branches = true;
-    if (r->options->no_branches || choices.any_plan || choices.brief || plan->arena == INT64_MAX ||
-        !runs_beside(plan))
+    if (r->options->no_branches || choices.any_plan || choices.brief || choices.rough ||
+        plan->arena == INT64_MAX || !runs_beside(plan))
         return plan;
     for (choices.branch_bytes = left;; choices.branch_bytes = 0) {
         Plan *forked = attempt(r, choices);
