@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """plans_test.py UNETC [--long]: the plans of the denoisers, at several sizes and batches, and of small ones of all other
-examples, also in bands of rows and, in the long form, for cuda, pass the outsider's judge; their arenas meet the lower
+examples, also in bands of rows and, those of volumes or in the long form, for cuda, pass the outsider's judge; their arenas meet the lower
 bound; the plan is the same each time it is made; a file may say its precision, and an option has the last word."""
 
 import json
@@ -54,7 +54,7 @@ def all_plans(long):
             yield file, more
     for model in models.MODELS:
         for definitions in model.small:
-            for more in [[], ["--bands=4"]] + ([["--target=cuda"]] if long else []):
+            for more in [[], ["--bands=4"]] + ([["--target=cuda"]] if long or "/volume/" in model.file else []):
                 yield model.file, models.options(definitions) + ["--size=" + "x".join(map(str, model.size))] + more
 
 

@@ -227,9 +227,8 @@ static int bits_for(const Program *program, const Node *node, const Node *pool) 
  * bands of rows, where x would stay long, a bit for each of its points. */
 static void prepare_pool_grad(Program *program, Node *node) {
     Graph *g = program->graph;
-    const NodeId pool = pool_of(g, node);
-    CHECK(pool >= 0);
-    const int bits = bits_for(program, node, &g->node[pool]);
+    const NodeId pool = pool_of(g, node); /* -1: this x was made again, for the gradient alone */
+    const int bits = pool < 0 ? 0 : bits_for(program, node, &g->node[pool]);
     ValueId y = -1, argmax = -1;
     if (bits > 0) {
         argmax = keep_bits(g, pool, bits);

@@ -86,14 +86,15 @@ ValueId build_pixel_shuffle(Call *call) {
     if (!argument_fold(call, &x, &fold))
         return -1;
     Shape out = shape_of(call, x);
-    if (out.dim[0] % (fold * fold) != 0) {
+    const int64_t unit = fold * fold;
+    if (out.dim[0] % unit != 0) {
         report_fold(call, "U0402",
                     pool_text(call->l->pool,
                               "`%s` needs a multiple of %lld channels, r * r, and this is %lld",
-                              call->signature->name, (long long)(fold * fold), (long long)out.dim[0]));
+                              call->signature->name, (long long)unit, (long long)out.dim[0]));
         return -1;
     }
-    out.dim[0] /= fold * fold;
+    out.dim[0] /= unit;
     out.dim[1] = size_product(out.dim[1], fold);
     out.dim[2] = size_product(out.dim[2], fold);
     return folded(call, x, fold, out);

@@ -358,17 +358,17 @@ static void report_uneven(Lower *l) {
     TrainSection *train = &l->model->train;
     const int64_t ranks = train->ranks, unit = ranks_batch_unit(train),
                   batch = train->batch / train->accumulate;
-    const int64_t below = batch / unit * unit;
+    const int64_t below = batch / unit * unit, above = below + unit;
+    const int64_t divisor = train->batch & -train->batch; /* the largest power of two */
     diag_begin(l->diag, ERROR, "U0614", ranks_place(l), "%lld samples cannot be cut into %lld equal groups",
                (long long)train->batch, (long long)ranks);
     diag_note(l->diag, "with `ranks %lld` a step has as many groups of samples, all of one length",
               (long long)ranks);
     if (below > 0)
         diag_help(l->diag, "write `batch %lld` or `batch %lld`, or `ranks %lld`", (long long)below,
-                  (long long)(below + unit), (long long)(train->batch & -train->batch));
+                  (long long)above, (long long)divisor);
     else
-        diag_help(l->diag, "write `batch %lld`, or `ranks %lld`", (long long)unit,
-                  (long long)(train->batch & -train->batch));
+        diag_help(l->diag, "write `batch %lld`, or `ranks %lld`", (long long)unit, (long long)divisor);
     diag_end(l->diag);
     train->ranks = 1;
 }

@@ -176,6 +176,8 @@ enum { MOST_RANKS = 1024 };
 
 typedef struct {
     bool present;
+    bool shards_optimizer; /* each of several processes has a slice of the optimiser's state */
+    bool drop_tail;
     Span span;
     Optimizer optimizer;
     const char *optimizer_text;
@@ -188,12 +190,10 @@ typedef struct {
     int64_t accumulate; /* in at least so many parts, one after the other */
     int64_t ranks; /* the gradients of so many groups of samples are added as a binary tree; 1: in order */
     Span batch_span, accumulate_span, ranks_span;
-    int64_t processes;     /* of `ranks`, at least so many train together; 1: it may be one alone */
-    bool shards_optimizer; /* each of them has a slice of the optimiser's state */
+    int64_t processes; /* of `ranks`, at least so many train together; 1: it may be one alone */
     int64_t duration;
     Unit duration_unit;
     int64_t steps_per_epoch;
-    bool drop_tail;
     int64_t save_every;
     Unit save_unit;
     int save_keep;
