@@ -61,6 +61,7 @@ LIFETIMES = {"persistent", "program", "step"}
 SPACES = {"device", "host"}
 PERSISTENT_CLASSES = {"parameter", "state", "running_statistic"}
 LOOPS = {"samples", "bands"}
+MIDDLE = 1 << 20  # of a loop that has no end
 EXCEEDS_ALL_MACHINES = 2**63 - 1  # bytes of an arena
 TYPE_BYTES = {"f64": 8, "f32": 4, "bf16": 2, "f16": 2, "u8": 1, "unorm8": 1}
 MEMBERS = {"schema", "model", "source", "target", "batch", "micro_batches", "precision", "arena", "beside", "cost",
@@ -603,10 +604,11 @@ class Judge:
         steps = [step for step in all_steps(loop["body"]) if step.get("rows")]
         rings = {self.slot(number) for step in steps for number in step["writes"] if self.ring(number)}
         written = {}
-        for iteration in range(loop["times"]):
+        endless = loop.get("any_height", False)  # then two iterations far from both ends tell what all do
+        for iteration in (MIDDLE - 1, MIDDLE) if endless else range(loop["times"]):
             begun = dict(written)
             for step in steps:
-                touched = {number: self.rows(step, number, iteration)[0] for number in map(int, step["rows"])}
+                touched = {number: self.rows(step, number, iteration, endless)[0] for number in map(int, step["rows"])}
                 for number in step["writes"]:
                     if number in touched and touched[number]:
                         written[number] = touched[number].stop
@@ -621,7 +623,8 @@ class Judge:
                 if step["loop"] == "bands":
                     self.play_bands(program, step)
 
-    def rows(self, step, number, iteration):
+    def rows(self, step, number, iteration, endless=False):
+        """Those that STEP touches, and how many there are; ENDLESS: as if there were more."""
         told = step["rows"][str(number)]
         if isinstance(told[0], list):
             begin, end = told[iteration] if iteration < len(told) else (0, 0)
@@ -630,6 +633,8 @@ class Judge:
         height = 1
         for size in self.buffers[number]["shape"][2:-1]:
             height *= size
+        if endless and not isinstance(told[0], list):
+            return range(begin, end), height
         return range(max(0, min(height, begin)), max(0, min(height, end))), height
 
     def play_bands(self, program, loop):

@@ -52,6 +52,7 @@ def all_plans(long):
     for file in FILES:
         for more in OPTIONS + [[size] for size in SIZES.get(file, COMMON_SIZES)]:
             yield file, more
+    yield "tests/planner/taken.unet", ["--conv=winograd", "--bands=2"]
     for model in models.MODELS:
         for definitions in model.small:
             for more in [[], ["--bands=4"]] + ([["--target=cuda"]] if long or "/volume/" in model.file else []):

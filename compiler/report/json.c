@@ -140,8 +140,8 @@ static void steps_json(const Plan *plan, const Program *program, const Step *ste
     for (int i = 0; i < nstep; i++) {
         text_add(out, "%s\n%*s", i > 0 ? "," : "", depth, "");
         if (step[i].node < 0) {
-            text_add(out, "{\"loop\": \"%s\", \"times\": %lld, \"body\": [", loop_text(step[i].axis),
-                     (long long)step[i].times);
+            text_add(out, "{\"loop\": \"%s\", \"times\": %lld, %s\"body\": [", loop_text(step[i].axis),
+                     (long long)step[i].times, program->units > 0 ? "\"any_height\": true, " : "");
             steps_json(plan, program, step[i].body, step[i].nbody, depth + 2, out);
             text_add(out, "]}");
             continue;

@@ -486,6 +486,34 @@ static Plan *with_branches(const Request *r, Plan *plan) {
     }
 }
 
+/* Packed weights are kept from image to image, or, where that is too much, not. */
+static Plan *search_all(const Request *r, Choices choices, bool loops) {
+    Plan *best = search(r, choices, loops);
+    if (best == NULL || plan_fits(best) || !keeps_too_much(best))
+        return best;
+    choices.packs_once = false;
+    return smaller(search(r, choices, loops), best);
+}
+
+/* PLAN, which is refused for little, or what the search comes upon that is given next to nothing, where
+ * that fits.  It goes other ways then, and of what it came upon a refusal has said that it is enough. */
+static Plan *as_for_nothing(const Request *r, const Choices *choices, bool loops, Plan *plan) {
+    enum { LITTLE = 32 };
+    Options *options = NEW(r->pool, Options);
+    Request other = *r;
+    *options = *r->options;
+    options->budget = 1;
+    other.options = options;
+    if (plan_fits(plan) || choices->any_plan || choices->brief || plan->budget <= options->budget ||
+        plan->arena - plan->budget > plan->budget / LITTLE)
+        return plan;
+    const Plan *least = search_all(&other, *choices, loops);
+    if (least->arena > plan->budget)
+        return plan;
+    Plan *same = attempt(r, as_found(least));
+    return plan_fits(same) ? same : plan;
+}
+
 Plan *plan_file(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *lower_options,
                 const Options *options, const Choices *fixed) {
     const Request r = {pool, diag, file, lower_options, options, false};
@@ -495,13 +523,10 @@ Plan *plan_file(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *low
         choices.micro_batch = 1;
     choices.packs_once = options->target->packs_once && !fixed->any_plan;
     choices.packs_in_iterations = fixed->any_plan;
-    Plan *best = search(&r, choices, loops);
-    if (best != NULL && !plan_fits(best) && keeps_too_much(best)) {
-        choices.packs_once = false;
-        best = smaller(search(&r, choices, loops), best);
-    }
+    Plan *best = search_all(&r, choices, loops);
     if (best == NULL)
         return NULL;
+    best = as_for_nothing(&r, &choices, loops, best);
     best = with_branches(&r, pass_rows(&r, best));
     judge_plan(best);
     return best;

@@ -28,7 +28,8 @@ NETS = [  # the first two are those of the short test
     ["-Dbase=16", "--size=256x256", "--batch=1", os.path.join(DENOISE, "unet_denoiser.unet")],  # in bands, too
 ]
 REFUSED = [["--target=cpu"] + NETS[-1],  # its least is met early, and lost to a plan that packs worse
-           ["--target=cpu", "--kernels=reference"] + WHOLE + [plans.net("enlarged")]]  # the same, by a plan of a lower estimate
+           ["--target=cpu", "--kernels=reference"] + WHOLE + [plans.net("enlarged")],  # the same, by a plan of a lower estimate
+           ["--target=cpu", "--kernels=reference", "--precision=bf16", "--programs=train,eval,predict", plans.net("packed")]]
 SHORT_NETS, SHORT_BUDGETS, LONG_BUDGETS = 2, 5, 40
 TARGETS = ["cpu", "cuda"]
 
