@@ -44,8 +44,9 @@ DOES_NOT_FIT = 3
 THREADS = 3  # beside one
 # Relative, in the L2 norm of a tensor.  Losses and gradients differ by the order of sums; what three steps
 # add to the weights differs more where a gradient is close to zero.  In 16 bits a number now and then is rounded to
-# a neighbour, and weights that differ by little are after the first step; a norm makes a small difference large.
-TOLERANCE = {"f32": {"output": 1e-5, "loss": 3e-6, "gradient": 1e-5, "evaluation": 1e-5, "change": 1e-3},
+# a neighbour, and weights that differ by little are after the first step; a norm makes a small difference large: of
+# net 1228, with batch norm over few points, the reference in f32 is 1.3e-5 from the one in f64.
+TOLERANCE = {"f32": {"output": 1e-5, "loss": 3e-6, "gradient": 3e-5, "evaluation": 1e-5, "change": 1e-3},
              "bf16": {"output": 1e-3, "loss": 1e-2, "gradient": 3e-2, "evaluation": 1e-2, "change": 1e-1}}
 TOLERANCE["f16"] = TOLERANCE["bf16"]
 
