@@ -705,7 +705,7 @@ static void check_predict_pad(Lower *l) {
 
 static bool is_argmax_of(const Graph *g, ValueId v, ValueId *of) {
     const NodeId producer = g->value[v].producer;
-    if (producer < 0 || g->node[producer].op != OP_ARGMAX)
+    if (producer < 0 || !has_trait(&g->node[producer], TRAIT_CLASSES))
         return false;
     *of = g->node[producer].in[0];
     return true;
