@@ -598,7 +598,7 @@ def normalising(cases, operator):
     affine = int(operator != "instance_norm" or r.random() < 0.5)
     shape, rows = cases.shape(c, n, size), size[0] * size[1]
     numbers = {"C": c, "N": n, "GROUPS": groups, "BATCH": batch, "AFFINE": affine, "BANDS": 3 if cases.wide else r.randint(1, rows), "CO": c,
-               "POINTS": size[0] * size[1] * size[2], "ACCUMULATE": r.randint(0, 1), "LEAKY": 0, **extents("", size)}
+               "POINTS": size[0] * size[1] * size[2], "ACCUMULATE": r.randint(0, 1), "LEAKY": 0, "GROUP": 0, **extents("", size)}
     reals = {"EPSILON": 1e-3, "MOMENTUM": 0.2, "SLOPE": 0}
     vector, double = Shape(groups, 1, [1, 1, 1], groups), Shape(2 * groups, 1, [1, 1, 1], 2 * groups)
     layouts = {"X": shape, "Y": shape, "DX": shape, "DY": shape, "MEAN": vector, "SUMS": double}
@@ -939,7 +939,7 @@ def updates(cases, variant):
     measure = cases.both("gradient_norm", numbers, {}, reals, runs) if numbers["CLIPS"] else None
     scale, norm = "state" if judge else None, "norm" if measure else None
     average = lambda p: {"average": "average_" + p if numbers["AVERAGED"] else None, "scale": scale, "norm": norm}
-    told = ["0.01 / step", "step"]
+    told = ["0.01 / step", "step", "0", str(count)]
     steps = cases.run("sgd", "sgd", sgd, {"p": "p", "g": "g", "momentum": "momentum" if reals["MOMENTUM"] else None,
                                           **average("p")}, behind=told)
     steps += cases.run("adam", "adam", adam, {"p": "q", "g": "g", "m": "m", "v": "v", "most": "most" if numbers["AMSGRAD"] else None,
@@ -963,6 +963,21 @@ def updates(cases, variant):
         "for (int step = 1; step <= 5; step++) {",
         "    test.step(0.01 / step, step);",
         "    Tensor g = test.reals(%d);" % count, *("    " + line for line in steps), "}"])
+
+
+def ranks(cases):
+    """Of groups of two samples group 2 ends, as the last one or not; its sums are those of a node of the tree."""
+    count, apart = 300, 304
+    sizes = {"COUNT": count, "LEVELS": 3, "APART": apart, "DOUBLES": 0, "GROUP": 2}
+    group = cases.cuda.add("group_sum", {**sizes, "N": 1}), cases.reference.add("group_sum", sizes)
+    total = cases.cuda.add("rank_sum", {"COUNT": count, "SHARDED": 0})
+    given = {"sums": "sums", "levels": "levels"}
+    lines = ["Tensor sums = test.reals(%d), levels = test.reals(%d);" % (count, 3 * apart), "static const int32_t all[3] = {};"]
+    for number, start, last in (0, 1, 20), (1, 3, 20), (2, 5, 6), (5, 11, 20), (3, 7, 8):
+        lines += ["test.control(%d, &all, 1, %d, %d);" % (last, start, last),
+                  *cases.run("group_sum", "group_sum", group, given, adds=True, before=[number, int(start + 1 == last)])]
+    cases.function("groups and ranks", [
+        *lines, cases.device_call("rank_sum", total, given), *cases.after("rank_sum", "rank_sum", given, {})])
 
 
 def zeroing(cases):
@@ -1194,6 +1209,7 @@ def make(seed, stored, rounds, rows, wide=False, few=False):
         unpooling(cases)
     parameters(cases)
     zeroing(cases)
+    ranks(cases)
     cases.rows.check_tested(cases.tested)
     return cases
 

@@ -237,16 +237,16 @@ UnetLaunch Test::at() const {
             jobs.get(), compared.get(), more};
 }
 
-void Test::control(int n, const int32_t (*valid)[3], int samples, int start) {
+void Test::control(int n, const int32_t (*valid)[3], int samples, int start, int last) {
     const size_t bytes = (size_t)samples * sizeof *valid;
     told.reset(new Device(sizeof(UnetControl) + bytes));
-    *told->as<UnetControl>() = {0, 7, 11, n, start, {LABELLED}, {0, 0}};
+    *told->as<UnetControl>() = {0, 7, 11, n, start, 0, last, {LABELLED}, {0, 0}};
     memcpy(told->as<UnetControl>() + 1, valid, bytes);
 }
 
 void Test::step(double rate, int64_t number) {
     told.reset(new Device(sizeof(UnetControl)));
-    *told->as<UnetControl>() = {rate, number, 0, 0, 0, {}, {0, 0}};
+    *told->as<UnetControl>() = {rate, number, 0, 0, 0, 0, 0, {}, {0, 0}};
 }
 
 /* ---- comparison ------------------------------------------------------------------------------------- */
@@ -355,6 +355,9 @@ void Test::sum_cells(Tensor &sums, Tensor &of, int bands) {
 }
 
 /* ---- what launchers call ---------------------------------------------------------------------------- */
+
+/* There is one rank. */
+extern "C" void unet_cuda_sum_ranks(UnetLaunch, float *, int64_t) {}
 
 extern "C" void unet_cuda_check(UnetLaunch, cudaError_t error, const char *launcher) {
     if (error == cudaSuccess)

@@ -105,7 +105,7 @@ class Test {
   public:
     void begin(const char *name);
     UnetLaunch at() const;
-    void control(int n, const int32_t (*valid)[3], int samples, int start);
+    void control(int n, const int32_t (*valid)[3], int samples, int start, int last = 0);
     void step(double rate, int64_t step);
 
     Tensor numbers(Shape shape); /* random; padding is zero */
