@@ -296,25 +296,29 @@ static bool reads_inputs(const Program *program, const Step *step) {
     return step->node >= 0 && reads_staging(program->graph, &program->graph->node[step->node]);
 }
 
-/* Of STEP[0..NSTEP), so many are alike in that they run behind a group of samples alone, or not. */
-static int steps_alike(const Program *program, const Step *step, int nstep) {
-    const bool ends = step->node >= 0 && program->graph->node[step->node].ends_group;
-    int n = 1;
-    while (n < nstep && ends == (step[n].node >= 0 && program->graph->node[step[n].node].ends_group))
+/* Does STEP run behind the last samples of a group alone? */
+static bool ends_group(const Program *program, const Step *step) {
+    return step->node >= 0 && program->graph->node[step->node].ends_group;
+}
+
+/* So many of STEP[0..NSTEP) run in each iteration; those that end groups stand behind them. */
+static int steps_of_iterations(const Program *program, const Step *step, int nstep) {
+    int n = 0;
+    while (n < nstep && !ends_group(program, &step[n]))
         n++;
+    for (int i = n; i < nstep; i++)
+        CHECK(ends_group(program, &step[i]));
     return n;
 }
 
 /* The last piece of an iteration, behind the last samples of a group. */
 static void emit_group(Cuda *cuda, const Program *program, const char *name, const Step *step, int nstep,
                        int position) {
-    CHECK(nstep == 0 || steps_alike(program, step, nstep) == nstep);
-    if (nstep > 0)
-        emit_piece(cuda, program,
-                   (Piece){.name = pool_text(cuda->e.pool, "%s_group", name),
-                           .in_iteration = true,
-                           .ends_group = true},
-                   step, nstep, position);
+    emit_piece(cuda, program,
+               (Piece){.name = pool_text(cuda->e.pool, "%s_group", name),
+                       .in_iteration = true,
+                       .ends_group = true},
+               step, nstep, position);
 }
 
 /* An iteration, cut behind the last reader of inputs, and what one launch does with it, where the next ones
@@ -322,7 +326,7 @@ static void emit_group(Cuda *cuda, const Program *program, const char *name, con
 static void emit_iteration(Cuda *cuda, const Program *program, const char *name, const Step *step,
                            int nstep, int position) {
     const int all = nstep;
-    nstep = program->group > 0 ? steps_alike(program, step, nstep) : nstep;
+    nstep = steps_of_iterations(program, step, nstep);
     int last = nstep;
     while (program->prefetches && last > 0 && !reads_inputs(program, &step[last - 1]))
         last--;
@@ -339,7 +343,7 @@ static void emit_iteration(Cuda *cuda, const Program *program, const char *name,
 }
 
 static bool sums_ranks(const Program *program, const Step *step) {
-    return step->node >= 0 && program->graph->node[step->node].op == OP_RANK_SUM;
+    return step->node >= 0 && has_trait(&program->graph->node[step->node], TRAIT_OF_RANKS);
 }
 
 /* What stands behind the loop; other processes are waited for in a piece of its own. */

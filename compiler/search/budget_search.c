@@ -498,15 +498,15 @@ static Plan *search_all(const Request *r, Choices choices, bool loops) {
 /* PLAN, which is refused for little, or what the search comes upon that is given next to nothing, where
  * that fits.  It goes other ways then, and of what it came upon a refusal has said that it is enough. */
 static Plan *as_for_nothing(const Request *r, const Choices *choices, bool loops, Plan *plan) {
-    enum { LITTLE = 32 };
+    enum { LITTLE = 32, NOTHING = 1 };
+    if (plan_fits(plan) || choices->any_plan || choices->brief ||
+        plan->arena - plan->budget > plan->budget / LITTLE)
+        return plan;
     Options *options = NEW(r->pool, Options);
     Request other = *r;
     *options = *r->options;
-    options->budget = 1;
+    options->budget = NOTHING;
     other.options = options;
-    if (plan_fits(plan) || choices->any_plan || choices->brief || plan->budget <= options->budget ||
-        plan->arena - plan->budget > plan->budget / LITTLE)
-        return plan;
     const Plan *least = search_all(&other, *choices, loops);
     if (least->arena > plan->budget)
         return plan;

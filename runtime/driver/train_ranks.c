@@ -88,28 +88,37 @@ UnetStatus train_compare_ranks(Run *run) {
 
 /* ---- the optimiser's state in slices ---- */
 
-static char *own_slice(const Run *run, int m) {
-    return run->device.arena + run->training->slices->slice[m];
-}
+/* Of one moment: all of it, and what this rank has, OWN, which belongs at AT. */
+typedef struct {
+    char *whole, *at, *own;
+    size_t bytes;
+} Slice;
 
-static size_t own_slice_bytes(const Run *run, int64_t *begin) {
-    const int64_t numbers = run->training->slices->numbers;
+/* Returns whether moment M is there in slices. */
+static bool find_slice(const Run *run, int m, Slice *slice) {
+    const UnetSlices *slices = run->training->slices;
     const Ranks *ranks = &run->driver->ranks;
-    *begin = numbers * ranks->rank / ranks->size;
-    return (size_t)(numbers * (ranks->rank + 1) / ranks->size - *begin) * ranks->number;
+    if (slices == NULL || slices->slice[m] < 0)
+        return false;
+    const int64_t begin = slices->numbers * ranks->rank / ranks->size,
+                  end = slices->numbers * (ranks->rank + 1) / ranks->size;
+    char *whole = run->device.arena + slices->whole[m];
+    *slice = (Slice){.whole = whole,
+                     .at = whole + (size_t)begin * ranks->number,
+                     .own = run->device.arena + slices->slice[m],
+                     .bytes = (size_t)(end - begin) * ranks->number};
+    return true;
 }
 
 UnetStatus train_gather_state(Run *run) {
-    const UnetSlices *slices = run->training->slices;
     UnetStatus status = UNET_OK;
-    int64_t begin;
-    for (int m = 0; slices != NULL && m < UNET_MOST_MOMENTS && status == UNET_OK; m++) {
-        if (slices->slice[m] < 0)
+    Slice slice;
+    for (int m = 0; m < UNET_MOST_MOMENTS && status == UNET_OK; m++) {
+        if (!find_slice(run, m, &slice))
             continue;
-        const size_t bytes = own_slice_bytes(run, &begin);
-        char *whole = run->device.arena + slices->whole[m];
-        memcpy(whole + (size_t)begin * run->driver->ranks.number, own_slice(run, m), bytes);
-        status = ranks_gather(&run->driver->ranks, whole, slices->numbers, false, &run->driver->error);
+        memcpy(slice.at, slice.own, slice.bytes);
+        status = ranks_gather(&run->driver->ranks, slice.whole, run->training->slices->numbers, false,
+                              &run->driver->error);
         run->device.prepared = NULL; /* it lay there, perhaps */
     }
     return status;
@@ -117,18 +126,15 @@ UnetStatus train_gather_state(Run *run) {
 
 /* The first rank has the whole of it. */
 static UnetStatus scatter_state(Run *run) {
-    const UnetSlices *slices = run->training->slices;
     Ranks *ranks = &run->driver->ranks;
     UnetStatus status = UNET_OK;
-    int64_t begin;
-    for (int m = 0; slices != NULL && m < UNET_MOST_MOMENTS && status == UNET_OK; m++) {
-        if (slices->slice[m] < 0)
+    Slice slice;
+    for (int m = 0; m < UNET_MOST_MOMENTS && status == UNET_OK; m++) {
+        if (!find_slice(run, m, &slice))
             continue;
-        const size_t bytes = own_slice_bytes(run, &begin);
-        char *whole = run->device.arena + slices->whole[m];
-        status =
-            ranks_copy_first(ranks, whole, (size_t)slices->numbers * ranks->number, &run->driver->error);
-        memcpy(own_slice(run, m), whole + (size_t)begin * ranks->number, bytes);
+        const size_t bytes = (size_t)run->training->slices->numbers * ranks->number;
+        status = ranks_copy_first(ranks, slice.whole, bytes, &run->driver->error);
+        memcpy(slice.own, slice.at, slice.bytes);
     }
     return status;
 }
