@@ -292,18 +292,49 @@ static bool may_recompute(const Request *r, const Plan *plan) {
            plan->arena < INT64_MAX && !r->options->no_recompute;
 }
 
+/* Does a plan of so much memory miss BUDGET by more than searches differ in what they find? */
+static bool is_far_over(int64_t extent, int64_t budget) {
+    enum { PART = 32 };
+    return extent - budget > budget / PART;
+}
+
 /* By how much the bytes that the schedule of TRAIN was thought to need exceed those that it needs. */
 static int64_t overestimate(const Program *train) {
     return size_sum(train->found->peak, train->remat_outside) - train->lower_bound;
 }
 
+/* Schedules that are worth a try: those that are thought to need from LEAST to MOST bytes. */
+typedef struct {
+    int64_t least, most;
+} Worthwhile;
+
+/* What is known of their bytes is an estimate that may be too large, so those that need a little more than
+ * BEST are tried, too: a 128th, or as much as an estimate was found to be WRONG.  But where it only matters
+ * what fits, there is no use in those that hardly can; and where BEST needs far too much, only in those
+ * that should need clearly less, if not as little as PLAN was thought to. */
+static Worthwhile worthwhile(const Plan *plan, const Plan *best, int64_t wrong) {
+    enum { LITTLE = 128, STEP = 8 };
+    const Program *train = &plan->program[PROGRAM_TRAIN];
+    const int64_t extent = best->program[PROGRAM_TRAIN].extent, little = extent / LITTLE,
+                  budget = plan->budget, estimate = size_sum(train->found->peak, train->remat_outside);
+    if ((plan->choices.any_plan || plan->choices.brief) && budget < extent)
+        return (Worthwhile){0, budget};
+    if (estimate > budget && is_far_over(extent, budget))
+        return (Worthwhile){size_sum(estimate, estimate / STEP), extent - little};
+    return (Worthwhile){0, size_sum(extent, wrong > little ? wrong : little)};
+}
+
+static const RematSchedule *first_worthwhile(const RematSchedule *found, int64_t outside,
+                                             Worthwhile worth) {
+    while (found != NULL &&
+           (size_sum(found->peak, outside) < worth.least || size_sum(found->peak, outside) > worth.most))
+        found = found->next;
+    return found;
+}
+
 /* Computes again what does not fit into KEPT: by the cheapest of all schedules that were found which fits
- * when packed; if none does, by the one that needs least.  What is known of their bytes is an estimate that
- * may be too large, so those that need a little more are tried, too: a 128th, or as much as an estimate was
- * found to be wrong.  But where it only matters what fits, there is no use in those that hardly can. */
+ * when packed; if none does, by the one that needs least. */
 static Plan *with_recomputation(const Request *r, Choices choices, Plan *kept) {
-    enum { LITTLE = 128 };
-    const bool must_only_fit = choices.any_plan || choices.brief;
     int64_t wrong = 0;
     Plan *best = kept;
     choices.micro_batch = kept->program[PROGRAM_TRAIN].micro_batch;
@@ -312,14 +343,9 @@ static Plan *with_recomputation(const Request *r, Choices choices, Plan *kept) {
         Plan *plan = attempt(r, choices);
         const Program *train = &plan->program[PROGRAM_TRAIN];
         best = smaller(plan, best);
-        choices.found = train->found->next;
-        const int64_t extent = best->program[PROGRAM_TRAIN].extent, little = extent / LITTLE;
         wrong = overestimate(train) > wrong ? overestimate(train) : wrong;
-        const int64_t most = must_only_fit && kept->budget < extent
-                                 ? kept->budget
-                                 : size_sum(extent, wrong > little ? wrong : little);
-        while (choices.found != NULL && size_sum(choices.found->peak, train->remat_outside) > most)
-            choices.found = choices.found->next;
+        choices.found =
+            first_worthwhile(train->found->next, train->remat_outside, worthwhile(plan, best, wrong));
     } while (may_recompute(r, best) && choices.found != NULL);
     return best;
 }
@@ -498,9 +524,8 @@ static Plan *search_all(const Request *r, Choices choices, bool loops) {
 /* PLAN, which is refused for little, or what the search comes upon that is given next to nothing, where
  * that fits.  It goes other ways then, and of what it came upon a refusal has said that it is enough. */
 static Plan *as_for_nothing(const Request *r, const Choices *choices, bool loops, Plan *plan) {
-    enum { LITTLE = 32, NOTHING = 1 };
-    if (plan_fits(plan) || choices->any_plan || choices->brief ||
-        plan->arena - plan->budget > plan->budget / LITTLE)
+    enum { NOTHING = 1 };
+    if (plan_fits(plan) || choices->any_plan || choices->brief || is_far_over(plan->arena, plan->budget))
         return plan;
     Options *options = NEW(r->pool, Options);
     Request other = *r;

@@ -87,17 +87,31 @@ static RematSchedule *append_least(Pool *pool, const RematFront *front, RematSch
 
 /* Down a front from number K on: what costs more and more, and at last, at -1, what needs least. */
 typedef struct {
-    const RematFront *front; /* or NULL */
+    const RematFront *front;
     int k;
 } Descent;
 
 /* Where it stands; NULL: there is no more. */
 static const RematOrder *stands_at(const Descent *d, int64_t capacity) {
-    if (d->front == NULL || d->k < -1)
+    if (d->k < -1)
         return NULL;
     const bool is_known = d->k >= 0 && d->front->order[d->k].length > 0;
     const RematOrder *order = is_known ? &d->front->order[d->k] : &d->front->least;
     return order->totals.peak <= capacity ? order : NULL;
+}
+
+/* The cheapest of those at which DESCENT[0..COUNT) stand, which goes on; NULL: there is none. */
+static const RematOrder *cheapest(Descent *descent, int count, int64_t capacity) {
+    const RematOrder *best = NULL;
+    int of = 0;
+    for (int i = 0; i < count; i++) {
+        const RematOrder *order = stands_at(&descent[i], capacity);
+        if (order != NULL && (best == NULL || order->totals.cost < best->totals.cost))
+            best = order, of = i;
+    }
+    if (best != NULL)
+        descent[of].k--;
+    return best;
 }
 
 /* All within CAPACITY, by rising cost, from number K of the front on.  Where the cheapest cannot be packed,
@@ -105,26 +119,23 @@ static const RematOrder *stands_at(const Descent *d, int64_t capacity) {
  * says how much they need.  All stand in one row by their costs, so that more memory never costs more. */
 static void write_fitting(Pool *pool, const RematFront *front, int k, int64_t capacity,
                           RematSchedule *schedule) {
-    Descent all = {front, k},
-            early = {front->early, front->early != NULL ? remat_front_within(front->early, capacity) : -1};
+    Descent *descent = NULL;
+    int count = 0;
+    PUSH(pool, descent, count, ((Descent){front, k}));
+    for (const RematFront *f = front->early; f != NULL; f = f->early)
+        PUSH(pool, descent, count, ((Descent){f, remat_front_within(f, capacity)}));
     RematSchedule *last = schedule;
     write_schedule(&front->order[k], schedule);
-    for (;;) {
-        const RematOrder *a = stands_at(&all, capacity), *b = stands_at(&early, capacity);
-        if (a == NULL && b == NULL)
-            return;
-        const bool first = b == NULL || (a != NULL && a->totals.cost <= b->totals.cost);
-        last = append(pool, first ? a : b, last);
-        (first ? &all : &early)->k--;
-    }
+    for (const RematOrder *order; (order = cheapest(descent, count, capacity)) != NULL;)
+        last = append(pool, order, last);
 }
 
 /* What needs least, and behind it those that need more and more. */
 static void write_least(Pool *pool, const RematFront *front, RematSchedule *schedule) {
     write_schedule(&front->least, schedule);
-    RematSchedule *last = append_least(pool, front, schedule);
-    if (front->early != NULL)
-        append_least(pool, front->early, last);
+    RematSchedule *last = schedule;
+    for (const RematFront *f = front; f != NULL; f = f->early)
+        last = append_least(pool, f, last);
 }
 
 /* What was found for a typical problem, as it is in this one. */
@@ -143,28 +154,63 @@ static void carry_over(Pool *pool, const RematGraph *graph, const RematQuestion 
     }
 }
 
-/* What is sought for does not depend on the capacity, which only chooses from it: so more of it never costs
- * more.  Where any schedule will do, or none can fit, the same search ends early.  Where both hold it ends
- * very early: it only has to tell about how much is needed. */
+/* Does what QUESTION asks for lie well below all that FRONT has? */
+static bool in_vain(const RematQuestion *question, const RematFront *front) {
+    enum { PER_CENT = 15 };
+    const int64_t least = front->least.totals.peak;
+    return !question->full && question->capacity < least - least / (100 + PER_CENT) * PER_CENT;
+}
+
+/* FRONT gets what OTHER has, which was met before it. */
+static void add_front(RematFront *front, RematFront *other) {
+    RematFront **early = &front->early;
+    while (*early != NULL)
+        early = &(*early)->early;
+    *early = other;
+    remat_front_add(front, &other->least);
+    for (int k = 0; k < other->count; k++)
+        if (other->order[k].length > 0)
+            remat_front_add(front, &other->order[k]);
+}
+
+/* First one run down from where the given order fits to the least that it comes to; what lies well below
+ * that is sought for in vain, so briefly, to tell how much is needed.  Then many runs, for themselves. What
+ * they seek does not depend on the capacity, which only chooses from it: so more of it never costs more.
+ * Where any schedule will do, or little time is wanted, it is sought for near the capacity, and briefly. */
+static void search_front(Pool *pool, const RematGraph *graph, const RematQuestion *question,
+                         RematFront *front, RematSchedule *schedule) {
+    enum { DESCENT = 4, BRIEF = 4, ANY = 32 };
+    static const int64_t default_effort = REMAT_EFFORT;
+    const int64_t all = question->effort > 0 ? question->effort : default_effort;
+    const bool near = (question->any || question->brief) && !question->full;
+    const int64_t enough = question->any ? question->capacity : 0;
+    const RematAim down = {.effort = all / (near ? ANY : DESCENT), .enough = enough, .descends = true};
+    RematFront *met = remat_front_copy(front);
+    schedule->effort = remat_search(pool, graph, &down, met);
+    const bool found = enough > 0 && remat_front_within(met, enough) >= 0;
+    const bool vain = in_vain(question, met);
+    if (!found && !(vain && question->any) && !(question->full && question->any)) {
+        const RematAim aim = {.effort = all / (question->any     ? ANY
+                                               : question->brief ? BRIEF
+                                                                 : 1),
+                              .enough = enough,
+                              .near = near && !vain ? question->capacity : 0,
+                              .brief = near || vain};
+        schedule->effort += remat_search(pool, graph, &aim, front);
+    }
+    add_front(front, met);
+}
+
 static void search(Pool *pool, const RematGraph *graph, const RematOrder *given,
                    const RematQuestion *question, RematSchedule *schedule) {
-    enum { PER_MILLE = 2, GLANCE = 16, BRIEF = 4 };
-    static const int64_t default_effort = REMAT_EFFORT;
-    const int64_t capacity = question->capacity, least = schedule->peak_lower_bound;
-    const int64_t all = question->effort > 0 ? question->effort : default_effort;
-    const bool vain = capacity < least && !question->full, brief = question->brief && !vain;
-    const RematAim aim = {.effort = all / (brief                   ? BRIEF
-                                           : question->any && vain ? GLANCE
-                                                                   : 1),
-                          .enough = question->any ? capacity : 0,
-                          .near = brief ? capacity : 0,
-                          .brief = question->any || brief || vain};
-    RematFront *front = remat_front(pool, least, given->totals.peak, PER_MILLE);
+    enum { PER_MILLE = 2 };
+    const int64_t capacity = question->capacity;
+    RematFront *front = remat_front(pool, schedule->peak_lower_bound, given->totals.peak, PER_MILLE);
     remat_front_add(front, given);
     if (question->typical != NULL)
         carry_over(pool, graph, question, front);
     else
-        schedule->effort = remat_search(pool, graph, &aim, front);
+        search_front(pool, graph, question, front, schedule);
     const int found = remat_front_within(front, capacity);
     if (found >= 0)
         write_fitting(pool, front, found, capacity, schedule);

@@ -58,7 +58,7 @@ static void copy_order(RematFront *front, const RematOrder *order, RematOrder *p
         put(front, order, place);
 }
 
-const RematFront *remat_front_copy(const RematFront *front) {
+RematFront *remat_front_copy(const RematFront *front) {
     RematFront *copy = NEW(front->pool, RematFront);
     *copy = (RematFront){.pool = front->pool, .count = front->count, .limit = front->limit};
     copy->order = NEW_ARRAY(front->pool, RematOrder, front->count);

@@ -15,14 +15,14 @@ typedef struct RematFront {
     RematOrder *order; /* per limit: the cheapest that needs no more; empty: none is known */
     RematOrder least;  /* that which needs least */
     int64_t changes;
-    const struct RematFront *early; /* as it was where a brief search ends, or NULL: this is that */
+    struct RematFront *early; /* as it was where a brief search ends, or what was met before; or NULL */
 } RematFront;
 
 /* For limits from LEAST to MOST, about PER_MILLE apart. */
 RematFront *remat_front(Pool *pool, int64_t least, int64_t most, int per_mille);
 
 /* FRONT as it is now. */
-const RematFront *remat_front_copy(const RematFront *front);
+RematFront *remat_front_copy(const RematFront *front);
 
 void remat_front_add(RematFront *front, const RematOrder *order);
 

@@ -192,6 +192,16 @@ static void run(Search *search, int r, int64_t effort) {
         anneal(search, ++k, hot_again, effort);
 }
 
+/* From where the given order fits down to where nothing fits any more. */
+static void descend(Search *search, int64_t effort) {
+    int k = search->nrung - 1;
+    const int64_t each = effort / (FIRST_ROUND + search->nrung);
+    begin_anew(search, false);
+    anneal(search, k, hottest, FIRST_ROUND * each);
+    while (k > last_rung(search))
+        anneal(search, --k, hot_again, each);
+}
+
 static void find_rungs(Search *search, Pool *pool, const RematFront *front) {
     const RematFront *rungs = remat_front(pool, front->limit[0], front->limit[front->count - 1], PER_MILLE);
     search->rung = rungs->limit;
@@ -210,6 +220,10 @@ int64_t remat_search(Pool *pool, const RematGraph *graph, const RematAim *aim, R
                      .next = remat_order(pool, graph)};
     search.moves.repeated = search.repeated;
     find_rungs(&search, pool, front);
+    if (aim->descends) {
+        descend(&search, aim->effort);
+        return search.effort;
+    }
     const int lowest = lowest_rung(&search), runs = aim->brief ? RUNS_IN_BRIEF : RUNS;
     int64_t rounds = 0;
     for (int r = 0; r < RUNS; r++)

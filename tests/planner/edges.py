@@ -89,6 +89,18 @@ def what_is_needed(unetc):
     return complaints
 
 
+def no_more_is_needed(unetc):
+    """What a refusal of next to nothing says is needed is not much more than what does."""
+    complaints = []
+    for target, net in ("cpu", "resnet34_unet"), ("cuda", "pp_liteseg"):
+        file = os.path.join(plans.FOLDER, "..", "..", "examples", net, net + ".unet")
+        options = ["--target=" + target, file]
+        needed = plans.Plan(unetc, options, 1).arena
+        if plans.Plan(unetc, options, needed * 9 // 10).fits:
+            complaints.append("%s %s: needs %d, says the refusal; a tenth less is enough" % (target, net, needed))
+    return complaints
+
+
 def whole_batches(unetc):
     """Where batch_norm sees the whole batch nobody gets a part of it: by option an error, else no such plan."""
     complaints = []
@@ -199,7 +211,7 @@ def main():
         for complaint in check(unetc, options, net, code)[:5]:
             print("FAILED %s.unet %s: %s" % (net, " ".join(options), complaint))
             failures += 1
-    for complaint in what_is_needed(unetc) + whole_batches(unetc) + whole_batch_losses(unetc) + packed_weights(unetc):
+    for complaint in what_is_needed(unetc) + no_more_is_needed(unetc) + whole_batches(unetc) + whole_batch_losses(unetc) + packed_weights(unetc):
         print("FAILED " + complaint)
         failures += 1
     print("%d cases, %d refusals, %d complaints" % (len(cases), len(REFUSED), failures))
