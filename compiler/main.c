@@ -49,7 +49,10 @@ static FitQuestion question(const Session *s) {
 static Plan *make_plan_under(Session *s, const Choices *fixed) {
     if (read_model(s) == NULL)
         return NULL;
-    return plan_file(s->pool, s->diag, s->file, &s->command.lower, &s->command.options, fixed);
+    Plan *plan = plan_file(s->pool, s->diag, s->file, &s->command.lower, &s->command.options, fixed);
+    if (plan != NULL)
+        judge_plan(plan);
+    return plan;
 }
 
 static Plan *make_plan(Session *s) {
