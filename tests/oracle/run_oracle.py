@@ -61,7 +61,7 @@ class Model:
         execute(self.command + ["-S", folder, file])
         source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "harness.c")
         execute(shlex.split(os.environ.get("CC", "cc")) +
-                ["-std=gnu11", "-D_POSIX_C_SOURCE=200809L", "-O1", "-fopenmp", "-march=native", "-fno-math-errno",
+                ["-std=gnu11", "-D_POSIX_C_SOURCE=200809L", "-O2", "-fopenmp", "-march=native", "-fno-math-errno",
                  "-fno-trapping-math", "-ffp-contract=fast", "-I" + folder, "-I" + tools.include,
                  '-DMODEL_HEADER="%s.h"' % name, "-DMODEL=%s_model" % name, source,
                  *emitted.sources(folder), tools.runtime, "-o", self.program] +
