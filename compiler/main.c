@@ -49,7 +49,10 @@ static FitQuestion question(const Session *s) {
 static Plan *make_plan_under(Session *s, const Choices *fixed) {
     if (read_model(s) == NULL)
         return NULL;
-    return plan_file(s->pool, s->diag, s->file, &s->command.lower, &s->command.options, fixed);
+    Plan *plan = plan_file(s->pool, s->diag, s->file, &s->command.lower, &s->command.options, fixed);
+    if (plan != NULL)
+        judge_plan(plan);
+    return plan;
 }
 
 static Plan *make_plan(Session *s) {
@@ -305,6 +308,27 @@ static bool explain_word(Session *s, const char *word) {
     return out.length > 0;
 }
 
+/* The word that is spelled nearly so, or NULL. */
+static const char *near_word(Pool *pool, const char *typed) {
+    Text words = text_new(pool);
+    const char **name = NULL;
+    int count = 0;
+    print_words(&words);
+    for (const char *line = words.bytes; *line != '\0'; line = strchr(line, '\n') + 1) {
+        const char *from = strchr(line, '\t') + 1;
+        PUSH(pool, name, count, pool_copy(pool, from, strcspn(from, "(\n")));
+    }
+    return unet_nearest_word(typed, name, count);
+}
+
+static int no_such_word(Session *s, const char *typed) {
+    const char *near = near_word(s->pool, typed);
+    fprintf(stderr, "unetc: there is no diagnostic, operator or setting `%s`%s\n", typed,
+            near != NULL ? pool_text(s->pool, ": did you mean `%s`?", near)
+                         : "; `unetc explain operators` and `unetc explain settings` list those");
+    return EXIT_USAGE;
+}
+
 /* "U0401", of "u0401" and "0401", too. */
 static const char *code_of(Session *s, const char *typed) {
     const char *digits = typed + (*typed == 'u' || *typed == 'U');
@@ -319,14 +343,8 @@ static int command_explain(Session *s, const char *what) {
     const char *text = diag_explain(code_of(s, what));
     if (text != NULL)
         fputs(text, stdout);
-    else if (!explain_word(s, what)) {
-        fprintf(
-            stderr,
-            "unetc: there is no diagnostic, operator or setting %s; `unetc explain operators` and `unetc "
-            "explain settings` list those\n",
-            what);
-        return EXIT_USAGE;
-    }
+    else if (!explain_word(s, what))
+        return no_such_word(s, what);
     return EXIT_DONE;
 }
 

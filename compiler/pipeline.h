@@ -11,7 +11,8 @@
 Plan *plan_programs(Pool *pool, const Options *options, const Choices *choices,
                     Model *const model[PROGRAMS]);
 
-/* Every plan that is handed on is judged first: breaks off where it is wrong (passes/plan_verify.c). */
+/* Every plan that is shown or compiled is judged first: breaks off where it is wrong
+ * (passes/plan_verify.c). */
 void judge_plan(const Plan *plan);
 
 /* What training MODEL under CHOICES may compute again. */

@@ -89,6 +89,15 @@ static const char *value_behind_colon(Parser *p, const Misfit *m) {
     return pool_text(p->pool, "write `%s = %s`", front(p), rest(p, p->at + (*p->at == '=')));
 }
 
+/* `photo : image(3, 32, 32)` */
+static const char *type_without_keyword(Parser *p, const Misfit *m) {
+    if (!found(p, ":") || !behind_name(p) || p->last.text != line_start(p, p->last.text) ||
+        !expects(m, "'{'"))
+        return NULL;
+    return pool_text(p->pool, "write `input %s : %s`, or `target` for what the output is compared with",
+                     front(p), rest(p, p->at));
+}
+
 /* `output conv(x, 3, 1)`, `output x` */
 static const char *output_without_name(Parser *p, const Misfit *m) {
     static const char *const output[] = {"output", NULL};
@@ -304,6 +313,7 @@ static const char *slice(Parser *p, const Misfit *m) {
 const char *habit(Parser *p, const Misfit *m) {
     static const char *(*const habits[])(Parser *, const Misfit *) = {
         type_behind_equals,
+        type_without_keyword,
         value_behind_colon,
         output_without_name,
         assignment,

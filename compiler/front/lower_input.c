@@ -232,6 +232,21 @@ static void check_computed(Lower *l, const Stmt *stmt, ValueId output) {
     diag_end(l->diag);
 }
 
+/* An output names a file of `predict`, so each has a name of its own. */
+static bool is_new_output(Lower *l, const Stmt *stmt) {
+    for (int i = 0; i < l->model->noutput; i++) {
+        const Output *other = &l->model->output[i];
+        if (strcmp(other->name, stmt->name) != 0)
+            continue;
+        diag_begin(l->diag, ERROR, "U0204", stmt->name_span, "there is an output `%s` already", stmt->name);
+        diag_also(l->diag, other->span, "first an output here");
+        diag_help(l->diag, "choose another name: the files of `predict` are named by the outputs");
+        diag_end(l->diag);
+        return false;
+    }
+    return true;
+}
+
 void run_output(Lower *l, const Stmt *stmt) {
     Datum value = eval(l, stmt->value);
     if (value.kind != DATUM_TENSOR) {
@@ -245,6 +260,8 @@ void run_output(Lower *l, const Stmt *stmt) {
     }
     ValueId joined = value_joined(l->graph, value.tensor, stmt->span);
     check_computed(l, stmt, joined);
+    if (!is_new_output(l, stmt))
+        return;
     Output output = {stmt->name, joined, map_classes(l->graph, joined), stmt->name_span};
     PUSH(l->pool, l->model->output, l->model->noutput, output);
     if (may_bind(l, stmt->name, BINDING_SET, stmt->name_span))

@@ -234,25 +234,27 @@ static void help_place(Lower *l, const char *name, Span span) {
 }
 
 void report_unknown_name(Lower *l, const char *name, Span span) {
-    static const char *const python[][2] = {{"True", "write `true`"},
+    static const char *const habits[][2] = {{"True", "write `true`"},
+                                            {"yes", "write `true`"},
                                             {"False", "write `false`"},
+                                            {"no", "write `false`"},
                                             {"None", "leave this argument out, then its default holds"}};
     if (report_not_set(l, name, span))
         return;
     diag_begin(l->diag, ERROR, "U0201", span, "there is no `%s` here", name);
     const Binding *near = nearest_binding(l, name);
-    bool is_python = false;
-    for (int i = 0; i < 3; i++)
-        if (strcmp(name, python[i][0]) == 0) {
-            diag_help(l->diag, "%s", python[i][1]);
+    bool is_habit = false;
+    for (size_t i = 0; i < sizeof habits / sizeof *habits; i++)
+        if (strcmp(name, habits[i][0]) == 0) {
+            diag_help(l->diag, "%s", habits[i][1]);
             near = NULL;
-            is_python = true;
+            is_habit = true;
         }
     if (near != NULL)
         diag_help(l->diag, "did you mean `%s`? (set on line %d)", near->name, near->span.line);
     else if (find_block(l, name) != NULL || op_by_name(name) != OPS)
         help_call(l, name);
-    else if (!is_python)
+    else if (!is_habit)
         help_place(l, name, span);
     note_via(l);
     diag_end(l->diag);

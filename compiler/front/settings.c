@@ -617,12 +617,18 @@ static bool *section_present(Model *model, int section, Span **span) {
                           : &model->eval.present;
 }
 
+/* `evaluate` and `training` begin with the names of sections. */
+static const char *near_section(const char *typed) {
+    for (int i = 0; i < SECTIONS; i++)
+        if (strncmp(typed, section_name[i], strlen(section_name[i])) == 0)
+            return section_name[i];
+    return unet_nearest_word(typed, section_name, SECTIONS);
+}
+
 void run_section(Lower *l, const Stmt *stmt) {
     int section = section_index(stmt->name);
     if (section == SECTIONS) {
-        const char *near = unet_nearest_word(stmt->name, section_name, SECTIONS);
-        if (near == NULL && strncmp(stmt->name, "train", 5) == 0)
-            near = "train";
+        const char *near = near_section(stmt->name);
         diag_begin(l->diag, ERROR, "U0209", stmt->name_span, "there is no section `%s`", stmt->name);
         if (near != NULL)
             diag_help(l->diag, "did you mean `%s`? (sections: data, train, eval, predict)", near);
@@ -663,7 +669,8 @@ static void check_train(Lower *l) {
         loss |= l->model->result[i].is_loss;
     if (!loss) {
         diag_begin(l->diag, ERROR, "U0601", train->span, "`train` has no `loss`");
-        diag_help(l->diag, "add a line such as `loss mse(denoised, clean)`");
+        diag_help(l->diag, "add a line such as `loss mse(%s, %s)`",
+                  l->model->noutput > 0 ? l->model->output[0].name : "answer", first_target(l));
         diag_end(l->diag);
     }
     Span epochs = l->seen->span[1][setting_index("epochs")],

@@ -5,6 +5,7 @@
  */
 #include "front/lower_state.h"
 #include "front/lower_torch.h"
+#include "unet/words.h"
 
 #include <string.h>
 
@@ -125,6 +126,15 @@ static bool lists(const char *list, const char *name) {
     return false;
 }
 
+/* The word of LIST that is nearly NAME, or NULL. */
+static const char *near_in(Pool *pool, const char *list, const char *name) {
+    const char **word = NULL;
+    int count = 0;
+    for (const char *at = list; *at == ' '; at += 1 + strcspn(at + 1, " "))
+        PUSH(pool, word, count, pool_copy(pool, at + 1, strcspn(at + 1, " ")));
+    return unet_nearest_word(name, word, count);
+}
+
 static void report_unknown_call_of(const Call *setting, const char *code, const char *what,
                                    const char *list, const char *help) {
     Lower *l = setting->l;
@@ -134,6 +144,8 @@ static void report_unknown_call_of(const Call *setting, const char *code, const 
     diag_note(l->diag, "this version has:%s", list);
     const bool named = expr->kind == EXPR_CALL || expr->kind == EXPR_NAME || expr->kind == EXPR_TEXT;
     const char *kind = named ? torch_update(expr->text) : NULL;
+    if (kind == NULL && named)
+        kind = near_in(l->pool, list, expr->text);
     if (kind != NULL && lists(list, kind))
         diag_help(l->diag, "write `%.*s %s`", (int)strcspn(help, " "), help, renamed(l, expr, kind));
     else

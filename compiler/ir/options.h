@@ -57,6 +57,7 @@ typedef struct {
     bool repeats;             /* in bands of rows: some may be computed again, as repeat.h says */
     int64_t most_extra;       /* no search where an iteration is known to cost so much more, or 0 */
     bool any_plan;            /* any schedule that fits will do, however slow */
+    bool only_bands;          /*   but what computes again without bands of rows does not help */
     bool brief;               /* the search for schedules ends early: those it finds may cost some more */
     bool sketch;              /* kernels have no workspace: what does not fit even so never does */
     bool rough;               /* the arena may be larger than it must: it is only compared */

@@ -431,7 +431,7 @@ static Plan *search(const Request *r, Choices choices, bool loops) {
         best = in_bands(r, choices, best);
     if (asked && trains && !plan_fits(best))
         best = in_asked_bands(r, choices, best);
-    if (plan_fits(best) ? choices.any_plan : keeps_too_much(best))
+    if (plan_fits(best) ? choices.any_plan : keeps_too_much(best) || choices.only_bands)
         return best;
     return trains ? recompute_in_turns(r, choices, most, loops ? fewest : most, best) : best;
 }
@@ -552,22 +552,26 @@ Plan *plan_file(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *low
     if (best == NULL)
         return NULL;
     best = as_for_nothing(&r, &choices, loops, best);
-    best = with_branches(&r, pass_rows(&r, best));
-    judge_plan(best);
-    return best;
+    return with_branches(&r, pass_rows(&r, best));
+}
+
+/* PLAN, or the same with evaluation, where there is room for it. */
+static Plan *with_evaluation(const Request *r, Plan *plan) {
+    if (!plan_fits(plan) || plan->program[PROGRAM_EVAL].model != NULL || !r->options->wanted[PROGRAM_EVAL])
+        return plan;
+    Plan *more = attempt(r, as_found(plan));
+    const bool has_room = more != NULL && plan_fits(more) && more->program[PROGRAM_EVAL].model != NULL &&
+                          more->arena <= plan->arena && more->beside <= plan->beside;
+    return has_room ? more : plan;
 }
 
 Plan *plan_all(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *lower_options,
                const Options *options) {
     const Request r = {pool, diag_quiet(pool), file, lower_options, options, true};
     Plan *plan = plan_file(pool, diag, file, lower_options, options, &(Choices){0});
-    if (plan == NULL || !plan_fits(plan) || plan->program[PROGRAM_EVAL].model != NULL ||
-        !options->wanted[PROGRAM_EVAL])
-        return plan;
-    Plan *more = attempt(&r, as_found(plan));
-    if (more == NULL || !plan_fits(more) || more->program[PROGRAM_EVAL].model == NULL ||
-        more->arena > plan->arena || more->beside > plan->beside)
-        return plan;
-    judge_plan(more);
-    return more;
+    if (plan == NULL)
+        return NULL;
+    plan = with_evaluation(&r, plan);
+    judge_plan(plan);
+    return plan;
 }

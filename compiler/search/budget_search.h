@@ -13,12 +13,14 @@ bool lower_programs(Pool *pool, Diag *diag, const Ast *file, const LowerOptions 
  * so that the arena is within options->budget (or the file's own `memory`), if that can be.  Whether it is:
  * plan_fits(). What FIXED has is not chosen anew: the samples at a time, whether any plan will do, whether
  * kernels get little workspace.  Returns NULL after reporting errors of the file.  Neither FILE nor the
- * options are changed, so it may be called again with others; each call takes milliseconds. */
+ * options are changed, so it may be called again with others; each call takes milliseconds.  A plan that is
+ * shown or compiled is to be judged, see judge_plan(). */
 Plan *plan_file(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *lower, const Options *options,
                 const Choices *fixed);
 
 /* The plan of plan_file(), nothing of which FIXED has; and evaluation on data that are named when the
- * program runs, of a file that names none, where that raises neither the arena nor what lies beside it. */
+ * program runs, of a file that names none, where that raises neither the arena nor what lies beside it.  It
+ * is judged. */
 Plan *plan_all(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *lower, const Options *options);
 
 #endif

@@ -24,28 +24,38 @@ static bool fits_card(const FitQuestion *q, const Plan *plan) {
     return plan_fits(plan) && plan->beside <= q->card && plan->arena <= q->card - plan->beside;
 }
 
-static Plan *plan_within(Pool *pool, const FitQuestion *q, int64_t budget) {
+static Plan *plan_within(Pool *pool, const FitQuestion *q, int64_t budget, bool only_bands) {
     Options *options = NEW(pool, Options);
+    Choices choices = q->fixed;
     *options = q->options;
     options->budget = budget;
-    return plan_file(pool, diag_quiet(pool), q->file, &q->lower, options, &q->fixed);
+    choices.only_bands = only_bands;
+    return plan_file(pool, diag_quiet(pool), q->file, &q->lower, options, &choices);
+}
+
+/* The better of two: that which fits, or needs less. */
+static Plan *better_on_card(const FitQuestion *q, Plan *a, Plan *b) {
+    const int64_t bytes_a = size_sum(a->arena, a->beside), bytes_b = size_sum(b->arena, b->beside);
+    return fits_card(q, a) || (!fits_card(q, b) && bytes_a < bytes_b) ? a : b;
 }
 
 /* With a card, the arena may take what is left beside it.  That is more in bands of rows, which are made
  * where nothing else fits: so where what lies beside a plan without them is too much, it is not allowed its
  * arena. */
 static Plan *plan_for_card(Pool *pool, const FitQuestion *q) {
-    Plan *plan = plan_within(pool, q, INT64_MAX - 1);
+    const bool only_bands = q->fixed.any_plan; /* else they are compared with the others */
+    Plan *plan = plan_within(pool, q, INT64_MAX - 1, false);
     if (plan == NULL || fits_card(q, plan))
         return plan;
-    const int64_t beside[] = {plan->beside, plan->least_beside};
-    for (int k = 0; k < 2 && !fits_card(q, plan); k++)
-        if (q->card > beside[k] && (k == 0 || beside[k] < beside[0]))
-            plan = plan_within(pool, q, q->card - beside[k]);
-    if (!fits_card(q, plan) && plan_fits(plan) && plan->beside > plan->least_beside &&
-        plan->least_beside < q->card)
-        plan = plan_within(pool, q, plan->arena - 1);
-    return plan;
+    const int64_t beside = plan->beside, least_beside = plan->least_beside;
+    if (q->card > beside)
+        plan = plan_within(pool, q, q->card - beside, false);
+    if (fits_card(q, plan) || q->card <= least_beside || beside <= least_beside)
+        return plan;
+    Plan *more = plan_within(pool, q, q->card - least_beside, only_bands);
+    if (!fits_card(q, more) && plan_fits(more) && more->beside > least_beside)
+        more = plan_within(pool, q, more->arena - 1, only_bands);
+    return better_on_card(q, more, plan);
 }
 
 static void read_size(const Model *model, int64_t size[AXES]) {

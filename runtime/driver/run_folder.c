@@ -231,10 +231,20 @@ static UnetStatus refuse_another_run(const Driver *driver, const char *folder, U
     return status;
 }
 
+/* First, so that a slip in the name is not taken for another run. */
+static UnetStatus find_resumed(const Driver *driver, UnetError *error) {
+    const char *file = driver->options.resume_file;
+    return file == NULL || access(file, R_OK) == 0
+               ? UNET_OK
+               : unet_fail(error, UNET_IO, "%s: cannot read: %s", file, strerror(errno));
+}
+
 UnetStatus run_folder_take(RunFolder *run, Driver *driver) {
     UnetError *error = &driver->error;
     const char *folder = run_folder(driver);
-    UnetStatus status = run_folder_make(folder, error);
+    UnetStatus status = find_resumed(driver, error);
+    if (status == UNET_OK)
+        status = run_folder_make(folder, error);
     if (status == UNET_OK)
         status = take_lock(run, folder, error);
     run->is_new = !continues(driver, folder);

@@ -119,6 +119,7 @@ for option in "" --weights=whole/fake.safetensors --resume=whole/fake.checkpoint
     expect 2 'again holds a run .*`--resume` goes on with it, `--overwrite` begins anew .*`--out=DIR`' \
         "$fake" train --data=data --out=again $option
 done
+expect 4 'nowhere.safetensors: cannot read: No such file' "$fake" train --data=data --out=again --resume=nowhere.safetensors
 diff -r whole again || fail "a refused training changes a run"
 expect 2 'give one of them' "$fake" train --data=data --out=again --resume --overwrite
 # Before the new run has saved weights of its own there are none but those set aside.

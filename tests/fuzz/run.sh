@@ -25,6 +25,9 @@ for program in "$@"; do
         -artifact_prefix="$target.found/" "$target.inputs" "$here/corpus/$target" >"$target.log" 2>&1 || {
         echo "fuzz_$target found something, see $target.log and $target.found"
         grep -a -E "ERROR|SUMMARY|runtime error" "$target.log" | head -5
+        for input in "$target.found"/*; do # from elsewhere it can be copied
+            [ ! -s "$input" ] || { echo "base64 -d >$input <<END" && base64 "$input" && echo END; }
+        done
         failures=$((failures + 1))
     }
     grep -a -E "^Done|stat::number_of_executed" "$target.log"

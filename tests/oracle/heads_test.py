@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""heads_test.py --unetc=UNETC --runtime=LIBRARY: what reads enlarged logits stands in loops over bands of rows, in which few of
+"""heads_test.py --unetc=UNETC --runtime=LIBRARY [--long]: what reads enlarged logits stands in loops over bands of rows, in which few of
 them are there at a time, and no bit changes: outputs, losses, gradients and trained weights are those of --bands=off, with
 fast kernels and reference kernels, in 16 bits, with two samples at a time, and where memory is scarce.  Gradients of losses
 that see all points first stand in loops of their own, in which the logits are enlarged once more; without that the judge
-complains.  Logits that a loss sorts are there as a whole."""
+complains.  Logits that a loss sorts are there as a whole.  The long form trains in more ways."""
 
 import argparse
 import array
@@ -24,6 +24,7 @@ SCARCE = ["--mem=900KiB"]  # some of what is in front of the heads is computed a
 CORNERS, ODD = ["-Dcorners=true"], ["-Dhigh=101"]  # no band has whole rows of the small logits
 BANDED = ["--bands=6"]  # throughout
 BATCHES = ["-Dparts=2", "--batch=2"]  # each with sums of its own
+LONG = TWO, CORNERS, CORNERS + HALF  # of the ways below, those of the long form
 # Of each loss: the ways in which it is trained, and what its loops compute, those of the first sweep and those of the second.
 SWEEPS = {
     "entropy": ([[], REFERENCE, HALF, TWO, SCARCE, CORNERS, ODD], {"resize", "argmax", "cross_entropy", "miou", "cross_entropy_grad", "resize_grad"},
@@ -142,6 +143,8 @@ def train(tools, losses, options):
 def check_bits(tools, losses):
     expected = None
     for options in SWEEPS[losses][0]:
+        if options in LONG and not tools.long:
+            continue
         whole = expected if options in (SCARCE, BANDED) else train(tools, losses, options + ["--bands=off"])
         assert len(whole) > 1000 and whole == train(tools, losses, options), "%s, %s: other bits" % (losses, options)
         expected = expected or whole
@@ -155,6 +158,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--unetc", required=True)
     parser.add_argument("--runtime", required=True)
+    parser.add_argument("--long", action="store_true")
     tools = parser.parse_args()
     tools.flags, tools.include = [], os.path.join(cases.ROOT, "runtime", "include")
     check_sorted(tools)

@@ -2,7 +2,7 @@
 """budgets.py --unetc=UNETC --make-pictures=MAKE_PICTURES: a budget changes the memory of training, never the weights.
 
 Three nets are planned in 1, 2, 3 and 6 loops over samples, and one with batch norm without loops, or in one over whole batches, and each of these
-under budgets from the tightest to none; each plan becomes a program, which stops at the first access outside of a buffer's life, and trains for ten
+under budgets from the tightest to none; each plan becomes a program, which stops at the first access outside of a buffer's life, and trains for a few
 steps, the last batch of an epoch being short.  All weights of a net are the same, bit for bit.  A few plans are
 compiled with the fast kernels of each method, also for tensors of 16 bits, without the checks; these run with one,
 two and three threads."""
@@ -18,11 +18,11 @@ import plans
 
 # Per number of loops: so many budgets, none and the tightest included, if there are; of the long form, and of the short one.
 BUDGETS = {1: 7, 2: 3, 3: 1, 6: 1}
-SHORT_BUDGETS = {1: 4, 2: 1, 6: 1}
+SHORT_BUDGETS = {1: 3, 2: 1, 6: 1}
 FAST_BUDGETS = {1: 2, 6: 1}
 NORMAL_BUDGETS, SHORT_NORMAL_BUDGETS = {1: 6}, {1: 3}
 BISECTIONS = 3
-STEPS = 10
+STEPS, SHORT_STEPS = 10, 4
 CHECKED = ["--kernels=reference", "--poison"]
 # name, file, options, pictures: not a multiple of the batch, which is 6
 NETS = [("tiny", "unet", ["-Ddepth=3", "-Dbase=2"], 10), ("five levels", "unet", ["-Ddepth=5", "-Dbase=2"], 7),
@@ -32,6 +32,7 @@ NORMAL_NETS = [("batch norm", "norms", [], 9), ("batch norm of two batches a ste
 FAST_NETS = [("tiny, " + " ".join(options), "unet", ["-Ddepth=3", *options], 9) for options in (
     ["--conv=direct"], ["--conv=winograd"], ["--conv=auto", "-Dbase=4", "--precision=bf16"],
     ["--conv=fast", "-Dbase=16", "--precision=bf16"])]
+SHORT_FAST_NETS = FAST_NETS[1:3]
 
 
 def plans_of_loops(unetc, options, loops, count):
@@ -65,6 +66,7 @@ def train(program, plan, data, steps, threads):
 
 def check_net(tools, net, how, budgets):
     name, file, options, pictures = net
+    steps = STEPS if tools.long else SHORT_STEPS
     options = how + options + [plans.net(file)]
     failures = []
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as workers:
@@ -76,8 +78,8 @@ def check_net(tools, net, how, budgets):
             failures += ["%s: %s" % (plan, complaint) for complaint in plan.complaints()]
         programs = list(workers.map(lambda k: build(tools, tried[k], folder, "plan%d" % k), range(len(tried))))
         threads = [1 if how else 1 + k % 3 for k in range(len(tried))]
-        weights = list(workers.map(lambda program, plan, n: train(program, plan, data, STEPS, n), programs, tried, threads))
-        if train(programs[0], tried[0], data, STEPS - 1, 1) == weights[0]:
+        weights = list(workers.map(lambda program, plan, n: train(program, plan, data, steps, n), programs, tried, threads))
+        if train(programs[0], tried[0], data, steps - 1, 1) == weights[0]:
             failures.append("the last step changes no weight")
     for plan, bytes_of_plan in zip(tried, weights):
         print("%s  %9d bytes, %6.2f %% recomputed: %s" % (hashlib.sha256(bytes_of_plan).hexdigest()[:8], plan.arena,
@@ -97,13 +99,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--unetc", required=True)
     parser.add_argument("--make-pictures", required=True)
-    parser.add_argument("--long", action="store_true", help="more budgets, another net")
+    parser.add_argument("--long", action="store_true", help="more budgets, steps and nets")
     tools = parser.parse_args()
     failed = False
     normal_nets = NORMAL_NETS if tools.long else NORMAL_NETS[:1]
     for nets, how, budgets in ((NETS, CHECKED, BUDGETS if tools.long else SHORT_BUDGETS),
                                (normal_nets, CHECKED, NORMAL_BUDGETS if tools.long else SHORT_NORMAL_BUDGETS),
-                               (normal_nets, [], SHORT_NORMAL_BUDGETS), (FAST_NETS, [], FAST_BUDGETS)):
+                               (normal_nets, [], SHORT_NORMAL_BUDGETS), (FAST_NETS if tools.long else SHORT_FAST_NETS, [], FAST_BUDGETS)):
         for net in nets:
             try:
                 failures = check_net(tools, net, how, budgets)

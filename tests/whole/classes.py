@@ -209,21 +209,20 @@ WHOLE = ["dice_loss(logits, truth, per_class = false)", "tversky_loss(single, fi
 
 
 def check_losses(shop):
-    """Each loss falls, in a program that watches its buffers, and those of points and samples leave the same weights in
+    """Each loss falls, in programs that watch their buffers, and those of points and samples leave the same weights in
     parts."""
-    for number, loss in enumerate(PARTS + WHOLE):
+    head, tail = NET.split("    loss  ", 1)
+    for name, losses in (("of_points", PARTS), ("of_batches", WHOLE)):
         with open(shop.net, "w") as file:
-            head, tail = NET.split("    loss  ", 1)
-            file.write(head + "    loss   " + loss + "\n" + tail[tail.index("    metric"):])
-        program, out = shop.program("loss%d" % number, "--poison"), os.path.join(shop.folder, "loss%d_run" % number)
-        run([program, "train", "--data=" + shop.folder, "--out=" + out])
-        with open(os.path.join(out, "log.csv")) as log:
+            file.write(head + "".join("    loss %s\n" % loss for loss in losses) + tail[tail.index("    metric"):])
+        weights = shop.trained(name, "--poison")[2]
+        with open(os.path.join(shop.folder, name + "_run", "log.csv")) as log:
             rows = [row for row in csv.DictReader(log) if row["split"] == "train"]
-        first, last = (float(rows[k]["loss"]) for k in (0, -1))
-        if not last < first:
-            raise SystemExit("%s rises from %g to %g" % (loss, first, last))
-        if loss in PARTS and shop.trained("loss%d_parts" % number, "--micro-batches=3")[2] != shop.trained("loss%d_whole" % number)[2]:
-            raise SystemExit("%s: other weights in micro-batches" % loss)
+        fell = {of: float(rows[-1][of]) < float(rows[0][of]) for of in rows[0] if "_loss(" in of or "entropy(" in of}
+        if len(fell) != len(losses) or not all(fell.values()):
+            raise SystemExit("losses that fell: %s" % fell)
+        if losses is PARTS and shop.trained(name + "_in_parts", "--poison", "--micro-batches=3")[2] != weights:
+            raise SystemExit("%s: other weights in micro-batches" % losses)
 
 
 def check_refused(program, folder):

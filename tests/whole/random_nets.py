@@ -253,7 +253,7 @@ def check(tools, folder, net, rng):
         more = variant(tools, net, file, reference, which, build.arena)
         other = Build(tools, net, file, which, reference + more)
         complaints += differing(" ".join(more), other, numbers, raw, threads)
-    if not net.is_fast:  # compilation takes ten times as long
+    if not net.is_fast or net.number > tools.fast_to:  # compilation takes ten times as long
         return complaints, {}
     fast = options + ["--conv=" + net.method]
     build = Build(tools, net, file, "fast", fast)
@@ -295,6 +295,7 @@ def main():
     parser.add_argument("--flags", default="", help="more flags for the C compiler, such as sanitizers")
     parser.add_argument("--from", dest="first", type=int, default=1, help="the number of the first net")
     parser.add_argument("--count", type=int, default=20)
+    parser.add_argument("--fast-to", type=int, default=sys.maxsize, help="no fast kernels in nets beyond this number")
     parser.add_argument("--jobs", type=int, default=2, help="nets at a time")
     parser.add_argument("--keep", help="a folder for the files of nets that fail")
     parser.add_argument("--verbose", action="store_true", help="a line for each net that is done")
