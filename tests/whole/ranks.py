@@ -16,6 +16,7 @@ import csv
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -120,13 +121,56 @@ class Workshop:
 def check_bytes(shop):
     """The unfinished sums of `ranks 8` take three times the bytes of the gradients, of `ranks 2` once."""
     def size_of(ranks, name):
-        plan = json.loads(execute([shop.unetc, "mem", "--format=json", "--ranks=%d" % ranks, NET], shop.folder))
+        plan = mem(shop, "--ranks=%d" % ranks)
         return sum(buffer["bytes"] for buffer in plan["buffers"] if buffer["name"] == name)
 
     gradients, found = size_of(1, "gradients"), [size_of(ranks, "gradients of groups") for ranks in (1, 2, 8)]
     if any(size - levels * gradients not in range(200 * levels + 1) for size, levels in zip(found, (0, 1, 3))):
         raise Failure("gradients take %d bytes, and those of groups %s with 1, 2 and 8 ranks" % (gradients, found))
     return "gradients take %d bytes, and those of groups %s with 1, 2 and 8 ranks" % (gradients, found)
+
+
+def mem(shop, *options):
+    return json.loads(execute([shop.unetc, "mem", "--format=json", *options, NET], shop.folder))
+
+
+def check_share(shop):
+    """What is told of one of several processes is what its program says, and takes when it has started with as many: the loader
+    reads a share of each batch, and fewer sums of groups wait."""
+    told, rings, sizes, options = {}, [], {}, ["--programs=train"]
+    units = {"bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20}
+    for processes in 1, 2, 4, 8:
+        plan = mem(shop, *options, "--processes=%d" % processes)
+        sizes[processes] = sum(buffer["bytes"] for buffer in plan["buffers"] if buffer["name"] == "gradients of groups")
+        told[processes] = plan["arena"]["bytes"], plan["beside"]["loader_ring"]
+        rings.append(told[processes][1])
+    if any(ring * 2 != before for before, ring in zip(rings, rings[1:])):
+        raise Failure("the loader's ring takes %s bytes in 1, 2, 4 and 8 processes" % rings)
+    if not sizes[1] > sizes[2] > sizes[4] == sizes[8] or told[4][0] >= told[1][0]:
+        raise Failure("sums of groups take %s bytes by the number of processes, arena and ring %s" % (sizes, told))
+    taken = {}
+    for processes in 1, 4:
+        name = "share%d" % processes
+        shop.program(name, *options, "--processes=%d" % processes)
+        info = json.loads(execute(["./" + name, "info", "--format=json"], shop.folder))
+        if (info["arena"]["bytes"], info["beside"]["loader_ring"]) != told[processes]:
+            raise Failure("%d processes: told are %s bytes, and the program says %s" % (processes, told[processes], info["arena"]))
+        said, codes = wait(set_by_hand(shop, processes, "./" + name, "train", "--data=data", "--threads=1", "--out=run_" + name))
+        found = re.search(r"arena ([0-9.]+) (\w+), the loader at most ([0-9.]+) (\w+)", said)
+        if any(codes) or found is None:
+            raise Failure("%d processes: exit codes %s: %s" % (processes, codes, said))
+        arena, taken[processes] = (float(found[k]) * units[found[k + 1]] for k in (1, 3))
+        if abs(arena - told[processes][0]) > 0.06 * units[found[2]]:
+            raise Failure("%d processes: an arena of %d bytes is told, and one of %d taken" % (processes, told[processes][0], arena))
+    shop.same("share1", "share4", "4 processes that hold their share of a batch")
+    less = taken[1] - taken[4]
+    if abs(less - (rings[0] - rings[2])) > 0.12 * units[found[4]]:
+        raise Failure("the loader takes %d bytes less in 4 processes, and the ring %d" % (less, rings[0] - rings[2]))
+    batches = [json.loads(execute([shop.unetc, "fit", "--max=batch", "--mem=2MiB", "--format=json", *options, *more, NET], shop.folder))
+               ["rows"][-1]["best"]["batch"] for more in ([], ["--processes=8"])]
+    if not batches[0] < batches[1]:
+        raise Failure("in 2 MiB fit batches of %s in 1 and 8 processes" % batches)
+    return "a rank of 1, 2, 4, 8 processes: arena and loader take %s bytes" % list(told.values())
 
 
 def check_plans(shop):
@@ -472,7 +516,7 @@ def main():
             several = (check_same, check_shards, check_faults, check_starts, check_sources) if mpi_is_there(shop) else ()
             if tools.long and several:
                 several = (check_same, check_shards, check_random_kills)
-            for check in (refusals, check_bytes, check_plans, check_near, check_connections, check_ddp, *several):
+            for check in (refusals, check_bytes, check_share, check_plans, check_near, check_connections, check_ddp, *several):
                 print(check(shop), flush=True)
             if not several:
                 print("skipped: several processes by MPI (there is no mpirun of Open MPI, or unetc was built without MPI)")
