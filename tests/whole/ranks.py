@@ -107,7 +107,7 @@ class Workshop:
         path = lambda name: os.path.join(self.folder, "run_" + out, name)
         files = {name: read(path(name)) for name in sorted(os.listdir(path("."))) if name.endswith(".safetensors")}
         rows = list(csv.reader(read(path("log.csv")).decode().splitlines()))
-        timed = [rows[0].index(name) for name in ("images_per_s", "seconds")]
+        timed = [rows[0].index(name) for name in ("images_per_s", "seconds", "exchange_s")]
         files["log.csv"] = [[field for k, field in enumerate(row) if k not in timed] for row in rows]
         return files
 
@@ -265,6 +265,33 @@ def check_ddp(shop):
     if worst > 1e-6 or tracked > 1e-6:
         raise Failure("gradients differ from DistributedDataParallel's by %.1e, running statistics by %.1e" % (worst, tracked))
     return "gradients differ from DistributedDataParallel's by %.1e at most, running statistics by %.1e" % (worst, tracked)
+
+
+def check_exchange(shop):
+    """How long steps wait for the others is told by the log, TensorBoard and `bench`; of one process it is nothing."""
+    def column(out):
+        with open(os.path.join(shop.folder, "run_" + out, "log.csv"), newline="") as file:
+            return [(row["split"], row["exchange_s"]) for row in csv.DictReader(file)]
+
+    def points(out):
+        folder = os.path.join(shop.folder, "run_" + out, "tensorboard")
+        return sum(read(os.path.join(folder, name)).count(b"train/exchange, seconds a step") for name in os.listdir(folder))
+
+    for size, out in (1, "waits_alone"), (2, "waits"):
+        said, codes = wait(set_by_hand(shop, size, "./plain", "train", "--data=data", "--threads=1", "--tensorboard", "--out=run_" + out))
+        if any(codes):
+            raise Failure("%d processes by TCP: exit codes %s: %s" % (size, codes, said))
+        found = column(out)
+        if not found or any((seconds == "") != (split == "eval") for split, seconds in found):
+            raise Failure("the log of %d processes says of their exchange: %s" % (size, found))
+        waited = [float(seconds) for split, seconds in found if split == "train"]
+        if any(seconds < 0 or (seconds > 0) != (size > 1) for seconds in waited) or (points(out) > 0) != (size > 1):
+            raise Failure("%d processes have waited %s s, at %d points of TensorBoard" % (size, waited, points(out)))
+        said, codes = wait(set_by_hand(shop, size, "./plain", "bench", "--threads=1", "--steps=5", "--format=json"))
+        measured = [program for program in json.loads(said)["programs"] if program["name"] == "train"] if not any(codes) else [{}]
+        if measured[0].get("ranks", 1) != size or not (0 < measured[0]["exchange"] < 60 if size > 1 else "exchange" not in measured[0]):
+            raise Failure("`bench` of %d processes: exit codes %s: %s" % (size, codes, said))
+    return "the log, TensorBoard and `bench` tell how long 2 processes wait for each other"
 
 
 def check_connections(shop):
@@ -493,10 +520,10 @@ def check_starts(shop):
     cases = {"other options": mpirun(1, *train, "--seed=1", more=[train + ["--seed=2"]]),
              "other training data": mpirun(1, *train, more=[[w.replace("=data", "=fewer") for w in train]]),
              "another program": mpirun(1, *train, more=[["./changed"] + train[1:]]), "must be a divisor": mpirun(3, *train),
-             "unset the one": mpirun(2, "env", "RANK=0", "WORLD_SIZE=7", *train), "only `train` works": mpirun(2, "./ranked", "info")}
+             "unset the one": mpirun(2, "env", "RANK=0", "WORLD_SIZE=7", *train), "only `train` and `bench` work": mpirun(2, "./ranked", "info")}
     for words, command in cases.items():
         said = execute(command, shop.folder, 2)
-        if words not in said or (words not in ("unset the one", "only `train` works") and said.count(words) != 1):
+        if words not in said or (words not in ("unset the one", "only `train` and `bench` work") and said.count(words) != 1):
             raise Failure("%s: does not say `%s` once: %s" % (" ".join(command), words, said))
     said = execute(train, shop.folder, SLURM_JOB_ID="5", SLURM_NTASKS="4", SLURM_PROCID="0")
     if "the job has 4 tasks" not in said:
@@ -516,7 +543,7 @@ def main():
             several = (check_same, check_shards, check_faults, check_starts, check_sources) if mpi_is_there(shop) else ()
             if tools.long and several:
                 several = (check_same, check_shards, check_random_kills)
-            for check in (refusals, check_bytes, check_share, check_plans, check_near, check_connections, check_ddp, *several):
+            for check in (refusals, check_bytes, check_share, check_plans, check_near, check_exchange, check_connections, check_ddp, *several):
                 print(check(shop), flush=True)
             if not several:
                 print("skipped: several processes by MPI (there is no mpirun of Open MPI, or unetc was built without MPI)")
