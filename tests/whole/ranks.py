@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Training by ranks: the same weights for any number of processes, and whatever the plan.
 
-    ranks.py --unetc=UNETC [--long]
+    ranks.py --unetc=UNETC [--mpirun=LAUNCHER] [--long] [--mpich]
 
 Without MPI, what needs it is skipped, and the last line says so; processes then find each other by TCP alone.  ranks.unet has all that could depend on which process has which samples.  One process first: the plans are sound
 (check_plan.py), and any of them trains the same weights: with other micro-batches, budgets, bands, threads, without reuse,
@@ -323,7 +323,7 @@ def check_connections(shop):
     return "2 and 8 processes leave the files of one by TCP, too; a killed one, a stopped one and an absent one are named"
 
 
-MPIRUN = ["mpirun", "--oversubscribe", "--bind-to", "none"]
+MPIRUN = ["mpirun"]  # and its options, once it is known of which MPI it is
 SECONDS = 30  # until all have ended
 
 
@@ -335,11 +335,36 @@ def mpirun(count, *command, more=()):
     return words
 
 
-def mpi_is_there(shop):
-    """For unetc, and Open MPI's launcher for this test."""
-    if shutil.which("mpirun") is None or "Open MPI" not in execute(["mpirun", "--version"], shop.folder):
+def by_mpich():
+    return "--oversubscribe" not in MPIRUN
+
+
+def find_launcher(shop, launcher):
+    """Whether there is one, and unetc has an MPI."""
+    version = execute([launcher, "--version"], shop.folder) if shutil.which(launcher) else ""
+    if "Open MPI" not in version and "HYDRA" not in version:
         return False
-    return os.path.exists(os.path.join(os.path.dirname(shop.unetc), "lib", "libunet_mpi.a"))
+    MPIRUN[:] = [launcher, *(["--oversubscribe"] if "Open MPI" in version else []), "--bind-to", "none"]
+    home = execute([shop.unetc, "--runtime"], shop.folder).strip()
+    return os.path.exists(os.path.join(home, "libunet_mpi.a"))
+
+
+def link_with_mpich(shop):
+    """From here on unetc has a runtime folder of its own, whose transport is built with MPICH.  Returns whether there is MPICH."""
+    if shutil.which("mpicc.mpich") is None or shutil.which("mpirun.mpich") is None:
+        return False
+    home, own = execute([shop.unetc, "--runtime"], shop.folder).strip(), os.path.join(shop.folder, "runtime_mpich")
+    os.makedirs(own)
+    for name in os.listdir(home):
+        if name not in ("libunet_mpi.a", "libraries_mpi"):
+            os.symlink(os.path.join(home, name), os.path.join(own, name))
+    source = os.path.join(os.path.dirname(os.path.dirname(HERE)), "runtime", "mpi", "transport.c")
+    execute(["mpicc.mpich", "-O2", "-D_POSIX_C_SOURCE=200809L", "-I" + os.path.join(home, "include"), "-c", source, "-o", "transport.o"], shop.folder)
+    execute(["ar", "rcs", os.path.join(own, "libunet_mpi.a"), "transport.o"], shop.folder)
+    with open(os.path.join(own, "libraries_mpi"), "w") as file:
+        file.write(" ".join(word for word in execute(["mpicc.mpich", "-show"], shop.folder).split() if word[:2] in ("-L", "-l")) + "\n")
+    os.environ["UNETC_RUNTIME"] = own
+    return True
 
 
 class Started:
@@ -350,14 +375,16 @@ class Started:
         self.process = subprocess.Popen(command, cwd=shop.folder, stdout=self.log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
 
     def ranks(self):
-        """Their process numbers, by rank."""
-        with open("/proc/%d/task/%d/children" % (self.process.pid, self.process.pid)) as file:
-            children = [int(word) for word in file.read().split()]
-        number = {}
-        for pid in children:
+        """Their process numbers, by rank.  MPICH's launcher has one in between."""
+        def children(pid):
+            with open("/proc/%d/task/%d/children" % (pid, pid)) as file:
+                return [int(word) for word in file.read().split()]
+
+        number, variable = {}, b"PMI_RANK" if by_mpich() else b"OMPI_COMM_WORLD_RANK"
+        for pid in [grandchild for child in children(self.process.pid) for grandchild in children(child)] if by_mpich() else children(self.process.pid):
             with open("/proc/%d/environ" % pid, "rb") as file:
                 variables = dict(word.split(b"=", 1) for word in file.read().split(b"\0") if b"=" in word)
-            number[int(variables[b"OMPI_COMM_WORLD_RANK"])] = pid
+            number[int(variables[variable])] = pid
         return [number[rank] for rank in sorted(number)]
 
     def await_file(self, path):
@@ -444,7 +471,7 @@ def check_faults(shop):
         for pid in pids if out == "told" else pids[2:3]:
             os.kill(pid, {"killed": signal.SIGKILL, "stopped": signal.SIGSTOP, "told": signal.SIGTERM}[out])
         code, said = endless.ended()
-        names = {"killed": "rank 2", "stopped": "nothing came from rank 2", "told": "stopped by SIGTERM"}[out]
+        names = {"killed": "EXIT CODE: 9" if by_mpich() else "rank 2", "stopped": "nothing came from rank 2", "told": "stopped by SIGTERM"}[out]
         if code == 0 or names not in said or (out == "told" and (code != 143 or said.count(names) != 1)):
             raise Failure("%s: exit code %d: %s" % (out, code, said))
         finish(shop, 1 if out == "told" else 2, out, steps, "./shared" if out == "stopped" else "./ranked")
@@ -535,18 +562,26 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--unetc", required=True)
     parser.add_argument("--long", action="store_true", help="kills at random steps, too: minutes")
+    parser.add_argument("--mpirun", default="mpirun", help="the launcher of the MPI that unetc was built with")
+    parser.add_argument("--mpich", action="store_true", help="what needs MPI, with a transport that is built with MPICH")
     tools = parser.parse_args()
     os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     with tempfile.TemporaryDirectory() as folder:
         shop = Workshop(tools, folder)
         try:
-            several = (check_same, check_shards, check_faults, check_starts, check_sources) if mpi_is_there(shop) else ()
+            if tools.mpich and not link_with_mpich(shop):
+                print("skipped: there is no MPICH (mpicc.mpich, mpirun.mpich)")
+                sys.exit(77)
+            several = (check_same, check_shards, check_faults, check_starts, check_sources)
+            if not find_launcher(shop, "mpirun.mpich" if tools.mpich else tools.mpirun):
+                several = ()
             if tools.long and several:
                 several = (check_same, check_shards, check_random_kills)
-            for check in (refusals, check_bytes, check_share, check_plans, check_near, check_exchange, check_connections, check_ddp, *several):
+            alone = (refusals, check_bytes, check_share, check_plans, check_near, check_exchange, check_connections, check_ddp)
+            for check in (*(alone[3:5] if tools.mpich else alone), *several):
                 print(check(shop), flush=True)
             if not several:
-                print("skipped: several processes by MPI (there is no mpirun of Open MPI, or unetc was built without MPI)")
+                print("skipped: several processes by MPI (there is no mpirun of Open MPI or MPICH, or unetc was built without MPI)")
         except Failure as failure:
             sys.exit("FAILED: %s" % failure)
 
