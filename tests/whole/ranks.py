@@ -339,8 +339,8 @@ def by_mpich():
     return "--oversubscribe" not in MPIRUN
 
 
-def find_launcher(shop, launcher):
-    """Whether there is one, and unetc has an MPI."""
+def mpi_is_there(shop, launcher="mpirun"):
+    """For unetc, and its launcher for this test."""
     version = execute([launcher, "--version"], shop.folder) if shutil.which(launcher) else ""
     if "Open MPI" not in version and "HYDRA" not in version:
         return False
@@ -573,7 +573,7 @@ def main():
                 print("skipped: there is no MPICH (mpicc.mpich, mpirun.mpich)")
                 sys.exit(77)
             several = (check_same, check_shards, check_faults, check_starts, check_sources)
-            if not find_launcher(shop, "mpirun.mpich" if tools.mpich else tools.mpirun):
+            if not mpi_is_there(shop, "mpirun.mpich" if tools.mpich else tools.mpirun):
                 several = ()
             if tools.long and several:
                 several = (check_same, check_shards, check_random_kills)
