@@ -163,6 +163,8 @@ def check_share(shop):
         if abs(arena - told[processes][0]) > 0.06 * units[found[2]]:
             raise Failure("%d processes: an arena of %d bytes is told, and one of %d taken" % (processes, told[processes][0], arena))
     shop.same("share1", "share4", "4 processes that hold their share of a batch")
+    shop.program("poisoned", *options, "--processes=4", "--poison")
+    execute(["./poisoned", "bench", "--threads=1", "--steps=5"], shop.folder)  # alone it computes no more than its share
     less = taken[1] - taken[4]
     if abs(less - (rings[0] - rings[2])) > 0.12 * units[found[4]]:
         raise Failure("the loader takes %d bytes less in 4 processes, and the ring %d" % (less, rings[0] - rings[2]))
