@@ -138,8 +138,8 @@ int write_sources(const Plan *plan, const Sources *sources, const char *folder) 
 
 void add_words(Words *w, const char *text) {
     char *copy = pool_copy(w->pool, text, strlen(text));
-    for (char *rest = NULL, *word = strtok_r(copy, " ", &rest); word != NULL;
-         word = strtok_r(NULL, " ", &rest))
+    for (char *rest = NULL, *word = strtok_r(copy, " \n", &rest); word != NULL;
+         word = strtok_r(NULL, " \n", &rest))
         PUSH(w->pool, w->word, w->count, word);
 }
 
@@ -397,7 +397,7 @@ static void add_transport(const Build *b, Words *w) {
     }
     add_word(w, "-Wl,-u,unet_mpi_transport");
     add_word(w, archive);
-    add_words(w, UNETC_LINK_MPI);
+    add_words(w, read_source(b->plan->pool, pool_text(b->plan->pool, "%s/libraries_mpi", b->home)));
 }
 
 static int link_program(const Build *b) {

@@ -108,7 +108,7 @@ static int64_t buffer_bytes(const Plan *plan) {
         const Program *program = program_at(plan, kind[k]);
         if (program == NULL)
             continue;
-        staged = larger(staged, slot_bytes(program));
+        staged = larger(staged, staged_bytes(program, program->batch));
         row = larger(row, longest_row(program));
     }
     const int64_t parts[] = {aligned(plan->arena), aligned(staged),

@@ -221,15 +221,6 @@ static void layout_row(const Tables *t, const Program *program, ValueId v, bool 
               layout_initialiser(t->plan->pool, &program->graph->value[v], &program->layout[v], used));
 }
 
-int64_t slot_bytes(const Program *program) {
-    const int *readers = count_readers(program->graph);
-    int64_t bytes = 0;
-    for (int i = 0; i < program->model->ninput && !passes_rows(program); i++)
-        if (readers[program->model->input[i].value] > 0)
-            bytes += (batch_bytes(program, program->model->input[i].value) + 63) / 64 * 64;
-    return bytes;
-}
-
 /* What losses and metrics compare: zeros where they compare tensors of several sizes, or nothing, or labels
  * made smaller: of these no part of the middle, as a smaller target is. */
 static Shape measured_shape(const Program *program) {
@@ -285,7 +276,7 @@ static void program_table(const Tables *t, const Program *program) {
     if (has_windows(program))
         text_line(t->out, "    .windows = &predict_windows,");
     text_line(t->out, "    .result_offsets = %s_result_offset,", name);
-    text_line(t->out, "    .input_bytes = %lld,", (long long)slot_bytes(program));
+    text_line(t->out, "    .input_bytes = %lld,", (long long)staged_bytes(program, program->batch));
     if (program->gradient_norm >= 0)
         text_line(t->out, "    .gradient_norm = %lld,",
                   (long long)offset_of(t, program, program->gradient_norm));

@@ -46,9 +46,6 @@ const char *filled_template(const Plan *plan, const char *template, const Hole *
 /* embedding.c: the end of NAME.h. */
 const char *embedding_text(const Plan *plan);
 
-/* model_tables.c: bytes of a slot of the loader: a batch of all inputs that PROGRAM reads. */
-int64_t slot_bytes(const Program *program);
-
 /* model_tables.c: the UnetLayout of a tensor of images; USED: the program reads it. */
 const char *layout_initialiser(Pool *pool, const Value *value, const Layout *layout, bool used);
 

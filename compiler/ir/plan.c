@@ -66,6 +66,25 @@ int64_t samples_together(const TrainSection *train) {
     return of_batch < of_rank ? of_batch : of_rank;
 }
 
+int64_t samples_of_process(const TrainSection *train) {
+    return size_product(iterations(train->batch, train->ranks), train->ranks / train->processes);
+}
+
+int64_t staged_bytes(const Program *program, int64_t samples) {
+    enum { ALIGNMENT = 64 }; /* of each input in a slot (runtime/library/loader.c) */
+    const Graph *g = program->graph;
+    const int *readers = count_readers(g);
+    int64_t bytes = 0;
+    for (int i = 0; i < program->model->ninput && !passes_rows(program); i++) {
+        const ValueId input = program->model->input[i].value;
+        Layout s = program->layout[input];
+        program->target->lay_out(&g->value[input], samples, &s);
+        if (readers[input] > 0)
+            bytes = size_sum(bytes, size_rounded(s.bytes, ALIGNMENT));
+    }
+    return bytes;
+}
+
 /* ---- what a node touches ---- */
 
 bool has_samples(const Graph *g, const Node *node) {

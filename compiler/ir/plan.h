@@ -181,6 +181,11 @@ bool passes_rows(const Program *program);
 bool has_windows(const Program *program);
 /* The samples of a step that may be trained at once: those of a batch (`accumulate`), and of a rank. */
 int64_t samples_together(const TrainSection *train);
+/* The samples of a step that one of TrainSection.processes has: those of its groups. */
+int64_t samples_of_process(const TrainSection *train);
+/* Bytes of so many samples of all inputs that PROGRAM reads, as the loader leaves them; none where the
+ * runtime passes rows. */
+int64_t staged_bytes(const Program *program, int64_t samples);
 /* "samples" */
 const char *loop_text(LoopAxis axis);
 /* How many iterations of SIZE samples work through COUNT. */

@@ -299,15 +299,15 @@ static void step_buffers(Plan *plan, Program *program) {
 
 /* ---- the loader ring ---- */
 
-/* Each slot holds one batch of every input of the program that has most; programs share the slots.  Where
- * the runtime passes rows, it brings them into the arena. */
+/* Each slot holds one batch of every input of the program that has most, or, of several processes that
+ * train together, this one's share of it; programs share the slots.  Where the runtime passes rows, it
+ * brings them into the arena. */
 static void loader_ring(Plan *plan) {
     int64_t slot = 0;
     plan->ring_slots = 3;
     for (const Program *p = program_of(plan, 0); p != NULL; p = program_of(plan, (int)p->kind + 1)) {
-        int64_t bytes = 0;
-        for (int i = 0; i < p->model->ninput && !passes_rows(p); i++)
-            bytes = size_sum(bytes, batch_bytes(p, p->model->input[i].value));
+        const int64_t bytes =
+            staged_bytes(p, p->kind == PROGRAM_TRAIN ? samples_of_process(&p->model->train) : p->batch);
         slot = bytes > slot ? bytes : slot;
     }
     plan->loader_ring = size_product(slot, plan->ring_slots);

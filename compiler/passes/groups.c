@@ -8,10 +8,10 @@
  *
  * A process that has some neighbours of these groups, 2, 4, 8, ... of them, makes a branch of the tree.
  * `group_sum` stands behind the last samples of each group: it takes what was summed, which begins anew,
- * and adds what of the tree is complete.  Of the unfinished branches there is at most one for each level of
- * the tree; they wait in a buffer of its own.  Behind the loop `rank_sum` adds the branches of all
- * processes, and has that buffer for what they send.  With --shard-optimizer each process updates a slice,
- * and `rank_gather` brings these to all.
+ * and adds what of the tree is complete.  Of the unfinished branches of a process there is at most one for
+ * each level of its part of the tree; they wait in a buffer of its own.  Behind the loop `rank_sum` adds
+ * the branches of all processes, and has that buffer for what they send.  With --shard-optimizer each
+ * process updates a slice, and `rank_gather` brings these to all.
  *
  * Requires: the complete graph, the micro-batch.
  * Provides: `group_sum` of all gradients and of each loss and metric, `rank_sum` of the gradients,
@@ -21,9 +21,10 @@
 #include "ir/ops.h"
 #include "passes/passes.h"
 
-static int levels_of(int64_t ranks) {
-    int levels = 0;
-    while (INT64_C(1) << levels < ranks)
+/* Of the groups of one of PROCESSES: those of the others wait there, too, in one level at least. */
+static int levels_of(const TrainSection *train) {
+    int levels = 1;
+    while (INT64_C(1) << levels < train->ranks / train->processes)
         levels++;
     return levels;
 }
@@ -49,7 +50,7 @@ static ValueId levels_new(Program *program, ValueId sums, const char *name, int6
     levels.name = name;
     levels.nsegments = 0;
     levels.segment = NULL;
-    levels.shape = (Shape){.rank = 2, .dim = {levels_of(program->model->train.ranks), numbers}};
+    levels.shape = (Shape){.rank = 2, .dim = {levels_of(&program->model->train), numbers}};
     return value_new(g, levels);
 }
 

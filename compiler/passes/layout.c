@@ -53,12 +53,6 @@ static int64_t samples_of(const Program *program, const Value *value) {
                                                                      : program->micro_batch;
 }
 
-int64_t batch_bytes(const Program *program, ValueId input) {
-    Layout s = program->layout[input];
-    program->target->lay_out(&program->graph->value[input], program->batch, &s);
-    return s.bytes;
-}
-
 void choose_layouts(Program *program) {
     const Graph *g = program->graph;
     for (program->nlayout = 0; program->nlayout < g->nvalue;)

@@ -36,8 +36,6 @@ int64_t region_numbers(const Program *program, ValueId v);
 void prepare(Program *program);
 /* layout.c: how all segments lie. */
 void choose_layouts(Program *program);
-/* Bytes of an input as the loader leaves it, a whole batch. */
-int64_t batch_bytes(const Program *program, ValueId input);
 /* schedule.c: the tree of steps and loops. */
 void schedule(Program *program);
 /* recompute.c, for schedule.c: an order of these nodes, some of them repeatedly, that needs at most

@@ -65,6 +65,9 @@ static void head_text(const FitQuestion *q, const Model *model, FitMax max, bool
     else
         text_line(out, "  memory: holds the arena%s",
                   trains ? " and, beside it, the pictures that the loader reads" : "");
+    if (trains && model->train.processes > 1)
+        text_line(out, "  of each of %lld processes, which share the samples of a step",
+                  (long long)model->train.processes);
     if (trains)
         text_line(out, "  extra work: what is computed twice so that it fits, in per cent of a step");
     if (has_loops(q, max, trains)) {

@@ -136,6 +136,20 @@ static int steps_beside(const Program *program, const Step *step, int nstep, int
     return count;
 }
 
+/* With `ranks`: who has this memory. */
+static void ranks_row(const Model *m, Text *out) {
+    const TrainSection *train = &m->train;
+    const long long ranks = train->ranks, processes = train->processes, share = samples_of_process(train);
+    if (ranks == 1)
+        return;
+    if (processes > 1)
+        text_line(out, "  a rank of %lld processes, which has %lld of the %lld samples of a step",
+                  processes, share, (long long)train->batch);
+    else
+        text_line(out, "  a process that may train alone; --processes=%lld tells what each of %lld keeps",
+                  ranks, ranks);
+}
+
 static void branches_row(const Program *program, Text *out) {
     int all = 0;
     const int count = steps_beside(program, program->step, program->nstep, &all);
@@ -159,6 +173,8 @@ static void head(const Plan *plan, const Program *program, Text *out) {
               plan->nparameter, unet_plural(plan->nparameter),
               program->kind == PROGRAM_TRAIN ? frozen_text(m) : "");
     how_row(plan, program, out);
+    if (program->kind == PROGRAM_TRAIN)
+        ranks_row(m, out);
     engines_row(plan, out);
     branches_row(program, out);
     text_blank(out);
@@ -180,8 +196,7 @@ int64_t picture_bytes(const Plan *plan) {
     const Program *eval = &plan->program[PROGRAM_EVAL], *predict = &plan->program[PROGRAM_PREDICT];
     if (plan->program[PROGRAM_TRAIN].model == NULL || eval->model == NULL || predict->model == NULL)
         return 0;
-    return size_sum(predict->extent,
-                    size_sum(slot_bytes(eval) / eval->batch, slot_bytes(predict) / predict->batch));
+    return size_sum(predict->extent, size_sum(staged_bytes(eval, 1), staged_bytes(predict, 1)));
 }
 
 static void arena_rows(const Plan *plan, Text *out) {

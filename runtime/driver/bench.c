@@ -26,9 +26,11 @@ typedef struct {
 /* What was measured of one program. */
 typedef struct {
     const UnetProgram *program;
+    int32_t samples; /* of a step, of all processes */
     int n;
-    double whole[MAX_STEPS]; /* seconds from the end of a step to the end of the next */
-    double inputs, step;     /* of the device: copying the inputs, computing */
+    double whole[MAX_STEPS];    /* seconds from the end of a step to the end of the next, */
+    double exchange[MAX_STEPS]; /*   and of them waiting for other processes */
+    double inputs, step;        /* of the device: copying the inputs, computing */
     int32_t nparts;
     UnetDeviceTime *part; /* medians, in the order of the step */
     StepClock *clock;     /* of the host */
@@ -98,11 +100,23 @@ static void free_inputs(Inputs *inputs) {
 
 /* ---- measuring ---- */
 
+/* Several processes agree on how many steps they take; LAST: seconds of one. */
+static UnetStatus agree_on_steps(Driver *driver, double last, int *steps) {
+    const double in_time = seconds_per_program / (last > 0 ? last : 1);
+    const int wanted = in_time < *steps ? (int)in_time : *steps;
+    int64_t most;
+    const UnetStatus status =
+        ranks_most(&driver->ranks, wanted < LEAST_STEPS ? LEAST_STEPS : wanted, &most, &driver->error);
+    *steps = status == UNET_OK && most < *steps ? (int)most : *steps;
+    return status;
+}
+
 /* The next step is begun before one ends, where a device allows it, as in training. */
 static UnetStatus time_steps(Driver *driver, Device *device, UnetStep *step, Times *times) {
     const int64_t first = step->step, asked = driver->options.steps;
-    const int max = asked > 0 && asked < MAX_STEPS ? (int)asked : MAX_STEPS;
-    double begin = machine_seconds(), start = begin;
+    int max = asked > 0 && asked < MAX_STEPS ? (int)asked : MAX_STEPS;
+    Ranks *ranks = &driver->ranks;
+    double begin = machine_seconds(), start = begin, exchange = 0;
     for (int k = -WARM_UP; k < max; k++) {
         UnetStatus status = UNET_OK;
         while (status == UNET_OK && step->step - first < k + WARM_UP + device_steps_ahead(device)) {
@@ -111,14 +125,21 @@ static UnetStatus time_steps(Driver *driver, Device *device, UnetStep *step, Tim
         }
         if (status == UNET_OK)
             status = device_end(device, &driver->error);
+        if (status == UNET_OK && ranks->status != UNET_OK)
+            status = unet_fail(&driver->error, ranks->status, "%s", ranks->error.text);
+        double end = machine_seconds();
+        if (status == UNET_OK && k == -1 && !ranks_alone(ranks))
+            status = agree_on_steps(driver, end - start, &max);
         if (status != UNET_OK)
             return status;
-        double end = machine_seconds();
         step_clock_round(times->clock, k >= 0);
-        if (k >= 0)
+        if (k >= 0) {
+            times->exchange[times->n] = ranks->seconds - exchange;
             times->whole[times->n++] = end - start;
-        start = end;
-        if (times->n >= LEAST_STEPS && end - begin > seconds_per_program)
+        }
+        exchange = ranks->seconds;
+        start = ranks_alone(ranks) ? end : machine_seconds();
+        if (times->n >= LEAST_STEPS && end - begin > seconds_per_program && ranks_alone(ranks))
             break;
     }
     step_clock_read(times->clock);
@@ -232,7 +253,7 @@ static void print_text(const Driver *driver, Times *times, const Peak *peak) {
     (void)printf("%-8s batch %-4" PRId32 " %s"
                  " median %9.3f ms  min %9.3f ms  %9.2f images/s  (%d step%s, ",
                  program->name, program->batch, size_text(program->size, size), 1e3 * middle,
-                 1e3 * times->whole[0], program->batch / middle, times->n, unet_plural(times->n));
+                 1e3 * times->whole[0], times->samples / middle, times->n, unet_plural(times->n));
     if (model->device == NULL) {
         (void)printf("%" PRId32 " thread%s)\n", driver->threads, unet_plural(driver->threads));
         step_times_print(times->clock, peak);
@@ -241,15 +262,23 @@ static void print_text(const Driver *driver, Times *times, const Peak *peak) {
                      1e3 * times->step);
         print_parts(times);
     }
+    if (!ranks_alone(&driver->ranks))
+        (void)printf("         of it rank 0 waited %.3f ms for the gradients and weights of %" PRId32
+                     " ranks (median)\n",
+                     1e3 * median(times->exchange, times->n), driver->ranks.size);
     (void)fflush(stdout);
 }
 
-static json_t *times_json(const UnetModel *model, Times *times) {
+static json_t *times_json(const Driver *driver, Times *times) {
+    const UnetModel *model = driver->model;
     const UnetProgram *program = times->program;
     double middle = median(times->whole, times->n);
     json_t *found = json_pack("{s:s, s:i, s:[i,i,i], s:i, s:f, s:f}", "name", program->name, "batch",
                               program->batch, "size", program->size[0], program->size[1], program->size[2],
                               "steps", times->n, "median", middle, "min", times->whole[0]);
+    if (!ranks_alone(&driver->ranks))
+        (void)json_object_update_new(found, json_pack("{s:i, s:f}", "ranks", (int)driver->ranks.size,
+                                                      "exchange", median(times->exchange, times->n)));
     if (model->device == NULL) {
         (void)json_object_set_new(found, "parts", step_times_json(times->clock));
         return found;
@@ -295,6 +324,21 @@ static int32_t bands_of(const UnetProgram *program, int noutput) {
     return (int32_t)bands;
 }
 
+/* Of training for several processes a step is what one of them computes of it, with the others or alone. */
+static void take_share(Driver *driver, UnetStep *step, Times *times) {
+    const UnetTraining *training = driver->model->training;
+    Ranks *ranks = &driver->ranks;
+    times->samples = step->n;
+    if (times->program != driver->model->train)
+        return;
+    if (!ranks_alone(ranks)) {
+        step->team = &ranks->team;
+        ranks_begin_step(ranks, step->n, &step->first, &step->last);
+    } else if (training->processes > 1) {
+        times->samples = step->last = step->n / training->processes;
+    }
+}
+
 static UnetStatus time_program(Driver *driver, const UnetProgram *program, Device *device, Inputs *inputs,
                                const Peak *peak, json_t *programs) {
     StepClock clock;
@@ -307,6 +351,7 @@ static UnetStatus time_program(Driver *driver, const UnetProgram *program, Devic
                      .units = program->units,
                      .bands = bands_of(program, driver->model->noutput),
                      .watch = &clock.watch};
+    take_share(driver, &step, &times);
     UnetStatus status = step_clock_new(&clock, program, MAX_STEPS, &driver->error);
     if (status == UNET_OK)
         device_prepare(device, program, &step);
@@ -319,8 +364,8 @@ static UnetStatus time_program(Driver *driver, const UnetProgram *program, Devic
     if (status == UNET_OK && driver->model->device != NULL)
         status = time_parts(driver, device, &step, &times);
     if (status == UNET_OK && programs != NULL)
-        (void)json_array_append_new(programs, times_json(driver->model, &times));
-    else if (status == UNET_OK)
+        (void)json_array_append_new(programs, times_json(driver, &times));
+    else if (status == UNET_OK && driver->ranks.rank == 0)
         print_text(driver, &times, peak);
     step_clock_free(&clock);
     free(times.part);
@@ -347,7 +392,7 @@ static UnetStatus open_and_load(Driver *driver, Device *device, Inputs *inputs) 
 static Peak measure_peak(const Driver *driver) {
     const Peak peak = {machine_flops(driver->model->instructions, driver->threads),
                        machine_bandwidth(driver->threads)};
-    if (driver->options.format[0] != 'j')
+    if (driver->options.format[0] != 'j' && driver->ranks.rank == 0)
         (void)printf("peak     %.1f GFLOP/s in registers, %.1f GB/s from memory\n", 1e-9 * peak.flops,
                      1e-9 * peak.bytes);
     return peak;
@@ -355,18 +400,22 @@ static Peak measure_peak(const Driver *driver) {
 
 UnetStatus driver_bench(Driver *driver) {
     const UnetModel *model = driver->model;
-    const UnetProgram *const programs[] = {model->train, model->eval, model->predict};
+    const bool several = !ranks_alone(&driver->ranks); /* which train together, and nothing else */
+    const UnetProgram *const programs[] = {model->train, several ? NULL : model->eval,
+                                           several ? NULL : model->predict};
     json_t *found = driver->options.format[0] == 'j' ? json_array() : NULL;
-    Device device;
+    Device device = {.model = NULL};
     Inputs inputs = {.memory = NULL};
     Peak peak = {0, 0};
-    UnetStatus status = open_and_load(driver, &device, &inputs);
+    UnetStatus status = several ? ranks_check_share(&driver->ranks, model, &driver->error) : UNET_OK;
+    if (status == UNET_OK)
+        status = open_and_load(driver, &device, &inputs);
     if (status == UNET_OK && model->device == NULL)
         peak = measure_peak(driver);
     for (int p = 0; p < 3 && status == UNET_OK; p++)
         if (programs[p] != NULL)
             status = time_program(driver, programs[p], &device, &inputs, &peak, found);
-    if (status == UNET_OK && found != NULL)
+    if (status == UNET_OK && found != NULL && driver->ranks.rank == 0)
         status = print_json(model, found, &device, &peak, &driver->error);
     json_decref(found);
     device_close(&device);

@@ -1,8 +1,8 @@
 /* board.c - a training run for TensorBoard: `train --tensorboard`.
  *
  * Numbers: of training, the loss and all other results as means over the steps since the last point, and
- * the learning rate, at most POINTS points a run; of each evaluation, its results.  board_pictures.c adds
- * pictures of each evaluation. */
+ * the learning rate, and of several processes how long a step waits for the others, at most POINTS points a
+ * run; of each evaluation, its results.  board_pictures.c adds pictures of each evaluation. */
 #include "board.h"
 
 #include <errno.h>
@@ -22,6 +22,8 @@ struct Board {
     UnetEvents events;
     Pictures *pictures; /* NULL: none */
     Tally since;        /* the last point */
+    int64_t point;      /* the step of the last point, or the one that was done before, */
+    double exchange;    /*   and Ranks.seconds then */
     int64_t every;      /* steps from one point to the next */
     int64_t steps;
 };
@@ -68,6 +70,7 @@ UnetStatus board_open(Board **board, Driver *driver, const UnetDataset *data, in
     opened->driver = driver;
     opened->events.fd = -1;
     opened->steps = steps;
+    opened->point = step;
     opened->every = (steps - 1) / POINTS + 1;
     UnetStatus status = tally_create(&opened->since, driver->model, error);
     if (status == UNET_OK)
@@ -112,6 +115,15 @@ static UnetStatus put_tally(Board *board, const char *group, const Tally *tally,
     return status;
 }
 
+/* Nothing, where there is one process. */
+static UnetStatus put_exchange(Board *board, int64_t step) {
+    const Ranks *ranks = &board->driver->ranks;
+    const double waited = (ranks->seconds - board->exchange) / (double)(step - board->point);
+    board->exchange = ranks->seconds;
+    board->point = step;
+    return put_number(board, "train", "exchange, seconds a step", step, ranks_alone(ranks) ? NAN : waited);
+}
+
 UnetStatus board_step(Board *board, const char *arena, int32_t n, int64_t step, double rate) {
     if (board == NULL)
         return UNET_OK;
@@ -121,6 +133,8 @@ UnetStatus board_step(Board *board, const char *arena, int32_t n, int64_t step, 
     UnetStatus status = put_tally(board, "train", &board->since, step);
     if (status == UNET_OK)
         status = put_number(board, "train", "learning rate", step, rate);
+    if (status == UNET_OK)
+        status = put_exchange(board, step);
     tally_clear(&board->since);
     return status;
 }

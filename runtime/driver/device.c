@@ -74,7 +74,7 @@ int32_t loader_slots(const UnetModel *model, const UnetDataset *const *datasets,
     const int64_t left = machine_memory() - (model->device == NULL ? extent : 0);
     int32_t slots = model->ring;
     do
-        *beside = (int64_t)unet_loader_bytes(datasets, ndataset, threads, slots);
+        *beside = (int64_t)unet_loader_bytes(model, datasets, ndataset, threads, slots);
     while (*beside > left && --slots > 0);
     return slots > 0 ? slots : 1;
 }

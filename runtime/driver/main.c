@@ -159,11 +159,11 @@ static int report_usage(const Driver *driver, const char *program, UnetStatus st
     return code;
 }
 
-/* Training may be the work of several processes. */
+/* Training may be the work of several processes, and so may be its time. */
 static UnetStatus join_ranks(Driver *driver) {
     Launch launch;
     char note[256];
-    if (driver->options.command == UNET_COMMAND_TRAIN) {
+    if (driver->options.command == UNET_COMMAND_TRAIN || driver->options.command == UNET_COMMAND_BENCH) {
         const UnetStatus status =
             ranks_join(&driver->ranks, driver->model, (double)driver->options.timeout, &driver->error);
         if (*driver->ranks.note != '\0')
@@ -174,7 +174,8 @@ static UnetStatus join_ranks(Driver *driver) {
     const UnetStatus status = ranks_find_launch(&launch, note, sizeof note, &driver->error);
     if (status == UNET_OK && launch.size > 1)
         return unet_fail(&driver->error, UNET_USAGE,
-                         "%s started %" PRId64 " processes, and only `train` works with more than one",
+                         "%s started %" PRId64
+                         " processes, and only `train` and `bench` work with more than one",
                          launch.by, launch.size);
     return status;
 }

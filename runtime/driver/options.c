@@ -102,7 +102,7 @@ static const UnetOptionRow rows[] = {
     {"--threads", .kind = UNET_NUMBER, .commands = IN(TRAIN) | IN(EVAL) | IN(PREDICT) | IN(BENCH), .min = 1,
      .max = INT_MAX, .place = AT(threads), .value = "N",
      .help = "threads that compute; the result does not depend on their number"},
-    {"--timeout", .kind = UNET_NUMBER, .commands = IN(TRAIN), .min = 1, .max = 1000000,
+    {"--timeout", .kind = UNET_NUMBER, .commands = IN(TRAIN) | IN(BENCH), .min = 1, .max = 1000000,
      .place = AT(timeout), .value = "SECONDS",
      .help = "of several processes: how long one may be silent before all end (600)"},
     {"--out", .kind = UNET_TEXT, .commands = IN(TRAIN) | IN(EVAL) | IN(PREDICT), .place = AT(out),

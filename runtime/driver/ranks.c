@@ -191,6 +191,7 @@ static void gather_numbers(void *team, void *numbers, int64_t count) {
 static void add_counts(void *team, int64_t *number, int32_t count) {
     Ranks *ranks = team;
     const size_t bytes = (size_t)count * sizeof *number;
+    const double start = machine_seconds();
     if (ranks->status != UNET_OK)
         return;
     for (int32_t r = 0; r < ranks->size; r++) {
@@ -201,6 +202,7 @@ static void add_counts(void *team, int64_t *number, int32_t count) {
     for (int32_t r = 0; r < ranks->size && ranks->status == UNET_OK; r++)
         for (int32_t i = 0; i < count && r != ranks->rank; i++)
             number[i] += ranks->counts[(size_t)r * RANKS_MOST_COUNTS + (size_t)i];
+    ranks->seconds += machine_seconds() - start;
 }
 
 /* ---- life ---- */
@@ -245,6 +247,21 @@ static UnetStatus check_size(const Ranks *ranks, const UnetModel *model, const L
             "must be a divisor; compile with --ranks=N, or start 1, 2, 4, ... up to %d",
             (int)ranks->size, model->name, (int)most, (int)most);
     return UNET_OK;
+}
+
+UnetStatus ranks_check_share(Ranks *ranks, const UnetModel *model, UnetError *error) {
+    const UnetTraining *training = model->training;
+    const int least = (int)training->processes;
+    if (ranks->size >= least)
+        return UNET_OK;
+    ranks->alike = true;
+    return unet_fail(
+        error, UNET_USAGE,
+        "%s was compiled for %d processes or more%s, and this is %d: start %d together (mpirun -n %d), or "
+        "compile it %s",
+        model->name, least, training->slices != NULL ? ", which share the optimizer's state" : "",
+        (int)ranks->size, least, least,
+        training->slices != NULL ? "without --shard-optimizer" : "with fewer --processes");
 }
 
 UnetStatus ranks_join(Ranks *ranks, const UnetModel *model, double timeout, UnetError *error) {

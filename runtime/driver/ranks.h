@@ -60,7 +60,7 @@ typedef struct {
     int64_t *counts;   /* room for whole numbers of all ranks */
     char *room;        /* for what all ranks say, */
     size_t said;       /*   so many bytes each at most */
-    double seconds;    /* that steps have waited for gradients and weights of others, and added them */
+    double seconds;    /* that steps have waited for what others send, and added it */
     UnetStatus status; /* of the first failure within a step */
     UnetError error;
     bool alike;     /* all ranks have failed for the same reason, which the first one tells */
@@ -108,6 +108,9 @@ UNET_MUST_USE UnetStatus ranks_gather(Ranks *ranks, void *numbers, int64_t count
 
 /* The largest of the numbers that ranks say. */
 UNET_MUST_USE UnetStatus ranks_most(Ranks *ranks, int64_t mine, int64_t *most, UnetError *error);
+
+/* The plan has room for the share of one of so many processes. */
+UNET_MUST_USE UnetStatus ranks_check_share(Ranks *ranks, const UnetModel *model, UnetError *error);
 
 /* The samples [*FIRST, *LAST) of a batch of N that this rank has, and which ranks have some. */
 void ranks_begin_step(Ranks *ranks, int32_t n, int32_t *first, int32_t *last);

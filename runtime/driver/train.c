@@ -61,7 +61,14 @@ static double rate_of(const Run *run, int64_t step) {
                               &run->state.plateau, step, (UnetLength){run->steps, run->steps_per_epoch});
 }
 
-static UnetStatus write_row(Run *run, const char *split, const Tally *tally) {
+/* Seconds that a step has waited for other processes since the last row of training. */
+static double waited_for_others(const Run *run) {
+    const int64_t steps = run->state.step - run->row_step;
+    return steps > 0 ? (run->driver->ranks.seconds - run->row_exchange) / (double)steps : NAN;
+}
+
+/* EXCHANGE: NaN in a row of an evaluation. */
+static UnetStatus write_row(Run *run, const char *split, const Tally *tally, double exchange) {
     UnetStatus status = look_at_scale(run);
     if (status != UNET_OK)
         return status;
@@ -83,6 +90,7 @@ static UnetStatus write_row(Run *run, const char *split, const Tally *tally) {
                             .images_per_second = images_per_second(run),
                             .seconds = machine_seconds() - run->start,
                             .gradient_norm = run->normed > 0 ? run->norms / (double)run->normed : NAN,
+                            .exchange = exchange,
                             .loss_scale = run->scale.scale,
                             .skipped = run->scale.skipped};
     return unet_log_write(&run->log, &row, &run->driver->error);
@@ -288,7 +296,7 @@ static UnetStatus evaluate(Run *run, int *signal) {
             status = run_save_weights(driver, run->device.arena, &run->state, "best.");
     }
     if (status == UNET_OK)
-        status = write_row(run, "eval", &run->eval);
+        status = write_row(run, "eval", &run->eval, NAN);
     if (status == UNET_OK)
         note_board(run, board_evaluation(run->board, &run->eval, run->state.step, &run->device));
     look_at_plateau(run, value);
@@ -350,7 +358,9 @@ static UnetStatus after_step(Run *run, int *signal) {
         compares && !ranks_alone(&run->driver->ranks) ? train_compare_weights(run) : UNET_OK;
     if (status == UNET_OK && run->train.samples > 0 &&
         (evaluates || is_last || is_due(run->state.step, run->steps_per_epoch))) {
-        status = write_row(run, "train", &run->train);
+        status = write_row(run, "train", &run->train, waited_for_others(run));
+        run->row_step = run->state.step;
+        run->row_exchange = run->driver->ranks.seconds;
         if (is_last && run->eval_data == NULL)
             report_training(run);
         tally_clear(&run->train);

@@ -39,9 +39,11 @@ typedef struct {
     int32_t samples[UNET_STEPS_AHEAD]; /* of the steps that were begun last */
     double norms;                      /* sum of the gradients' norms since the last row of the log, */
     int64_t normed;                    /*   of so many steps; those that overflowed have none */
-    int64_t images;                    /* since the start of this process */
-    double start;                      /* time of the first step */
-    double training_seconds;           /* without evaluations and saves */
+    int64_t row_step;        /* the step behind which the log's last row came, or this process began, */
+    double row_exchange;     /*   and what Ranks.seconds were then */
+    int64_t images;          /* since the start of this process */
+    double start;            /* time of the first step */
+    double training_seconds; /* without evaluations and saves */
 } Run;
 
 /* Takes all that the run needs: data, memory, weights, its folder. */

@@ -247,8 +247,10 @@ UnetStatus train_share_results(Run *run, int32_t n) {
     const UnetProgram *program = run->model->train;
     const size_t numbers = result_numbers(run->model), bytes = numbers * sizeof *run->said;
     const char *all;
+    const double start = machine_seconds();
     pack_results(run->model, program, run->device.arena, run->said);
     const UnetStatus status = ranks_say(ranks, run->said, bytes, &all, &run->driver->error);
+    ranks->seconds += machine_seconds() - start;
     if (status != UNET_OK)
         return status;
     for (int32_t r = 0; r < ranks->size; r++)

@@ -224,27 +224,11 @@ int32_t train_kept_checkpoints(const Run *run) {
     return run->training->save_keep > 1 ? run->training->save_keep : 1;
 }
 
-/* The plan has room for the share of one process of so many. */
-static UnetStatus check_processes(Run *run) {
-    Ranks *ranks = &run->driver->ranks;
-    const int least = (int)run->training->processes;
-    if (ranks->size >= least)
-        return UNET_OK;
-    ranks->alike = true;
-    return unet_fail(
-        &run->driver->error, UNET_USAGE,
-        "%s was compiled for %d processes or more%s, and this is %d: start %d together (mpirun -n %d), or "
-        "compile it %s",
-        run->model->name, least, run->training->slices != NULL ? ", which share the optimizer's state" : "",
-        (int)ranks->size, least, least,
-        run->training->slices != NULL ? "without --shard-optimizer" : "with fewer --processes");
-}
-
 /* Data, memory and weights. */
 static UnetStatus load(Run *run) {
     Driver *driver = run->driver;
     const bool several = !ranks_alone(&driver->ranks);
-    UnetStatus status = check_processes(run);
+    UnetStatus status = ranks_check_share(&driver->ranks, run->model, &driver->error);
     if (status == UNET_OK)
         status = open_data(run);
     signals_hold(); /* before the loader starts its threads */
@@ -313,7 +297,7 @@ UnetStatus train_start(Run *run) {
         run->log.rows = run->state.log_rows = 0;
         run->saved = run->state.step;
     }
-    run->first_step = run->begun = run->state.step;
+    run->first_step = run->begun = run->row_step = run->state.step;
     run->scale = scale_start(run->model, run->device.arena, run->state.step);
     return status;
 }

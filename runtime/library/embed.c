@@ -472,6 +472,11 @@ UnetStatus unet_embed_train_step(void *buffer, int32_t n, const void *const *inp
     if (status == UNET_OK && (n < 1 || n > program->batch))
         status = unet_fail(error, UNET_USAGE, "%" PRId32 " samples: %s takes 1 to %" PRId32, n, model->name,
                            program->batch);
+    if (status == UNET_OK && model->training->processes > 1)
+        status = unet_fail(error, UNET_USAGE,
+                           "%s was compiled for %" PRId32
+                           " processes, which only `train` starts: compile it without --processes",
+                           model->name, model->training->processes);
     if (status != UNET_OK)
         return status;
     const UnetStep step = {.arena = parts.arena,

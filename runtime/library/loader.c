@@ -112,13 +112,22 @@ static Slot *free_slot(const UnetLoader *loader) {
     return slot;
 }
 
-/* The inputs of a slot lie where the program wants them: one after the other, on multiples of 64. */
+/* Samples of a batch that a slot has room for. */
+static int32_t room_of(const UnetStream *stream) {
+    return stream->mine_last > 0 ? stream->mine_last - stream->mine_first
+                                 : unet_dataset_program(stream->dataset)->batch;
+}
+
+/* The inputs of a slot lie where the program wants them: one after the other, on multiples of 64.  Of those
+ * in front of the first one that this process reads there are none, and so their place is counted back. */
 static void lay_out(const UnetLoader *loader, Slot *slot) {
-    const UnetProgram *program = unet_dataset_program(loader->stream.dataset);
+    const UnetStream *stream = &loader->stream;
+    const UnetProgram *program = unet_dataset_program(stream->dataset);
     char *start = loader->memory + (size_t)(slot - loader->slot) * loader->slot_bytes, *place = start;
     for (int32_t input = 0; input < loader->model->ninput; input++) {
-        size_t bytes = (size_t)program->batch * (size_t)program->inputs[input].sample_bytes;
-        slot->inputs[input] = bytes > 0 ? place : NULL;
+        const size_t sample = (size_t)program->inputs[input].sample_bytes,
+                     bytes = (size_t)room_of(stream) * sample;
+        slot->inputs[input] = bytes > 0 ? place - (size_t)stream->mine_first * sample : NULL;
         place += (bytes + 63) & ~(size_t)63;
     }
     memset(start, 0, (size_t)(place - start));
@@ -243,8 +252,10 @@ static size_t larger(size_t a, size_t b) {
     return a > b ? a : b;
 }
 
-static bool measure(const UnetDataset *const *datasets, int32_t ndataset, int32_t threads, int32_t slots,
-                    Need *need) {
+/* Of several processes each reads a share of a batch: no slot is larger than the model says. */
+static bool measure(const UnetModel *model, const UnetDataset *const *datasets, int32_t ndataset,
+                    int32_t threads, int32_t slots, Need *need) {
+    const size_t most = (size_t)(model->loader_ring_bytes / model->ring);
     *need = (Need){0};
     for (int32_t i = 0; i < ndataset; i++) {
         const UnetProgram *program = unet_dataset_program(datasets[i]);
@@ -255,6 +266,7 @@ static bool measure(const UnetDataset *const *datasets, int32_t ndataset, int32_
         need->decoder = larger(need->decoder, unet_dataset_decoder_bytes(datasets[i]));
         need->kept += unet_dataset_cache_bytes(datasets[i]);
     }
+    need->slot = need->slot < most ? need->slot : most;
     size_t ring = (size_t)slots, ring_bytes, thread_bytes;
     size_t order_bytes = (need->samples + ring * need->batch * 4) * sizeof(int32_t);
     return checked_align64(need->slot, &need->slot) && checked_align64(need->scratch, &need->scratch) &&
@@ -266,10 +278,10 @@ static bool measure(const UnetDataset *const *datasets, int32_t ndataset, int32_
            checked_add(need->total, need->kept, &need->total) && need->total < SIZE_MAX / 2;
 }
 
-size_t unet_loader_bytes(const UnetDataset *const *datasets, int32_t ndataset, int32_t threads,
-                         int32_t slots) {
+size_t unet_loader_bytes(const UnetModel *model, const UnetDataset *const *datasets, int32_t ndataset,
+                         int32_t threads, int32_t slots) {
     Need need;
-    return measure(datasets, ndataset, threads, slots, &need) ? need.total : SIZE_MAX;
+    return measure(model, datasets, ndataset, threads, slots, &need) ? need.total : SIZE_MAX;
 }
 
 static void *allocate_aligned(size_t bytes) {
@@ -355,7 +367,7 @@ UnetStatus unet_loader_create(UnetLoader **loader, const UnetModel *model,
         return unet_fail(error, UNET_BUG, "a loader needs a thread, a slot and data");
     }
     UnetLoader *created = calloc(1, sizeof *created);
-    if (created == NULL || !measure(datasets, ndataset, threads, slots, &need)) {
+    if (created == NULL || !measure(model, datasets, ndataset, threads, slots, &need)) {
         free(created);
         return unet_fail(error, UNET_TOO_SMALL, "not enough memory for the loader");
     }
@@ -412,11 +424,12 @@ void unet_loader_destroy(UnetLoader *loader) {
 
 /* ---- streams ------------------------------------------------------------------------------------ */
 
-static bool fits_slot(const UnetLoader *loader, const UnetProgram *program) {
+static bool fits_slot(const UnetLoader *loader, const UnetStream *stream) {
+    const UnetProgram *program = unet_dataset_program(stream->dataset);
     size_t total = 0;
     for (int32_t input = 0; input < loader->model->ninput; input++) {
         size_t bytes;
-        if (!checked_mul((size_t)program->batch, (size_t)program->inputs[input].sample_bytes, &bytes) ||
+        if (!checked_mul((size_t)room_of(stream), (size_t)program->inputs[input].sample_bytes, &bytes) ||
             !checked_align64(bytes, &bytes) || !checked_add(total, bytes, &total)) {
             return false;
         }
@@ -438,7 +451,7 @@ UnetStatus unet_loader_begin(UnetLoader *loader, const UnetStream *stream, UnetE
                          "%d sample%s %s not fill a batch of %d: use a smaller `batch`, or `tail \"keep\"`",
                          samples, unet_plural(samples), samples == 1 ? "does" : "do", batch_of(stream));
     }
-    if (!fits_slot(loader, program)) {
+    if (!fits_slot(loader, stream)) {
         return unet_fail(error, UNET_BUG, "program %s: its batch does not fit a loader slot",
                          program->name);
     }

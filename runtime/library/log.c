@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ROOM_PER_NUMBER = 32, FIXED_NUMBERS = 11 };
+enum { ROOM_PER_NUMBER = 32, FIXED_NUMBERS = 12 };
 
 static void append(UnetLog *log, size_t *length, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -72,8 +72,8 @@ static size_t format_header(UnetLog *log) {
             append(log, &length, ",\"%s(%s, %s)\"", result->metric,
                    model->inputs[result->identity_input].name, model->inputs[result->target_input].name);
     }
-    append(log, &length, ",lr,images_per_s,seconds%s%s\n", has_norm(model) ? ",gradient_norm" : "",
-           log->has_scale ? ",loss_scale,skipped" : "");
+    append(log, &length, ",lr,images_per_s,seconds%s%s%s\n", has_norm(model) ? ",gradient_norm" : "",
+           log->has_exchange ? ",exchange_s" : "", log->has_scale ? ",loss_scale,skipped" : "");
     return length;
 }
 
@@ -106,13 +106,15 @@ static off_t end_of_step(FILE *file, const char *header, int64_t step, int64_t *
     return end;
 }
 
-/* The same for a file with the columns of this program, or of one of another precision: it goes on in its
- * own. */
+/* The same for a file with the columns of this program, or of one of another precision or number of ranks:
+ * it goes on in its own. */
 static off_t end_in_any_columns(UnetLog *log, FILE *file, int64_t step) {
     const int64_t most = log->rows;
+    const bool scale = log->has_scale, exchange = log->has_exchange;
     off_t end = NOT_OURS;
-    for (int i = 0; i < 2 && end == NOT_OURS; i++) {
-        log->has_scale ^= i == 1;
+    for (int i = 0; i < 4 && end == NOT_OURS; i++) {
+        log->has_scale = scale != ((i & 1) != 0);
+        log->has_exchange = exchange != ((i & 2) != 0);
         log->rows = most;
         (void)format_header(log);
         rewind(file);
@@ -133,8 +135,11 @@ static UnetStatus open_file(UnetLog *log, const char *path, UnetError *error) {
 UnetStatus unet_log_open(UnetLog *log, const char *path, const UnetModel *model, int64_t last_step,
                          int64_t rows, UnetError *error) {
     off_t end = 0;
-    *log =
-        (UnetLog){.fd = -1, .model = model, .size = line_size(model), .has_scale = model->loss_scale > 0};
+    *log = (UnetLog){.fd = -1,
+                     .model = model,
+                     .size = line_size(model),
+                     .has_scale = model->loss_scale > 0,
+                     .has_exchange = model->training != NULL && model->training->ranks > 1};
     log->line = malloc(log->size);
     if (log->line == NULL)
         return unet_fail(error, UNET_TOO_SMALL, "no memory for the log");
@@ -177,6 +182,8 @@ UnetStatus unet_log_write(UnetLog *log, const UnetLogRow *row, UnetError *error)
     append(log, &length, ",%.2f,%.3f", row->images_per_second, row->seconds);
     if (has_norm(log->model))
         append_value(log, &length, row->gradient_norm);
+    if (log->has_exchange)
+        append_value(log, &length, row->exchange);
     if (log->has_scale && row->loss_scale > 0)
         append(log, &length, ",%.9g,%" PRId64, row->loss_scale, row->skipped);
     else if (log->has_scale)

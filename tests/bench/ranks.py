@@ -6,9 +6,10 @@
 
 The model has for each of W processes with N bytes of gradients 2 (W - 1) / W N bytes to send, and 2 (W - 1) messages of
 20 microseconds; nothing is hidden behind computation.  `measure` lets two processes train by TCP over a virtual cable whose bandwidth
-`tc tbf` limits, and prints what they say of their time beside what the model says.  Standard library only."""
+`tc tbf` limits, and prints how long a step of rank 0 waits, as its log says, beside what the model says.  Standard library only."""
 
 import argparse
+import csv
 import os
 import re
 import subprocess
@@ -57,7 +58,7 @@ def unplug():
 
 
 def train(folder, data, steps, mbit):
-    """Seconds a step, and the per cent of them for the exchange."""
+    """Seconds a step, and how many of them it waits for the exchange."""
     out = os.path.join(folder, "run_%d" % mbit)
     processes = [subprocess.Popen(
         ["ip", "netns", "exec", SPACES[rank], os.path.join(folder, "program"), "train", "--data=" + data, "--out=" + out, "--threads=1",
@@ -65,12 +66,16 @@ def train(folder, data, steps, mbit):
         env={**os.environ, "RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": ADDRESS % 1, "MASTER_PORT": "29400"},
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for rank in range(2)]
     said = [process.communicate(timeout=600)[0] for process in processes][0]
-    share = re.search(r"rank 0 spent ([0-9.]+) %", said)
     rate = re.search(r"trained %d steps in .*, ([0-9.]+) images/s" % steps, said)
     batch = re.search(r"batch ([0-9]+),", said)
-    if not (share and rate and batch):
+    if not (rate and batch):
         raise SystemExit("the processes failed: " + said)
-    return int(batch.group(1)) / float(rate.group(1)), float(share.group(1))
+    waited = before = 0
+    with open(os.path.join(out, "log.csv"), newline="") as file:
+        for row in (row for row in csv.DictReader(file) if row["split"] == "train"):
+            waited += float(row["exchange_s"]) * (int(row["step"]) - before)
+            before = int(row["step"])
+    return int(batch.group(1)) / float(rate.group(1)), waited / before
 
 
 def measure(tools):
@@ -82,11 +87,11 @@ def measure(tools):
         for mbit in (int(word) for word in tools.mbit.split(",")):
             try:
                 plug(mbit)
-                step, share = train(folder, os.path.abspath(tools.data), tools.steps, mbit)
+                step, waited = train(folder, os.path.abspath(tools.data), tools.steps, mbit)
             finally:
                 unplug()
             print("| %d Mbit/s | %.3f s | %.3f s, %.0f %% | %.3f s |" %
-                  (mbit, step, step * share / 100, share, seconds(2, 4 * count, mbit * 125e3)), flush=True)
+                  (mbit, step, waited, 100 * waited / step, seconds(2, 4 * count, mbit * 125e3)), flush=True)
             time.sleep(0.5)
 
 

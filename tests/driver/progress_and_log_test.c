@@ -84,6 +84,43 @@ static const UnetModel plain_model = {.ninput = 2, .inputs = inputs, .nresult = 
 
 static int64_t most_rows = INT64_MAX; /* that a file keeps */
 
+static void expect_log(const char *path, const char *expected) {
+    char text[2048];
+    FILE *file = fopen(path, "r");
+    size_t length = file != NULL ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file != NULL)
+        (void)fclose(file);
+    text[length] = 0;
+    expect_text("log", text, expected);
+}
+
+/* Of a program that several processes may run. */
+static void test_exchange_column(void) {
+    char path[] = "/tmp/unet_log_XXXXXX";
+    static const UnetTraining alone = {.ranks = 1}, several = {.ranks = 8};
+    UnetModel model = {.training = &several};
+    UnetLog log;
+    UnetError error;
+    int fd = mkstemp(path);
+    if (fd < 0 || close(fd) != 0)
+        expect_text("temporary file", "none", "one");
+    expect_ok(unet_log_open(&log, path, &model, -1, 0, &error), &error);
+    UnetLogRow row = {.epoch = 1, .step = 1, .split = "train", .loss = 0.5, .exchange = 0.25};
+    expect_ok(unet_log_write(&log, &row, &error), &error);
+    row.split = "eval";
+    row.exchange = NAN;
+    expect_ok(unet_log_write(&log, &row, &error), &error);
+    unet_log_close(&log);
+    model.training = &alone; /* goes on with the columns that are there */
+    expect_ok(unet_log_open(&log, path, &model, 1, 2, &error), &error);
+    expect_ok(unet_log_write(&log, &row, &error), &error);
+    unet_log_close(&log);
+    expect_log(path,
+               "epoch,step,split,loss,lr,images_per_s,seconds,exchange_s\n"
+               "1,1,train,0.5,0,0.00,0.000,0.25\n1,1,eval,0.5,0,0.00,0.000,\n1,1,eval,0.5,0,0.00,0.000,\n");
+    (void)unlink(path);
+}
+
 /* WITH_SCALE: of a program in f16. */
 static void write_rows(const char *path, bool with_scale, int64_t last_step, int64_t from, int64_t to) {
     UnetModel model = plain_model;
@@ -107,16 +144,6 @@ static void write_rows(const char *path, bool with_scale, int64_t last_step, int
         expect_ok(unet_log_write(&log, &row, &error), &error);
     }
     unet_log_close(&log);
-}
-
-static void expect_log(const char *path, const char *expected) {
-    char text[2048];
-    FILE *file = fopen(path, "r");
-    size_t length = file != NULL ? fread(text, 1, sizeof text - 1, file) : 0;
-    if (file != NULL)
-        (void)fclose(file);
-    text[length] = 0;
-    expect_text("log", text, expected);
 }
 
 /* Of a program that clips gradients by their norm; steps without one leave the column empty. */
@@ -182,5 +209,6 @@ int main(void) {
     test_progress();
     test_log();
     test_norm_column();
+    test_exchange_column();
     return 0;
 }

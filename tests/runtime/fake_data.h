@@ -51,6 +51,11 @@ static inline void fake_program(UnetProgram *program, const char *name, UnetLayo
 }
 
 /* `noisy` and `clean` are images, read from noisy/ and clean/; no transforms; eval uses the holdout. */
+static inline int64_t fake_ring_bytes(const UnetModel *model) {
+    const int64_t train = model->train->input_bytes, eval = model->eval->input_bytes;
+    return model->ring * (train > eval ? train : eval);
+}
+
 static inline void fake_pairs(Fake *fake, int32_t batch, int32_t channels, int32_t size, UnetType type) {
     *fake = (Fake){.inputs = {{.name = "noisy", .channels = channels},
                               {.name = "clean", .channels = channels, .is_target = true}}};
@@ -70,6 +75,7 @@ static inline void fake_pairs(Fake *fake, int32_t batch, int32_t channels, int32
                               .eval = &fake->eval,
                               .ring = 3,
                               .data = &fake->data};
+    fake->model.loader_ring_bytes = fake_ring_bytes(&fake->model);
 }
 
 /* noisy = clean + gaussian(SIGMA), and clean alone is read. */

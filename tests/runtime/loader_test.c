@@ -41,6 +41,7 @@ static void open_loader(Setup *setup, int32_t threads, int32_t ring) {
     setup->fake.eval_data = setup->fake.data;
     setup->fake.model.eval_data = &setup->fake.eval_data;
     setup->fake.model.ring = ring;
+    setup->fake.model.loader_ring_bytes = fake_ring_bytes(&setup->fake.model);
     CHECK_OK(
         unet_dataset_open(&setup->data, &setup->fake.model, UNET_TRAINING, unet_in_folder(folder), &error),
         error);
@@ -49,7 +50,8 @@ static void open_loader(Setup *setup, int32_t threads, int32_t ring) {
              error);
     const UnetDataset *both[] = {setup->data, setup->eval_data};
     CHECK_OK(unet_loader_create(&setup->loader, &setup->fake.model, both, 2, threads, ring, &error), error);
-    CHECK(unet_loader_bytes(both, 2, threads, ring) > (size_t)(ring * setup->fake.train.input_bytes),
+    CHECK(unet_loader_bytes(&setup->fake.model, both, 2, threads, ring) >
+              (size_t)(ring * setup->fake.train.input_bytes),
           "the size of the loader");
 }
 
@@ -75,15 +77,21 @@ static void stop(Setup *setup) {
     unet_dataset_close(setup->eval_data);
 }
 
-static uint64_t checksum(const UnetBatch *batch, const UnetProgram *program) {
+static uint64_t checksum_samples(const UnetBatch *batch, const UnetProgram *program, int32_t first,
+                                 int32_t last) {
     uint64_t sum = 0xcbf29ce484222325u;
     for (int i = 0; i < FAKE_INPUTS; i++) {
         const unsigned char *bytes = batch->inputs[i];
-        for (int64_t b = 0; b < batch->n * program->inputs[i].sample_bytes; b++) {
+        for (int64_t b = first * program->inputs[i].sample_bytes;
+             b < last * program->inputs[i].sample_bytes; b++) {
             sum = (sum ^ bytes[b]) * 0x100000001b3u;
         }
     }
     return sum;
+}
+
+static uint64_t checksum(const UnetBatch *batch, const UnetProgram *program) {
+    return checksum_samples(batch, program, 0, batch->n);
 }
 
 /* The checksums of COUNT batches from batch FIRST. */
@@ -119,6 +127,46 @@ static void test_threads(bool all) {
         CHECK(memcmp(sums, expected, sizeof sums) == 0, "%d threads make other batches", threads);
         run(&setup, 6, BATCHES - 6, sums);
         CHECK(memcmp(sums, expected + 6, (BATCHES - 6) * sizeof *sums) == 0, "started in the middle");
+        stop(&setup);
+    }
+}
+
+/* Of several processes each reads its share of each batch, into slots that hold no more. */
+static void test_share(void) {
+    enum { PROCESSES = 2, SHARE = 4 / PROCESSES };
+    uint64_t whole[BATCHES][4];
+    for (int process = -1; process < PROCESSES; process++) {
+        Setup setup;
+        UnetError error;
+        size_t bytes;
+        start(&setup, 3, 2);
+        const UnetDataset *both[] = {setup.data, setup.eval_data};
+        UnetStream stream = {.dataset = setup.data, .seed = 9, .shuffle = true};
+        int32_t first = 0, last = 4;
+        if (process >= 0) {
+            unet_loader_destroy(setup.loader);
+            setup.fake.model.loader_ring_bytes = 0;
+            for (int i = 0; i < FAKE_INPUTS; i++) { /* in each of two slots */
+                setup.fake.model.loader_ring_bytes +=
+                    2 * ((SHARE * setup.fake.train_layout[i].sample_bytes + 63) / 64 * 64);
+            }
+            CHECK_OK(unet_loader_create(&setup.loader, &setup.fake.model, both, 2, 3, 2, &error), error);
+            first = stream.mine_first = process * SHARE;
+            last = stream.mine_last = first + SHARE;
+        }
+        (void)unet_loader_memory(setup.loader, &bytes);
+        CHECK(bytes == (size_t)setup.fake.model.loader_ring_bytes, "%zu bytes in all slots", bytes);
+        CHECK_OK(unet_loader_begin(setup.loader, &stream, &error), error);
+        for (int k = 0; k < BATCHES; k++) {
+            UnetBatch batch;
+            CHECK_OK(unet_loader_next(setup.loader, &batch, &error), error);
+            for (int32_t n = first; n < last && n < batch.n; n++) {
+                const uint64_t sum = checksum_samples(&batch, &setup.fake.train, n, n + 1);
+                whole[k][n] = process < 0 ? sum : whole[k][n];
+                CHECK(sum == whole[k][n], "process %d has another sample %d of batch %d", process, (int)n,
+                      k);
+            }
+        }
         stop(&setup);
     }
 }
@@ -357,6 +405,7 @@ int main(void) {
     }
     test_threads(false);
     test_threads(true);
+    test_share();
     test_slots();
     test_order();
     test_switching();

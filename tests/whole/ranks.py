@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Training by ranks: the same weights for any number of processes, and whatever the plan.
 
-    ranks.py --unetc=UNETC [--long]
+    ranks.py --unetc=UNETC [--mpirun=LAUNCHER] [--long] [--mpich]
 
 Without MPI, what needs it is skipped, and the last line says so; processes then find each other by TCP alone.  ranks.unet has all that could depend on which process has which samples.  One process first: the plans are sound
 (check_plan.py), and any of them trains the same weights: with other micro-batches, budgets, bands, threads, without reuse,
@@ -16,6 +16,7 @@ import csv
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -106,7 +107,7 @@ class Workshop:
         path = lambda name: os.path.join(self.folder, "run_" + out, name)
         files = {name: read(path(name)) for name in sorted(os.listdir(path("."))) if name.endswith(".safetensors")}
         rows = list(csv.reader(read(path("log.csv")).decode().splitlines()))
-        timed = [rows[0].index(name) for name in ("images_per_s", "seconds")]
+        timed = [rows[0].index(name) for name in ("images_per_s", "seconds", "exchange_s")]
         files["log.csv"] = [[field for k, field in enumerate(row) if k not in timed] for row in rows]
         return files
 
@@ -120,13 +121,58 @@ class Workshop:
 def check_bytes(shop):
     """The unfinished sums of `ranks 8` take three times the bytes of the gradients, of `ranks 2` once."""
     def size_of(ranks, name):
-        plan = json.loads(execute([shop.unetc, "mem", "--format=json", "--ranks=%d" % ranks, NET], shop.folder))
+        plan = mem(shop, "--ranks=%d" % ranks)
         return sum(buffer["bytes"] for buffer in plan["buffers"] if buffer["name"] == name)
 
     gradients, found = size_of(1, "gradients"), [size_of(ranks, "gradients of groups") for ranks in (1, 2, 8)]
     if any(size - levels * gradients not in range(200 * levels + 1) for size, levels in zip(found, (0, 1, 3))):
         raise Failure("gradients take %d bytes, and those of groups %s with 1, 2 and 8 ranks" % (gradients, found))
     return "gradients take %d bytes, and those of groups %s with 1, 2 and 8 ranks" % (gradients, found)
+
+
+def mem(shop, *options):
+    return json.loads(execute([shop.unetc, "mem", "--format=json", *options, NET], shop.folder))
+
+
+def check_share(shop):
+    """What is told of one of several processes is what its program says, and takes when it has started with as many: the loader
+    reads a share of each batch, and fewer sums of groups wait."""
+    told, rings, sizes, options = {}, [], {}, ["--programs=train"]
+    units = {"bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20}
+    for processes in 1, 2, 4, 8:
+        plan = mem(shop, *options, "--processes=%d" % processes)
+        sizes[processes] = sum(buffer["bytes"] for buffer in plan["buffers"] if buffer["name"] == "gradients of groups")
+        told[processes] = plan["arena"]["bytes"], plan["beside"]["loader_ring"]
+        rings.append(told[processes][1])
+    if any(ring * 2 != before for before, ring in zip(rings, rings[1:])):
+        raise Failure("the loader's ring takes %s bytes in 1, 2, 4 and 8 processes" % rings)
+    if not sizes[1] > sizes[2] > sizes[4] == sizes[8] or told[4][0] >= told[1][0]:
+        raise Failure("sums of groups take %s bytes by the number of processes, arena and ring %s" % (sizes, told))
+    taken = {}
+    for processes in 1, 4:
+        name = "share%d" % processes
+        shop.program(name, *options, "--processes=%d" % processes)
+        info = json.loads(execute(["./" + name, "info", "--format=json"], shop.folder))
+        if (info["arena"]["bytes"], info["beside"]["loader_ring"]) != told[processes]:
+            raise Failure("%d processes: told are %s bytes, and the program says %s" % (processes, told[processes], info["arena"]))
+        said, codes = wait(set_by_hand(shop, processes, "./" + name, "train", "--data=data", "--threads=1", "--out=run_" + name))
+        found = re.search(r"arena ([0-9.]+) (\w+), the loader at most ([0-9.]+) (\w+)", said)
+        if any(codes) or found is None:
+            raise Failure("%d processes: exit codes %s: %s" % (processes, codes, said))
+        arena, taken[processes] = (float(found[k]) * units[found[k + 1]] for k in (1, 3))
+        if abs(arena - told[processes][0]) > 0.06 * units[found[2]]:
+            raise Failure("%d processes: an arena of %d bytes is told, and one of %d taken" % (processes, told[processes][0], arena))
+    shop.same("share1", "share4", "4 processes that hold their share of a batch")
+    shop.program("poisoned", *options, "--processes=4", "--poison")
+    execute(["./poisoned", "bench", "--threads=1", "--steps=5"], shop.folder)  # alone it computes no more than its share
+    less = taken[1] - taken[4]
+    if abs(less - (rings[0] - rings[2])) > 0.12 * units[found[4]]:
+        raise Failure("the loader takes %d bytes less in 4 processes, and the ring %d" % (less, rings[0] - rings[2]))
+    batches = [json.loads(execute([shop.unetc, "fit", "--max=batch", "--mem=2MiB", "--format=json", *options, *more, NET], shop.folder))
+               ["rows"][-1]["best"]["batch"] for more in ([], ["--processes=8"])]
+    if not batches[0] < batches[1]:
+        raise Failure("in 2 MiB fit batches of %s in 1 and 8 processes" % batches)
+    return "a rank of 1, 2, 4, 8 processes: arena and loader take %s bytes" % list(told.values())
 
 
 def check_plans(shop):
@@ -223,6 +269,33 @@ def check_ddp(shop):
     return "gradients differ from DistributedDataParallel's by %.1e at most, running statistics by %.1e" % (worst, tracked)
 
 
+def check_exchange(shop):
+    """How long steps wait for the others is told by the log, TensorBoard and `bench`; of one process it is nothing."""
+    def column(out):
+        with open(os.path.join(shop.folder, "run_" + out, "log.csv"), newline="") as file:
+            return [(row["split"], row["exchange_s"]) for row in csv.DictReader(file)]
+
+    def points(out):
+        folder = os.path.join(shop.folder, "run_" + out, "tensorboard")
+        return sum(read(os.path.join(folder, name)).count(b"train/exchange, seconds a step") for name in os.listdir(folder))
+
+    for size, out in (1, "waits_alone"), (2, "waits"):
+        said, codes = wait(set_by_hand(shop, size, "./plain", "train", "--data=data", "--threads=1", "--tensorboard", "--out=run_" + out))
+        if any(codes):
+            raise Failure("%d processes by TCP: exit codes %s: %s" % (size, codes, said))
+        found = column(out)
+        if not found or any((seconds == "") != (split == "eval") for split, seconds in found):
+            raise Failure("the log of %d processes says of their exchange: %s" % (size, found))
+        waited = [float(seconds) for split, seconds in found if split == "train"]
+        if any(seconds < 0 or (seconds > 0) != (size > 1) for seconds in waited) or (points(out) > 0) != (size > 1):
+            raise Failure("%d processes have waited %s s, at %d points of TensorBoard" % (size, waited, points(out)))
+        said, codes = wait(set_by_hand(shop, size, "./plain", "bench", "--threads=1", "--steps=5", "--format=json"))
+        measured = [program for program in json.loads(said)["programs"] if program["name"] == "train"] if not any(codes) else [{}]
+        if measured[0].get("ranks", 1) != size or not (0 < measured[0]["exchange"] < 60 if size > 1 else "exchange" not in measured[0]):
+            raise Failure("`bench` of %d processes: exit codes %s: %s" % (size, codes, said))
+    return "the log, TensorBoard and `bench` tell how long 2 processes wait for each other"
+
+
 def check_connections(shop):
     """Without MPI: by TCP."""
     train = ["./plain", "train", "--data=data", "--threads=1"]
@@ -252,7 +325,7 @@ def check_connections(shop):
     return "2 and 8 processes leave the files of one by TCP, too; a killed one, a stopped one and an absent one are named"
 
 
-MPIRUN = ["mpirun", "--oversubscribe", "--bind-to", "none"]
+MPIRUN = ["mpirun"]  # and its options, once it is known of which MPI it is
 SECONDS = 30  # until all have ended
 
 
@@ -264,11 +337,36 @@ def mpirun(count, *command, more=()):
     return words
 
 
-def mpi_is_there(shop):
-    """For unetc, and Open MPI's launcher for this test."""
-    if shutil.which("mpirun") is None or "Open MPI" not in execute(["mpirun", "--version"], shop.folder):
+def by_mpich():
+    return "--oversubscribe" not in MPIRUN
+
+
+def mpi_is_there(shop, launcher="mpirun"):
+    """For unetc, and its launcher for this test."""
+    version = execute([launcher, "--version"], shop.folder) if shutil.which(launcher) else ""
+    if "Open MPI" not in version and "HYDRA" not in version:
         return False
-    return os.path.exists(os.path.join(os.path.dirname(shop.unetc), "lib", "libunet_mpi.a"))
+    MPIRUN[:] = [launcher, *(["--oversubscribe"] if "Open MPI" in version else []), "--bind-to", "none"]
+    home = execute([shop.unetc, "--runtime"], shop.folder).strip()
+    return os.path.exists(os.path.join(home, "libunet_mpi.a"))
+
+
+def link_with_mpich(shop):
+    """From here on unetc has a runtime folder of its own, whose transport is built with MPICH.  Returns whether there is MPICH."""
+    if shutil.which("mpicc.mpich") is None or shutil.which("mpirun.mpich") is None:
+        return False
+    home, own = execute([shop.unetc, "--runtime"], shop.folder).strip(), os.path.join(shop.folder, "runtime_mpich")
+    os.makedirs(own)
+    for name in os.listdir(home):
+        if name not in ("libunet_mpi.a", "libraries_mpi"):
+            os.symlink(os.path.join(home, name), os.path.join(own, name))
+    source = os.path.join(os.path.dirname(os.path.dirname(HERE)), "runtime", "mpi", "transport.c")
+    execute(["mpicc.mpich", "-O2", "-D_POSIX_C_SOURCE=200809L", "-I" + os.path.join(home, "include"), "-c", source, "-o", "transport.o"], shop.folder)
+    execute(["ar", "rcs", os.path.join(own, "libunet_mpi.a"), "transport.o"], shop.folder)
+    with open(os.path.join(own, "libraries_mpi"), "w") as file:
+        file.write(" ".join(word for word in execute(["mpicc.mpich", "-show"], shop.folder).split() if word[:2] in ("-L", "-l")) + "\n")
+    os.environ["UNETC_RUNTIME"] = own
+    return True
 
 
 class Started:
@@ -279,14 +377,16 @@ class Started:
         self.process = subprocess.Popen(command, cwd=shop.folder, stdout=self.log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
 
     def ranks(self):
-        """Their process numbers, by rank."""
-        with open("/proc/%d/task/%d/children" % (self.process.pid, self.process.pid)) as file:
-            children = [int(word) for word in file.read().split()]
-        number = {}
-        for pid in children:
+        """Their process numbers, by rank.  MPICH's launcher has one in between."""
+        def children(pid):
+            with open("/proc/%d/task/%d/children" % (pid, pid)) as file:
+                return [int(word) for word in file.read().split()]
+
+        number, variable = {}, b"PMI_RANK" if by_mpich() else b"OMPI_COMM_WORLD_RANK"
+        for pid in [grandchild for child in children(self.process.pid) for grandchild in children(child)] if by_mpich() else children(self.process.pid):
             with open("/proc/%d/environ" % pid, "rb") as file:
                 variables = dict(word.split(b"=", 1) for word in file.read().split(b"\0") if b"=" in word)
-            number[int(variables[b"OMPI_COMM_WORLD_RANK"])] = pid
+            number[int(variables[variable])] = pid
         return [number[rank] for rank in sorted(number)]
 
     def await_file(self, path):
@@ -373,7 +473,7 @@ def check_faults(shop):
         for pid in pids if out == "told" else pids[2:3]:
             os.kill(pid, {"killed": signal.SIGKILL, "stopped": signal.SIGSTOP, "told": signal.SIGTERM}[out])
         code, said = endless.ended()
-        names = {"killed": "rank 2", "stopped": "nothing came from rank 2", "told": "stopped by SIGTERM"}[out]
+        names = {"killed": "EXIT CODE: 9" if by_mpich() else "rank 2", "stopped": "nothing came from rank 2", "told": "stopped by SIGTERM"}[out]
         if code == 0 or names not in said or (out == "told" and (code != 143 or said.count(names) != 1)):
             raise Failure("%s: exit code %d: %s" % (out, code, said))
         finish(shop, 1 if out == "told" else 2, out, steps, "./shared" if out == "stopped" else "./ranked")
@@ -449,10 +549,10 @@ def check_starts(shop):
     cases = {"other options": mpirun(1, *train, "--seed=1", more=[train + ["--seed=2"]]),
              "other training data": mpirun(1, *train, more=[[w.replace("=data", "=fewer") for w in train]]),
              "another program": mpirun(1, *train, more=[["./changed"] + train[1:]]), "must be a divisor": mpirun(3, *train),
-             "unset the one": mpirun(2, "env", "RANK=0", "WORLD_SIZE=7", *train), "only `train` works": mpirun(2, "./ranked", "info")}
+             "unset the one": mpirun(2, "env", "RANK=0", "WORLD_SIZE=7", *train), "only `train` and `bench` work": mpirun(2, "./ranked", "info")}
     for words, command in cases.items():
         said = execute(command, shop.folder, 2)
-        if words not in said or (words not in ("unset the one", "only `train` works") and said.count(words) != 1):
+        if words not in said or (words not in ("unset the one", "only `train` and `bench` work") and said.count(words) != 1):
             raise Failure("%s: does not say `%s` once: %s" % (" ".join(command), words, said))
     said = execute(train, shop.folder, SLURM_JOB_ID="5", SLURM_NTASKS="4", SLURM_PROCID="0")
     if "the job has 4 tasks" not in said:
@@ -464,18 +564,26 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--unetc", required=True)
     parser.add_argument("--long", action="store_true", help="kills at random steps, too: minutes")
+    parser.add_argument("--mpirun", default="mpirun", help="the launcher of the MPI that unetc was built with")
+    parser.add_argument("--mpich", action="store_true", help="what needs MPI, with a transport that is built with MPICH")
     tools = parser.parse_args()
     os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     with tempfile.TemporaryDirectory() as folder:
         shop = Workshop(tools, folder)
         try:
-            several = (check_same, check_shards, check_faults, check_starts, check_sources) if mpi_is_there(shop) else ()
+            if tools.mpich and not link_with_mpich(shop):
+                print("skipped: there is no MPICH (mpicc.mpich, mpirun.mpich)")
+                sys.exit(77)
+            several = (check_same, check_shards, check_faults, check_starts, check_sources)
+            if not mpi_is_there(shop, "mpirun.mpich" if tools.mpich else tools.mpirun):
+                several = ()
             if tools.long and several:
                 several = (check_same, check_shards, check_random_kills)
-            for check in (refusals, check_bytes, check_plans, check_near, check_connections, check_ddp, *several):
+            alone = (refusals, check_bytes, check_share, check_plans, check_near, check_exchange, check_connections, check_ddp)
+            for check in (*(alone[3:5] if tools.mpich else alone), *several):
                 print(check(shop), flush=True)
             if not several:
-                print("skipped: several processes by MPI (there is no mpirun of Open MPI, or unetc was built without MPI)")
+                print("skipped: several processes by MPI (there is no mpirun of Open MPI or MPICH, or unetc was built without MPI)")
         except Failure as failure:
             sys.exit("FAILED: %s" % failure)
 

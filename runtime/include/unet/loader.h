@@ -1,10 +1,11 @@
 /* loader.h - threads that read batches ahead of the step that uses them.
  *
  * A loader owns a fixed ring of slots (at most UnetModel.ring of them, each as large as the largest batch
- * of any program) and a fixed number of threads, all reserved once when it is created.  A slot is touched
- * when it is needed: one at first, more where steps wait for their batches.  It works on one stream of
- * batches at a time: training, then an evaluation, then training again where it stopped.  What a batch
- * contains depends on the stream alone, never on the number of threads or slots.
+ * of any program, or, of several processes that train together, this one's share of it) and a fixed number
+ * of threads, all reserved once when it is created.  A slot is touched when it is needed: one at first,
+ * more where steps wait for their batches.  It works on one stream of batches at a time: training, then an
+ * evaluation, then training again where it stopped.  What a batch contains depends on the stream alone,
+ * never on the number of threads or slots.
  *
  * Threads allocate while they decode files.  Of a training set that is kept (dataset_cache.c) each file is
  * decoded once: behind the first epoch nothing is allocated.  Other files are decoded each time, in about
@@ -32,8 +33,8 @@ typedef struct {
     bool drop_tail; /* leave out the last batch of an epoch when it is not full */
     int64_t first;  /* batch to start with: 0, or where a run was interrupted */
     int32_t batch;  /* samples of a batch, at most as many as the program has; 0: as many */
-    /* Of several processes: this one reads the samples [mine_first, mine_last) of each batch, and leaves
-     * the others as they lie; mine_last 0: all.  With `turns`, it reads only batches k with k % turns ==
+    /* Of several processes: this one reads the samples [mine_first, mine_last) of each batch, and has
+     * no memory for the others; mine_last 0: all.  With `turns`, it reads only batches k with k % turns ==
      * turn. */
     int32_t mine_first, mine_last;
     int32_t turn, turns;
@@ -43,7 +44,8 @@ typedef struct {
 int64_t unet_stream_batches(const UnetStream *stream);
 
 typedef struct {
-    const void *const *inputs; /* for UnetStep: one per model input, aligned to 64 bytes */
+    const void *const *inputs; /* for UnetStep: one per model input; the first sample that was read is
+                                  aligned to 64 bytes */
     const int32_t (*valid)[3]; /* as UnetStep.valid; in training NULL */
     const int32_t *samples;    /* the samples of the dataset it is made of */
     int32_t n;
@@ -52,8 +54,8 @@ typedef struct {
 
 /* The most bytes that a loader takes: all slots of the ring, working memory of its threads, decoders, and
  * decoded files that the datasets keep. */
-size_t unet_loader_bytes(const UnetDataset *const *datasets, int32_t ndataset, int32_t threads,
-                         int32_t slots);
+size_t unet_loader_bytes(const UnetModel *model, const UnetDataset *const *datasets, int32_t ndataset,
+                         int32_t threads, int32_t slots);
 
 /* THREADS: at least 1; unet_loader_threads(model) is the default.  SLOTS: 1 to UnetModel.ring.  The
  * datasets must outlive the loader. */

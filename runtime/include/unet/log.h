@@ -5,9 +5,10 @@
  * `loss` is the weighted sum that is minimised.  Each loss and metric follows under its own name and, for a
  * PSNR that has one, the PSNR of the input it improves on.  A value that was not measured is empty.  Where
  * gradients are clipped by their norm, its mean over the steps stands behind the seconds, before it was
- * clipped.  Where losses are scaled, the scale and the number of skipped steps stand at the end of a row; a
- * file that is continued keeps the columns it has.  Lines are written whole as they come, so that a killed
- * run loses none.
+ * clipped.  Where several processes may train together, `exchange_s` follows, in rows of training: for how
+ * many seconds a step has waited for the others, 0 where there are none.  Where losses are scaled, the
+ * scale and the number of skipped steps stand at the end of a row; a file that is continued keeps the
+ * columns it has.  Lines are written whole as they come, so that a killed run loses none.
  */
 #ifndef UNET_LOG_H
 #define UNET_LOG_H
@@ -20,8 +21,9 @@ typedef struct {
     const UnetModel *model;
     char *line; /* of one row */
     size_t size;
-    bool has_scale; /* it has the columns of the loss scale */
-    int64_t rows;   /* in the file, without its header */
+    bool has_scale;    /* it has the columns of the loss scale, */
+    bool has_exchange; /*   and of waiting for other processes */
+    int64_t rows;      /* in the file, without its header */
 } UnetLog;
 
 typedef struct {
@@ -31,7 +33,8 @@ typedef struct {
     const double *value;    /* one per result; NaN: not measured */
     const double *identity; /* one per result; used where the result has an identity_input */
     double learning_rate, images_per_second, seconds;
-    double gradient_norm; /* NaN: not measured */
+    double gradient_norm; /* NaN: not measured, */
+    double exchange;      /*   as is this */
     double loss_scale;    /* 0: the loss is not scaled */
     int64_t skipped;      /* steps of the run whose gradients overflowed */
 } UnetLogRow;

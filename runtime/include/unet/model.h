@@ -185,7 +185,8 @@ static inline int64_t unet_slice(const UnetTeam *team, int64_t count, int32_t sl
 /* The arguments of one step. */
 typedef struct {
     char *arena;               /* of the extent of the program, aligned to 64 bytes */
-    const void *const *inputs; /* one per UnetModel.inputs: a batch in the program's layout, or NULL */
+    const void *const *inputs; /* one per UnetModel.inputs: a batch in the program's layout, of which the
+                                  samples that are computed need to be there; or NULL */
     const int32_t (*valid)[3]; /* per sample and axis: how many of the points that losses and metrics
                                   compare are image and not padding; NULL: all */
     int32_t n;                 /* valid samples, 1 to batch; the others are not touched */
@@ -452,7 +453,7 @@ typedef struct {
     const UnetProgram *train, *eval, *predict; /* NULL: not compiled in */
     int64_t arena_bytes;                       /* the largest extent of a program */
     int32_t ring;                              /* loader slots, at most */
-    int64_t loader_ring_bytes;                 /* ring * the largest input_bytes */
+    int64_t loader_ring_bytes; /* ring * the largest input_bytes, of training the share of a process */
     UnetPad predict_pad;
     double spacing[3]; /* of depth, height, width, in mm, to which volumes are resampled; 0: they are not */
 
