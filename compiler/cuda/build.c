@@ -56,5 +56,7 @@ const BuildStep cuda_build = {
     .add_compiler = add_compiler,
     .add_includes = add_includes,
     .add_libraries = add_libraries,
+    .ranks = "nccl",
+    .ranks_link = UNETC_LINK_NCCL,
     .link_help = link_help,
 };

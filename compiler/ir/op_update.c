@@ -146,6 +146,7 @@ static bool reads_all_gradients(const Graph *g) {
 
 void constants_rank_sum(Constants *c, const Node *node) {
     constant_sums(c, node);
+    constant(c, "LEVELS", constants_graph(c)->value[node->in[0]].shape.dim[0]);
     constant(c, "SHARDED",
              constant_training(c)->shards_optimizer && !reads_all_gradients(constants_graph(c)));
     call_arguments(c, "step->team != NULL ? step->team->sum : NULL, step->team", "");

@@ -5,13 +5,16 @@
 
 tests/whole/ranks.unet has batch norm, dropout, augmentation, accumulation, clipping, averaged weights and a short last
 batch.  Captured as graphs or not, with memory that is used again or not, one process leaves the same files; and so do 2 and 4
-processes, which send each other gradients through the memory of the host.  Without Open MPI the last is left out, and the
-last line says so.  Exits with 77 without the headers of CUDA and cuDNN.  Standard library only."""
+processes, which send each other gradients through the memory of the host, or by NCCL, whose calls nccl/ stands in for.  By
+--reduce=fast they leave weights that are near.  A process that is killed or stopped is named.  Without Open MPI, and without
+the header of NCCL, what needs them is left out, and a line says so.  Exits with 77 without the headers of CUDA and cuDNN.
+Standard library only."""
 import argparse
 import os
 import shutil
 import sys
 import tempfile
+import time
 
 import cuda
 import program
@@ -44,6 +47,19 @@ def transport(shop):
     return True
 
 
+def nccl(shop):
+    """A program that has NCCL; returns whether its header is there."""
+    if not os.path.exists(os.path.join(cuda.home("include/cudnn_graph.h"), "include", "nccl.h")):
+        return False
+    parts = "runtime/nccl/transport.c", "tests/cuda/nccl/nccl.cpp"
+    shop.shim.include.append("-I" + shop.shim.shim)
+    shop.shim.objects += [shop.shim.compile(os.path.join(cuda.ROOT, part), os.path.join(shop.folder, os.path.basename(part) + ".o"))
+                          for part in parts]
+    shop.program("connected")
+    os.environ["UNET_SHIM_DEVICES"] = "4"
+    return True
+
+
 def check_alone(shop):
     shop.program("ranked")
     shop.train("ranked", "one")
@@ -62,6 +78,74 @@ def check_several(shop):
     return "2 and 4 processes leave the files of one"
 
 
+CONNECTED = ["./connected", "train", "--data=data", "--threads=1"]
+
+
+def connected(shop, count, out, *options, words="by NCCL 2", code=0, **environment):
+    """A run by COUNT processes that find each other by TCP; all end with CODE, and one says WORDS."""
+    os.environ.update(environment)
+    said, codes = ranks.wait(ranks.set_by_hand(shop, count, *CONNECTED, "--out=run_" + out, *options))
+    for name in environment:
+        del os.environ[name]
+    if codes != [code] * count or words not in said:
+        raise ranks.Failure("%s: exit codes %s, does not say `%s`: %s" % (out, codes, words, said))
+
+
+def check_nccl(shop):
+    connected(shop, 2, "nccl_two")
+    shop.same("one", "nccl_two", "2 processes by NCCL")
+    connected(shop, 4, "nccl_four", UNET_CUDA_GRAPH="0", UNET_SHIM_LAZY="1")
+    shop.same("one", "nccl_four", "4 processes by NCCL, without graphs, whatever waits as late as it can")
+    connected(shop, 2, "host", "--exchange=host", words="through the memory of the host")
+    shop.same("one", "host", "2 processes through the memory of the host")
+    return "2 and 4 processes leave the files of one by NCCL, too"
+
+
+def check_ways(shop):
+    """NCCL is taken where it can be; else the host, or what was asked for is refused."""
+    os.environ["UNET_SHIM_DEVICES"] = "1"
+    connected(shop, 2, "shared", "--steps=2", words="ranks 0 and 1 have the same GPU")
+    for option in "--exchange=nccl", "--reduce=fast":
+        connected(shop, 2, "refused", option, words=option + ": ranks 0 and 1 have the same GPU", code=2)
+    os.environ["UNET_SHIM_DEVICES"] = "4"
+    connected(shop, 2, "refused", "--reduce=fast", "--exchange=host", words="choose one", code=2)
+    return "NCCL is refused where two processes share a GPU"
+
+
+def check_fast(shop):
+    """Another order of the same sums."""
+    connected(shop, 4, "fast", "--reduce=fast", words="in an order of its own")
+    one, fast = [ranks.read_weights(os.path.join(shop.folder, "run_" + out, "ranks.safetensors")) for out in ("one", "fast")]
+    worst = max(abs(a - b) for name in one for a, b in zip(one[name], fast[name]))
+    if not 0 < worst < 1e-3:
+        raise ranks.Failure("weights by --reduce=fast differ by %g" % worst)
+    return "--reduce=fast changes weights by %.1e at most" % worst
+
+
+def check_faults(shop):
+    """A process that is gone leaves its partners waiting on the device: the host sees it, and names it."""
+    for out, words, variables in (("killed", "rank 1 has ended", {"UNET_SHIM_LAZY": "0"}),
+                                  ("killed_late", "rank 1 has ended", {"UNET_SHIM_LAZY": "1"}),
+                                  ("stopped", "nothing came from rank 1", {"UNET_SHIM_LAZY": "1", "UNET_NCCL_STOPS": "1"})):
+        os.environ.update(variables)
+        processes = ranks.set_by_hand(shop, 2, *CONNECTED, "--out=run_" + out, "--steps=100000", "--timeout=4")
+        for name in variables:
+            del os.environ[name]
+        saved = os.path.join(shop.folder, "run_" + out, "ranks.step-%08d.safetensors" % 3)
+        end = time.monotonic() + 60
+        while out != "stopped" and not os.path.exists(saved) and time.monotonic() < end:
+            time.sleep(0.01)
+        begin = time.monotonic()
+        if out != "stopped":
+            processes[1].kill()
+        said, codes = ranks.wait(processes[:1])
+        processes[1].kill()
+        processes[1].communicate()
+        if words not in said or codes != [4] or time.monotonic() - begin > ranks.SECONDS:
+            raise ranks.Failure("%s: exit codes %s after %.0f s: %s" % (out, codes, time.monotonic() - begin, said))
+    return "a killed process and a stopped one are named"
+
+
 def main():
     parser = argparse.ArgumentParser()
     for name in "unetc", "runtime", "make-pictures", "cudnn":
@@ -74,7 +158,12 @@ def main():
             several = transport(shop)
             print(check_alone(shop), flush=True)
             print(check_several(shop) if several else
-                  "skipped: several processes (there is no mpirun of Open MPI, or unetc was built without MPI)")
+                  "skipped: several processes by MPI (there is no mpirun of Open MPI, or unetc was built without MPI)")
+            checks = (check_nccl, check_ways, check_fast, check_faults) if nccl(shop) else ()
+            for check in checks:
+                print(check(shop), flush=True)
+            if not checks:
+                print("skipped: NCCL (there is no nccl.h)")
         except ranks.Failure as failure:
             sys.exit("FAILED: %s" % failure)
 

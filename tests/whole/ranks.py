@@ -181,7 +181,8 @@ def set_by_hand(shop, size, *command, absent=-1):
         port = free.getsockname()[1]
     return [None if rank == absent else subprocess.Popen(
         command, cwd=shop.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        env={**os.environ, "RANK": str(rank), "WORLD_SIZE": str(size), "MASTER_ADDR": "localhost", "MASTER_PORT": str(port)})
+        env={**os.environ, "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(size), "MASTER_ADDR": "localhost",
+             "MASTER_PORT": str(port)})
         for rank in range(size)]
 
 
@@ -249,6 +250,10 @@ def check_connections(shop):
     said = execute(train + ["--out=run_refused"], shop.folder, 2, RANK="0", WORLD_SIZE="2")
     if "MASTER_ADDR" not in said:
         raise Failure("a rank that does not know where the others are: %s" % said)
+    for option in "--reduce=fast", "--exchange=nccl":
+        said = execute(train + ["--out=run_refused", option], shop.folder, 2)
+        if "is for programs for a GPU" not in said:
+            raise Failure("%s on a processor: %s" % (option, said))
     return "2 and 8 processes leave the files of one by TCP, too; a killed one, a stopped one and an absent one are named"
 
 

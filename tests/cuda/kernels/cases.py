@@ -970,7 +970,7 @@ def ranks(cases):
     count, apart = 300, 304
     sizes = {"COUNT": count, "LEVELS": 3, "APART": apart, "DOUBLES": 0, "GROUP": 2}
     group = cases.cuda.add("group_sum", {**sizes, "N": 1}), cases.reference.add("group_sum", sizes)
-    total = cases.cuda.add("rank_sum", {"COUNT": count, "SHARDED": 0})
+    total = cases.cuda.add("rank_sum", {"COUNT": count, "LEVELS": 3, "SHARDED": 0})
     given = {"sums": "sums", "levels": "levels"}
     lines = ["Tensor sums = test.reals(%d), levels = test.reals(%d);" % (count, 3 * apart), "static const int32_t all[3] = {};"]
     for number, start, last in (0, 1, 20), (1, 3, 20), (2, 5, 6), (5, 11, 20), (3, 7, 8):
