@@ -156,7 +156,10 @@ UnetStatus unet_cuda_await(UnetCuda *cuda, cudaEvent_t event, UnetError *error) 
 
 /* ---- through the host ---- */
 
-static UnetStatus sum_on_host(UnetCuda *cuda, cudaStream_t stream, UnetNumbers sums, bool whole) {
+/* SUMS are added, the WHOLE or a slice, or slices GATHERed. */
+typedef enum { WHOLE, SLICE, GATHER } Exchanged;
+
+static UnetStatus exchange_on_host(UnetCuda *cuda, cudaStream_t stream, UnetNumbers sums, Exchanged what) {
     const size_t bytes = (size_t)sums.count * sizeof *sums.at;
     const size_t room = bytes + (size_t)cuda->model->training->ranks * sizeof *sums.at;
     char **pinned = &cuda->exchange.pinned;
@@ -173,7 +176,10 @@ static UnetStatus sum_on_host(UnetCuda *cuda, cudaStream_t stream, UnetNumbers s
         status = unet_cuda_checked(cudaStreamSynchronize(stream), "waiting for gradients", error);
     if (status != UNET_OK)
         return status;
-    cuda->team->sum(cuda->team, *pinned, *pinned + bytes, sums.count, whole);
+    if (what == GATHER)
+        cuda->team->gather(cuda->team, *pinned, sums.count);
+    else
+        cuda->team->sum(cuda->team, *pinned, *pinned + bytes, sums.count, what == WHOLE);
     return unet_cuda_checked(cudaMemcpyAsync(sums.at, *pinned, bytes, cudaMemcpyHostToDevice, stream),
                              "copying gradients to the GPU", error);
 }
@@ -252,8 +258,22 @@ void unet_cuda_sum_ranks(UnetLaunch at, float *sums, float *room, int64_t count,
     const UnetNumbers numbers = {sums, count};
     if (is_alone(at.cuda))
         return;
-    at.cuda->status = at.cuda->exchange.group != NULL ? sum_on_device(at, numbers, room, whole, add)
-                                                      : sum_on_host(at.cuda, at.stream, numbers, whole);
+    at.cuda->status = at.cuda->exchange.group != NULL
+                          ? sum_on_device(at, numbers, room, whole, add)
+                          : exchange_on_host(at.cuda, at.stream, numbers, whole ? WHOLE : SLICE);
+}
+
+void unet_cuda_gather_ranks(UnetLaunch at, float *numbers, int64_t count) {
+    const UnetNumbers all = {numbers, count};
+    if (is_alone(at.cuda))
+        return;
+    at.cuda->status = at.cuda->exchange.group != NULL ? gather_on_device(at.cuda, at.stream, all)
+                                                      : exchange_on_host(at.cuda, at.stream, all, GATHER);
+}
+
+void unet_cuda_slice(UnetLaunch at, int64_t count, int32_t slices, uint32_t *from, uint32_t *to) {
+    *from = (uint32_t)unet_slice(at.cuda->team, count, slices, 0);
+    *to = (uint32_t)unet_slice(at.cuda->team, count, slices, 1);
 }
 
 void unet_cuda_begin_ranks(UnetCuda *cuda, const UnetCudaProgram *tables, const UnetStep *step) {

@@ -6,7 +6,7 @@
 
 #include "convolution.h"
 #include "marks.h"
-#include "nccl.h"
+#include "connection.h"
 #include "unet/atomic_file.h"
 #include "unet/cuda_device.h"
 

@@ -1,9 +1,9 @@
-/* transport.c - sums of ranks on their way from GPU to GPU, by NCCL (runtime/cuda/nccl.h).
+/* transport.c - sums of ranks on their way from GPU to GPU, by NCCL (runti../cuda/connection.h).
  *
  * The group is made by a thread of its own: where a process ends before it came, NCCL waits for it without
  * end, and this program does not.
  */
-#include "../cuda/nccl.h"
+#include "../cuda/connection.h"
 
 #include <errno.h>
 #include <nccl.h>

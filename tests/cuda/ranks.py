@@ -5,7 +5,8 @@
 
 tests/whole/ranks.unet has batch norm, dropout, augmentation, accumulation, clipping, averaged weights and a short last
 batch.  Captured as graphs or not, with memory that is used again or not, one process leaves the same files; and so do 2 and 4
-processes, which send each other gradients through the memory of the host, or by NCCL, whose calls nccl/ stands in for.  By
+processes, which send each other gradients through the memory of the host, or by NCCL, whose calls nccl/ stands in for; also where
+each updates a slice of the weights.  By
 --reduce=fast they leave weights that are near.  A process that is killed or stopped is named.  Without Open MPI, and without
 the header of NCCL, what needs them is left out, and a line says so.  Exits with 77 without the headers of CUDA and cuDNN.
 Standard library only."""
@@ -32,9 +33,9 @@ class Workshop(ranks.Workshop):
         self.environment = {**os.environ, "UNETC_CUDNN": tools.cudnn}
         self.shim = program.Shim(folder + "/shim", tools.runtime)
 
-    def program(self, name, *options):
+    def program(self, name, *options, net=ranks.NET):
         sources = os.path.join(self.folder, "sources_" + name)
-        program.execute([self.unetc, "-S", sources, "--poison", *OPTIONS, *options, ranks.NET], env=self.environment)
+        program.execute([self.unetc, "-S", sources, "--poison", *OPTIONS, *options, net], env=self.environment)
         self.shim.build(sources, os.path.join(self.folder, name))
 
 
@@ -81,10 +82,10 @@ def check_several(shop):
 CONNECTED = ["./connected", "train", "--data=data", "--threads=1"]
 
 
-def connected(shop, count, out, *options, words="by NCCL 2", code=0, **environment):
-    """A run by COUNT processes that find each other by TCP; all end with CODE, and one says WORDS."""
+def connected(shop, count, out, *options, program="connected", words="by NCCL 2", code=0, **environment):
+    """A run of PROGRAM by COUNT processes that find each other by TCP; all end with CODE, and one says WORDS."""
     os.environ.update(environment)
-    said, codes = ranks.wait(ranks.set_by_hand(shop, count, *CONNECTED, "--out=run_" + out, *options))
+    said, codes = ranks.wait(ranks.set_by_hand(shop, count, "./" + program, *CONNECTED[1:], "--out=run_" + out, *options))
     for name in environment:
         del os.environ[name]
     if codes != [code] * count or words not in said:
@@ -112,14 +113,38 @@ def check_ways(shop):
     return "NCCL is refused where two processes share a GPU"
 
 
+def near(shop, exact, fast):
+    """By how much the weights of two runs differ, which do so, and not much."""
+    one, other = [ranks.read_weights(os.path.join(shop.folder, "run_" + out, "ranks.safetensors")) for out in (exact, fast)]
+    worst = max(abs(a - b) for name in one for a, b in zip(one[name], other[name]))
+    if not 0 < worst < 5e-3:
+        raise ranks.Failure("weights of %s and %s differ by %g" % (exact, fast, worst))
+    return worst
+
+
 def check_fast(shop):
     """Another order of the same sums."""
     connected(shop, 4, "fast", "--reduce=fast", words="in an order of its own")
-    one, fast = [ranks.read_weights(os.path.join(shop.folder, "run_" + out, "ranks.safetensors")) for out in ("one", "fast")]
-    worst = max(abs(a - b) for name in one for a, b in zip(one[name], fast[name]))
-    if not 0 < worst < 1e-3:
-        raise ranks.Failure("weights by --reduce=fast differ by %g" % worst)
-    return "--reduce=fast changes weights by %.1e at most" % worst
+    return "--reduce=fast changes weights by %.1e at most" % near(shop, "one", "fast")
+
+
+def check_shards(shop):
+    """Each process updates a slice: with clipping, which reads all gradients, and without, where each is sent its slice alone."""
+    with open(ranks.NET) as file:
+        text = file.read()
+    assert "clip       0.5" in text
+    net = os.path.join(shop.folder, "ranks.unet")
+    with open(net, "w") as file:
+        file.write(text.replace("clip       0.5", ""))
+    for program, source in ("sliced", ranks.NET), ("unclipped", net):
+        shop.program(program, "--processes=2", "--shard-optimizer", net=source)
+        connected(shop, 2, program, program=program)
+        connected(shop, 4, program + "_host", "--exchange=host", program=program, words="through the memory of the host")
+        shop.same(program, program + "_host", "4 processes that each update a quarter, through the memory of the host")
+    shop.same("one", "sliced", "2 processes that each update a half")
+    connected(shop, 4, "fast_slices", "--reduce=fast", program="unclipped", words="in an order of its own")
+    near(shop, "unclipped", "fast_slices")
+    return "2 and 4 processes that each update a slice leave the files of one"
 
 
 def check_faults(shop):
@@ -159,7 +184,7 @@ def main():
             print(check_alone(shop), flush=True)
             print(check_several(shop) if several else
                   "skipped: several processes by MPI (there is no mpirun of Open MPI, or unetc was built without MPI)")
-            checks = (check_nccl, check_ways, check_fast, check_faults) if nccl(shop) else ()
+            checks = (check_nccl, check_ways, check_fast, check_shards, check_faults) if nccl(shop) else ()
             for check in checks:
                 print(check(shop), flush=True)
             if not checks:

@@ -108,6 +108,12 @@ typedef struct {
 void unet_cuda_sum_ranks(UnetLaunch at, float *sums, float *room, int64_t count, int whole,
                          void (*add)(UnetLaunch at, UnetRankParts parts));
 
+/* Each rank has the right ones in its slice of COUNT numbers, and gets the others. */
+void unet_cuda_gather_ranks(UnetLaunch at, float *numbers, int64_t count);
+
+/* The slice of COUNT numbers that this rank has, [*from, *to): without others the first of SLICES. */
+void unet_cuda_slice(UnetLaunch at, int64_t count, int32_t slices, uint32_t *from, uint32_t *to);
+
 /* Begins a branch: what is launched with the result runs when all is done that was launched with AT so far,
  * and beside what is launched with AT from now on.  unet_cuda_join() ends it: what is launched with AT
  * behind that waits for both.  One branch ends before another begins. */

@@ -392,6 +392,14 @@ extern "C" void unet_cuda_sum_ranks(UnetLaunch at, float *sums, float *room, int
     }
 }
 
+extern "C" void unet_cuda_gather_ranks(UnetLaunch, float *, int64_t) {}
+
+/* The only one. */
+extern "C" void unet_cuda_slice(UnetLaunch, int64_t count, int32_t, uint32_t *from, uint32_t *to) {
+    *from = 0;
+    *to = (uint32_t)count;
+}
+
 extern "C" void unet_cuda_check(UnetLaunch, cudaError_t error, const char *launcher) {
     if (error == cudaSuccess)
         error = cudaDeviceSynchronize(); /* so that a failure is that of this launch */

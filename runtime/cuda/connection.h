@@ -1,10 +1,10 @@
-/* nccl.h - what NCCL does for processes that train together, each on a GPU of its own.
+/* connection.h - what NCCL does for processes that train together, each on a GPU of its own.
  *
  * It is in an archive of its own (runtime/nccl), which programs with `ranks` link where unetc was built
  * with NCCL.
  */
-#ifndef UNET_NCCL_H
-#define UNET_NCCL_H
+#ifndef UNET_CONNECTION_H
+#define UNET_CONNECTION_H
 
 #include "unet/cuda.h"
 #include "unet/device.h"
