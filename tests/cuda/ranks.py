@@ -153,7 +153,7 @@ def check_faults(shop):
                                   ("killed_late", "rank 1 has ended", {"UNET_SHIM_LAZY": "1"}),
                                   ("stopped", "nothing came from rank 1", {"UNET_SHIM_LAZY": "1", "UNET_NCCL_STOPS": "1"})):
         os.environ.update(variables)
-        processes = ranks.set_by_hand(shop, 2, *CONNECTED, "--out=run_" + out, "--steps=100000", "--timeout=4")
+        processes = ranks.set_by_hand(shop, 2, *CONNECTED, "--out=run_" + out, "--steps=100000", "--timeout=%d" % (6 if out == "stopped" else 25))
         for name in variables:
             del os.environ[name]
         saved = os.path.join(shop.folder, "run_" + out, "ranks.step-%08d.safetensors" % 3)
