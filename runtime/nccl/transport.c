@@ -1,4 +1,4 @@
-/* transport.c - sums of ranks on their way from GPU to GPU, by NCCL (runti../cuda/connection.h).
+/* transport.c - sums of ranks on their way from GPU to GPU, by NCCL (runtime/cuda/connection.h).
  *
  * The group is made by a thread of its own: where a process ends before it came, NCCL waits for it without
  * end, and this program does not.
