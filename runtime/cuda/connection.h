@@ -34,6 +34,4 @@ typedef struct {
     void (*leave)(void *group, bool broken);
 } UnetNccl;
 
-extern const UnetNccl unet_nccl_transport;
-
 #endif
