@@ -56,5 +56,6 @@ const BuildStep cuda_build = {
     .add_compiler = add_compiler,
     .add_includes = add_includes,
     .add_libraries = add_libraries,
+    .ranks = "nccl",
     .link_help = link_help,
 };

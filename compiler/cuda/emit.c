@@ -346,22 +346,22 @@ static bool sums_ranks(const Program *program, const Step *step) {
     return step->node >= 0 && has_trait(&program->graph->node[step->node], TRAIT_OF_RANKS);
 }
 
-/* What stands behind the loop; other processes are waited for in a piece of its own. */
+/* What stands behind the loop; what goes to other processes is a piece of its own. */
 static void emit_after(Cuda *cuda, const Program *program, const char *name, const Step *step, int nstep,
                        int position) {
-    int sum = 0;
-    while (sum < nstep && !sums_ranks(program, &step[sum]))
-        sum++;
-    emit_piece(cuda, program, (Piece){.name = pool_text(cuda->e.pool, "%s_after", name)}, step, sum,
-               position);
-    if (sum == nstep)
-        return;
-    position += step_count(step, sum);
-    emit_piece(cuda, program,
-               (Piece){.name = pool_text(cuda->e.pool, "%s_ranks", name), .sums_ranks = true}, step + sum,
-               1, position);
-    emit_piece(cuda, program, (Piece){.name = pool_text(cuda->e.pool, "%s_update", name)}, step + sum + 1,
-               nstep - sum - 1, position + 1);
+    static const char *const pieces[] = {"after", "ranks", "update", "gather", "end"};
+    for (int piece = 0, begin = 0, count; begin < nstep; piece++, begin += count) {
+        const bool exchanges = piece % 2 > 0;
+        CHECK(piece < (int)(sizeof pieces / sizeof *pieces));
+        count = exchanges;
+        while (!exchanges && begin + count < nstep && !sums_ranks(program, &step[begin + count]))
+            count++;
+        emit_piece(
+            cuda, program,
+            (Piece){.name = pool_text(cuda->e.pool, "%s_%s", name, pieces[piece]), .sums_ranks = exchanges},
+            step + begin, count, position);
+        position += step_count(step + begin, count);
+    }
 }
 
 static void emit_program(Cuda *cuda, const Program *program) {

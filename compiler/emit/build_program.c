@@ -383,21 +383,29 @@ static const char *own_library(const Build *b) {
     return pool_text(b->plan->pool, "%s/%s", b->home, b->step->archive);
 }
 
-/* Programs that several processes may run link MPI, where unetc was built with it. */
-static void add_transport(const Build *b, Words *w) {
-    const char *archive = pool_text(b->plan->pool, "%s/libunet_mpi.a", b->home);
+/* Returns whether unetc was built with the transport NAME. */
+static bool add_transport(const Build *b, Words *w, const char *name) {
+    const char *archive = pool_text(b->plan->pool, "%s/libunet_%s.a", b->home, name);
+    if (access(archive, R_OK) != 0)
+        return false;
+    add_word(w, pool_text(b->plan->pool, "-Wl,-u,unet_%s_transport", name));
+    add_word(w, archive);
+    add_words(w, read_source(b->plan->pool, pool_text(b->plan->pool, "%s/libraries_%s", b->home, name)));
+    return true;
+}
+
+/* Programs that several processes may run link MPI, and what connects their devices. */
+static void add_transports(const Build *b, Words *w) {
     if (b->plan->model->train.ranks == 1)
         return;
-    if (access(archive, R_OK) != 0) {
-        fputs("unetc: note: mpirun and srun cannot start several processes of the program, for unetc was "
-              "built "
-              "without MPI (Debian: mpi-default-dev); torchrun can\n",
+    if (!add_transport(b, w, "mpi"))
+        fputs("unetc: note: mpirun and srun cannot start several processes of the program, for unetc "
+              "was built without MPI (Debian: mpi-default-dev); torchrun can\n",
               stderr);
-        return;
-    }
-    add_word(w, "-Wl,-u,unet_mpi_transport");
-    add_word(w, archive);
-    add_words(w, read_source(b->plan->pool, pool_text(b->plan->pool, "%s/libraries_mpi", b->home)));
+    if (b->step != NULL && !add_transport(b, w, b->step->ranks))
+        fputs("unetc: note: gradients of several processes go through the memory of the host, for unetc "
+              "was built without NCCL\n",
+              stderr);
 }
 
 static int link_program(const Build *b) {
@@ -410,7 +418,7 @@ static int link_program(const Build *b) {
         add_word(w, own_library(b));
     add_word(w, "-o");
     add_word(w, b->linked);
-    add_transport(b, w);
+    add_transports(b, w);
     add_word(w, pool_text(pool, "%s/libunet_runtime.a", b->home));
     if (b->step != NULL)
         b->step->add_libraries(w);

@@ -35,7 +35,8 @@ typedef struct BuildStep {
     void (*add_compiler)(Words *words, const Options *options); /* it, and its options */
     void (*add_includes)(Words *words);                         /* options of the C compiler */
     void (*add_libraries)(Words *words);                        /* options of the linker */
-    const char *(*link_help)(Pool *pool);                       /* said where linking failed */
+    const char *ranks;                    /* what connects devices of several processes, "nccl", */
+    const char *(*link_help)(Pool *pool); /* said where linking failed */
 } BuildStep;
 
 /* Where a program of the name GIVEN goes: there, or to the file that a symbolic link points at.  Ends the

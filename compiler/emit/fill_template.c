@@ -142,11 +142,8 @@ static const char *added_levels(const Plan *plan) {
 }
 
 void emit_cmake(const Plan *plan, Sources *sources) {
-    const bool levels = levels_of(plan)->name != NULL, ranks = plan->model->train.ranks > 1;
-    const Hole included[] = {{"levels", levels ? "include(levels.cmake)" : ""},
-                             {"transport", ranks ? template_text("program/ranks.cmake.in") : ""},
-                             {"linked", ranks ? "${unet_mpi} " : ""},
-                             {NULL, NULL}};
+    const bool levels = levels_of(plan)->name != NULL;
+    const Hole included[] = {{"levels", levels ? "include(levels.cmake)" : ""}, {NULL, NULL}};
     const Hole hole[] = {{"levels", added_levels(plan)}, {NULL, NULL}};
     emit_file(plan, sources, "program/CMakeLists.txt.in", "CMakeLists.txt", included);
     if (levels)
@@ -158,6 +155,7 @@ static Text fill(const Plan *plan, const Sources *sources, const char *template,
                  const Hole *more) {
     Pool *pool = plan->pool;
     int64_t budget = plan->budget > 0 ? plan->budget : plan->arena;
+    const bool ranks = plan->model->train.ranks > 1;
     const Hole hole[] = {
         {"file", name},
         {"model", plan->model->name},
@@ -174,6 +172,8 @@ static Text fill(const Plan *plan, const Sources *sources, const char *template,
         {"flags", plan->target->c_flags(plan->options)},
         {"main", main_file(plan)},
         {"compiled", compiled_files(pool, sources)},
+        {"transport", ranks ? template_text("program/ranks.cmake.in") : ""},
+        {"linked", ranks ? "${unet_ranks} " : ""},
         {NULL, NULL},
     };
     return fill_holes(pool, template_text(template), hole, more);

@@ -240,10 +240,6 @@ const TrainSection *constant_training(const Constants *c) {
     return &c->program->model->train;
 }
 
-bool constant_shards(const Constants *c) {
-    return c->program->target->shards;
-}
-
 const Graph *constants_graph(const Constants *c) {
     return c->program->graph;
 }

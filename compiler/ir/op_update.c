@@ -72,14 +72,11 @@ void constants_gradient_norm(Constants *c, const Node *node) {
     call_arguments(c, "", "");
 }
 
-/* The numbers of the region that are updated, and of which there is state: all, or a slice.  Programs for a
- * GPU update all. */
+/* The numbers of the region that are updated, and of which there is state: all, or a slice. */
 static const char *updated_text(const Constants *c) {
     const TrainSection *train = constant_training(c);
     const long long count = (long long)constant_region_elements(c), least = (long long)train->processes;
     Pool *pool = constants_graph(c)->pool;
-    if (!constant_shards(c))
-        return "";
     return train->shards_optimizer
                ? pool_text(pool,
                            ", unet_slice(step->team, %lld, %lld, 0), unet_slice(step->team, %lld, %lld, 1)",
@@ -90,6 +87,8 @@ static const char *updated_text(const Constants *c) {
 void constants_update(Constants *c, const Node *node) {
     const Optimizer *o = &node->a.update.optimizer;
     constant(c, "COUNT", constant_region_elements(c));
+    constant(c, "SHARDED", constant_training(c)->shards_optimizer);
+    constant(c, "PROCESSES", constant_training(c)->processes);
     constant(c, "DECAYED", decayed_elements(c, node));
     constant(c, "SCALED", has_input(c, node, "scale"));
     constant(c, "CLIPS", has_input(c, node, "norm"));
@@ -146,6 +145,7 @@ static bool reads_all_gradients(const Graph *g) {
 
 void constants_rank_sum(Constants *c, const Node *node) {
     constant_sums(c, node);
+    constant(c, "LEVELS", constants_graph(c)->value[node->in[0]].shape.dim[0]);
     constant(c, "SHARDED",
              constant_training(c)->shards_optimizer && !reads_all_gradients(constants_graph(c)));
     call_arguments(c, "step->team != NULL ? step->team->sum : NULL, step->team", "");

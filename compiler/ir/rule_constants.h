@@ -30,9 +30,6 @@ void call_number(Constants *c, int64_t number);
 /* Samples of a group (Program.group). */
 int64_t constant_group(const Constants *c);
 const TrainSection *constant_training(const Constants *c);
-/* May each of several processes update a slice of the parameters, on this target? */
-bool constant_shards(const Constants *c);
-
 /* The operator computes rows of V. A kernel that takes a range of them is told which, behind what comes
  * before the outputs. */
 void call_rows(Constants *c, ValueId v);

@@ -62,7 +62,6 @@ struct Target {
                           * threads; in picoseconds, or else in such operations */
     bool loops_are_free; /* a few samples at a time cost no time, so they are chosen without need */
     bool packs_once;     /* steps that depend on weights alone may run once, when these were loaded */
-    bool shards;         /* each of several processes may keep a slice of the optimiser's state */
     bool rings;          /* kernels take tensors of which a loop over bands holds a few rows */
     bool passes_rows;    /* the runtime brings inputs and takes outputs of prediction row by row */
     const KernelRow *kernel; /* [OPS] */

@@ -57,17 +57,6 @@ static bool no_program(const Request *r, const Model *model) {
     return false;
 }
 
-static bool suits_shards(const Request *r, const Model *train) {
-    if (!train->train.shards_optimizer || r->options->target->shards)
-        return true;
-    diag_begin(r->diag, ERROR, "U0709", train->train.span,
-               "programs for %s keep the whole state of the optimiser in each process",
-               r->options->target->name);
-    diag_help(r->diag, "leave --shard-optimizer out, or compile with --target=cpu");
-    diag_end(r->diag);
-    return false;
-}
-
 /* The passes rewrite a graph, so every program gets one of its own.  The first is that of training. */
 static bool lower_all(const Request *r, Model *model[PROGRAMS]) {
     const Options *options = r->options;
@@ -83,7 +72,7 @@ static bool lower_all(const Request *r, Model *model[PROGRAMS]) {
     const LowerOptions eval = sized(r, PROGRAM_EVAL, first->eval.size),
                        predict = sized(r, PROGRAM_PREDICT, first->predict.size);
     if (options->wanted[PROGRAM_TRAIN] && trains) {
-        if (!suits_shards(r, first) || !suits_whole_batch(r->diag, options, first))
+        if (!suits_whole_batch(r->diag, options, first))
             return false;
         model[PROGRAM_TRAIN] = first;
     }

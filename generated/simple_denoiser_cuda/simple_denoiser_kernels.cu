@@ -1527,8 +1527,8 @@ DEVICE void simple_denoiser_adam_0_update(simple_denoiser_adam_0_Step step, unsi
 static __global__ void simple_denoiser_adam_0_sweep(real *__restrict__ p, const real *__restrict__ g, real *__restrict__ m,
                                     real *__restrict__ v, real *__restrict__ most,
                                     real *__restrict__ average, const double *scale, const double *norm,
-                                    const UnetControl *control) {
-    enum { COUNT = 77380, AVERAGED = 0, AMSGRAD = 0 };
+                                    const UnetControl *control, unsigned from, unsigned to) {
+    enum { COUNT = 77380, SHARDED = 0, AVERAGED = 0, AMSGRAD = 0 };
     SHARED(simple_denoiser_adam_0_Step, of_block, [1]);
     if (threadIdx.x == 0)
         of_block[0] = simple_denoiser_adam_0_step(control, scale, norm);
@@ -1536,8 +1536,8 @@ static __global__ void simple_denoiser_adam_0_sweep(real *__restrict__ p, const 
     const simple_denoiser_adam_0_Step step = of_block[0];
     if (step.unscale == 0)
         return;
-    const unsigned first = thread_index(), rest = COUNT / 4 * 4 + first;
-    for (unsigned i = first; 4 * i + 3 < COUNT; i += gridDim.x * THREADS) {
+    const unsigned first = thread_index();
+    for (unsigned i = first; !SHARDED && 4 * i + 3 < COUNT; i += gridDim.x * THREADS) {
         Four value = reinterpret_cast<Four *>(p)[i], mean = reinterpret_cast<Four *>(m)[i];
         Four square = reinterpret_cast<Four *>(v)[i], largest = {}, averages = {};
         const Four gradient = reinterpret_cast<const Four *>(g)[i];
@@ -1556,16 +1556,19 @@ static __global__ void simple_denoiser_adam_0_sweep(real *__restrict__ p, const 
         if (AMSGRAD)
             reinterpret_cast<Four *>(most)[i] = largest;
     }
-    if (rest < COUNT)
-        simple_denoiser_adam_0_update(step, rest, p + rest, g[rest], m + rest, v + rest, AMSGRAD ? most + rest : NULL,
-                      AVERAGED ? average + rest : NULL);
+    for (unsigned i = (SHARDED ? from : COUNT / 4 * 4) + first; i < to; i += gridDim.x * THREADS)
+        simple_denoiser_adam_0_update(step, i, p + i, g[i], m + (i - from), v + (i - from),
+                      AMSGRAD ? most + (i - from) : NULL, AVERAGED ? average + i : NULL);
 }
 
 LAUNCHER void simple_denoiser_adam_0(UnetLaunch at, real *p, const real *g, real *m, real *v, real *most, real *average,
                      const double *scale, const double *norm) {
-    enum { COUNT = 77380 };
-    LAUNCH_BLOCKS(at, simple_denoiser_adam_0_sweep, sweep_blocks(COUNT / 4 + 1), p, g, m, v, most, average, scale, norm,
-                  at.control);
+    enum { COUNT = 77380, SHARDED = 0, PROCESSES = 1 };
+    unsigned from = 0, to = COUNT;
+    if (SHARDED)
+        unet_cuda_slice(at, COUNT, PROCESSES, &from, &to);
+    LAUNCH_BLOCKS(at, simple_denoiser_adam_0_sweep, sweep_blocks(SHARDED ? COUNT / PROCESSES + 1 : COUNT / 4 + 1), p, g, m,
+                  v, most, average, scale, norm, at.control, from, to);
 }
 
 /* cast: noisy cast of eval, noisy cast of predict: noisy[n,3,64,64] -> noisy cast[n,3,64,64] */

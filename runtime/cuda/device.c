@@ -226,6 +226,8 @@ static void close_device(void *state) {
     UnetCuda *cuda = state;
     if (cuda == NULL)
         return;
+    if (cuda->begun != cuda->ended) /* others may not come to these steps */
+        unet_cuda_break_ranks(cuda);
     if (cuda->copies != NULL)
         (void)cudaStreamSynchronize(cuda->copies);
     if (cuda->stream != NULL)
@@ -322,4 +324,6 @@ const UnetDevice unet_cuda_device = {.name = "cuda",
                                      .note = unet_cuda_note,
                                      .tune = unet_cuda_tune,
                                      .uses_file = unet_cuda_uses_file,
-                                     .fingerprint = unet_cuda_fingerprint};
+                                     .fingerprint = unet_cuda_fingerprint,
+                                     .introduce = unet_cuda_introduce,
+                                     .connect = unet_cuda_connect};

@@ -6,6 +6,7 @@
 
 #include "convolution.h"
 #include "marks.h"
+#include "connection.h"
 #include "unet/atomic_file.h"
 #include "unet/cuda_device.h"
 
@@ -25,6 +26,16 @@ typedef struct {
     double *result;       /* pinned */
     cudaEvent_t through;
 } StepSlot;
+
+/* What goes to other processes and comes from them. */
+typedef struct {
+    UnetConnection connection;   /* of devices, */
+    void *group;                 /*   by NCCL; NULL: there is none, it goes through the host */
+    UnetNumbers *send, *receive; /* one for each process */
+    int32_t with_work;           /* processes that have samples in the step: the first so many */
+    bool unmet;                  /* whether all have come to the steps that were begun is not known */
+    char *pinned;                /* through the host: gradients, and room for those of others */
+} UnetExchange;
 
 struct UnetCuda {
     const UnetModel *model;
@@ -53,8 +64,8 @@ struct UnetCuda {
     bool captures;
     void *registered; /* memory of the caller that copies may read directly */
     UnetTeam *team;   /* of the step that is begun, or NULL */
-    char *exchanged;  /* pinned: gradients on their way to other processes and back, and room for theirs */
-    Timing timing;    /* of the step that runs */
+    UnetExchange exchange;
+    Timing timing; /* of the step that runs */
     UnetCudaMarks marks;
     UnetStatus status; /* of the launches of a piece: the first failure */
     UnetError error;
@@ -106,8 +117,21 @@ UnetStatus unet_cuda_tune(void *state, const char *path, const UnetTuneListener 
 void unet_cuda_libraries(const UnetModel *model, char *text, size_t size);
 void unet_cuda_note(void *state, char *text, size_t size);
 
-/* ---- ranks.c: see unet_cuda_sum_ranks() in unet/cuda.h --------------------------------------------- */
+/* ---- ranks.c: UnetDevice.introduce and .connect; see also unet_cuda_sum_ranks() in unet/cuda.h ------ */
 
+UnetStatus unet_cuda_introduce(void *state, bool first, UnetPeer *peer, UnetError *error);
+UnetStatus unet_cuda_connect(void *state, const UnetConnection *connection, UnetError *error);
+void unet_cuda_begin_ranks(UnetCuda *cuda, const UnetCudaProgram *tables, const UnetStep *step);
+
+/* Whether the exchange of this step waits for nothing on the host, and is the same as in other such steps.
+ */
+bool unet_cuda_queues_ranks(const UnetCuda *cuda);
+
+/* Waits for EVENT, behind which other processes may be waited for. */
+UnetStatus unet_cuda_await(UnetCuda *cuda, cudaEvent_t event, UnetError *error);
+
+/* What is queued waits for no other process any more; and what to do at the end. */
+void unet_cuda_break_ranks(UnetCuda *cuda);
 void unet_cuda_free_ranks(UnetCuda *cuda);
 
 /* ---- step.c: UnetDevice.begin, .inputs_taken, .end and .timed_run --------------------------------- */

@@ -175,7 +175,7 @@ static UnetStatus capture(UnetCuda *cuda, const UnetCudaProgram *tables, const U
 static UnetStatus run_piece(UnetCuda *cuda, const UnetCudaProgram *tables, const UnetCudaPiece *piece,
                             PieceGraph *graph, UnetError *error) {
     UnetStatus status = UNET_OK;
-    const bool waits = piece->sums_ranks && cuda->team != NULL;
+    const bool waits = piece->sums_ranks && !unet_cuda_queues_ranks(cuda);
     if (!cuda->captures || !graph->warm || cuda->timing == PARTS || waits) {
         graph->warm = true;
         return launch_piece(cuda, tables, piece, error);
@@ -378,6 +378,7 @@ static UnetStatus run_pieces(UnetCuda *cuda, int k, const UnetProgram *program, 
 /* A kernel that failed is noticed by whatever call comes next: then the stream tells what it was. */
 static UnetStatus first_failure(UnetCuda *cuda, UnetStatus status, UnetError *error) {
     UnetError found;
+    unet_cuda_break_ranks(cuda);
     UnetStatus earlier =
         unet_cuda_checked(cudaStreamSynchronize(cuda->stream), "the GPU stopped in a step", &found);
     if (earlier == UNET_OK)
@@ -396,7 +397,7 @@ UnetStatus unet_cuda_begin(void *state, const UnetProgram *program, const UnetSt
     if (cuda->begun - cuda->ended >= UNET_STEPS_AHEAD)
         return unet_fail(error, UNET_BUG, "a step is begun while %d have not ended", UNET_STEPS_AHEAD);
     slot->program = program;
-    cuda->team = step->team;
+    unet_cuda_begin_ranks(cuda, tables, step);
     UnetStatus status = mark(cuda, "start", error);
     if (status == UNET_OK)
         status = bring_control(cuda, slot, tables, step, error);
@@ -412,15 +413,14 @@ UnetStatus unet_cuda_begin(void *state, const UnetProgram *program, const UnetSt
 }
 
 UnetStatus unet_cuda_inputs_taken(void *state, UnetError *error) {
-    const UnetCuda *cuda = state;
-    return unet_cuda_checked(cudaEventSynchronize(cuda->inputs_taken), "the GPU stopped in a step", error);
+    UnetCuda *cuda = state;
+    return unet_cuda_await(cuda, cuda->inputs_taken, error);
 }
 
 UnetStatus unet_cuda_end(void *state, char *mirror, UnetError *error) {
     UnetCuda *cuda = state;
     const StepSlot *slot = &cuda->slot[cuda->ended % UNET_STEPS_AHEAD];
-    UnetStatus status =
-        unet_cuda_checked(cudaEventSynchronize(slot->through), "the GPU stopped in a step", error);
+    UnetStatus status = unet_cuda_await(cuda, slot->through, error);
     const double *from = slot->result;
     for (int32_t i = 0; i <= cuda->model->nresult && status == UNET_OK; i++) {
         const int64_t offset = number_offset(cuda, slot->program, i);

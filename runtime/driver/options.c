@@ -105,6 +105,13 @@ static const UnetOptionRow rows[] = {
     {"--timeout", .kind = UNET_NUMBER, .commands = IN(TRAIN) | IN(BENCH), .min = 1, .max = 1000000,
      .place = AT(timeout), .value = "SECONDS",
      .help = "of several processes: how long one may be silent before all end (600)"},
+    {"--exchange", .kind = UNET_CHOICE, .commands = IN(TRAIN), .place = AT(exchange),
+     .value = "auto|nccl|host",
+     .help = "of several processes on GPUs: gradients go from GPU to GPU by NCCL, or through the memory of "
+             "the host; auto takes NCCL where the program has it and no two processes share a GPU (auto)"},
+    {"--reduce", .kind = UNET_CHOICE, .commands = IN(TRAIN), .place = AT(reduce), .value = "tree|fast",
+     .help = "how gradients of several processes are added: as the file's tree, to the same bits for any "
+             "number of processes, or, on GPUs, as NCCL likes: not to the same bits (tree)"},
     {"--out", .kind = UNET_TEXT, .commands = IN(TRAIN) | IN(EVAL) | IN(PREDICT), .place = AT(out),
      .value = "DIR", .help = "folder of the weights, the checkpoint and the log (.)"},
     {"--out", .kind = UNET_TEXT, .commands = IN(TUNE), .place = AT(out), .value = "DIR",
@@ -189,7 +196,8 @@ static UnetStatus check_together(const UnetOptions *options, UnetError *error) {
 
 UnetStatus unet_options_parse(UnetOptions *options, int argc, char **argv, UnetError *error) {
     UnetCommandLine line;
-    *options = (UnetOptions){.format = "text", .seed = -1, .fold = -1, .timeout = 600};
+    *options = (UnetOptions){
+        .format = "text", .seed = -1, .fold = -1, .timeout = 600, .exchange = "auto", .reduce = "tree"};
     const UnetStatus status = unet_command_line_read(&grammar, argc, argv, options, &line, error);
     options->command = line.command >= 0 ? (UnetCommand)line.command : UNET_COMMAND_HELP;
     options->about = (UnetCommand)line.about;

@@ -205,6 +205,18 @@ static void add_counts(void *team, int64_t *number, int32_t count) {
     ranks->seconds += machine_seconds() - start;
 }
 
+/* UnetTeam.meet */
+static UnetStatus meet(void *team, UnetError *error) {
+    const char here = 1, *all;
+    return ranks_say(team, &here, sizeof here, &all, error);
+}
+
+/* UnetTeam.look */
+static UnetStatus look(void *team, UnetError *error) {
+    const Ranks *ranks = team;
+    return ranks->transport->look == NULL ? UNET_OK : ranks->transport->look(ranks->state, error);
+}
+
 /* ---- life ---- */
 
 UnetStatus ranks_reserve(Ranks *ranks, size_t bytes, UnetError *error) {
@@ -266,7 +278,12 @@ UnetStatus ranks_check_share(Ranks *ranks, const UnetModel *model, UnetError *er
 
 UnetStatus ranks_join(Ranks *ranks, const UnetModel *model, double timeout, UnetError *error) {
     Launch launch;
-    *ranks = (Ranks){.team = {.sum = sum_gradients, .gather = gather_numbers, .add = add_counts, .size = 1},
+    *ranks = (Ranks){.team = {.sum = sum_gradients,
+                              .gather = gather_numbers,
+                              .add = add_counts,
+                              .meet = meet,
+                              .look = look,
+                              .size = 1},
                      .size = 1,
                      .local = 1,
                      .number = unet_type_bytes(model->real),

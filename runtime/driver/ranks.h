@@ -33,6 +33,8 @@ typedef struct {
      * TIMEOUT seconds, the error names the ranks that are waited for. */
     UnetStatus (*exchange)(void *state, const UnetPiece *send, const UnetPiece *receive, double timeout,
                            UnetError *error);
+    /* A failure names a rank that has ended; NULL: the launcher sees to that. */
+    UnetStatus (*look)(void *state, UnetError *error);
     /* Frees STATE; an exit CODE other than 0 ends all ranks. */
     void (*leave)(void *state, int code);
 } UnetTransport;

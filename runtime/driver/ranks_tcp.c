@@ -349,6 +349,15 @@ static UnetStatus exchange(void *state, const UnetPiece *send, const UnetPiece *
     }
 }
 
+static UnetStatus look(void *state, UnetError *error) {
+    const State *s = state;
+    char next;
+    for (int32_t r = 0; r < s->size; r++)
+        if (r != s->rank && recv(s->peer[r].fd, &next, sizeof next, MSG_PEEK | MSG_DONTWAIT) == 0)
+            return lost(r, error);
+    return UNET_OK;
+}
+
 /* The others learn of it when their connections end. */
 static void leave(void *state, int code) {
     State *s = state;
@@ -368,4 +377,4 @@ static void leave(void *state, int code) {
 }
 
 const UnetTransport ranks_tcp_transport = {
-    .name = "TCP", .join = join, .exchange = exchange, .leave = leave};
+    .name = "TCP", .join = join, .exchange = exchange, .look = look, .leave = leave};

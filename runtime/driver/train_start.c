@@ -239,6 +239,8 @@ static UnetStatus load(Run *run) {
     if (status == UNET_OK)
         status = take_memory(run);
     if (status == UNET_OK)
+        status = train_connect_devices(run);
+    if (status == UNET_OK)
         status = start_state(run);
     if (status == UNET_OK && train_leads(run) && !driver->options.resume)
         status = normal_measure(driver, run->data);

@@ -3,7 +3,7 @@
 #
 #   bin/unetc
 #   lib/unetc/                  the folder that `unetc --runtime` prints: include/unet, libunet_runtime.a, libraries, and with MPI
-#                               libunet_mpi.a, libraries_mpi;
+#                               libunet_mpi.a, libraries_mpi; with NCCL libunet_nccl.a, libraries_nccl;
 #                               and editors/, syntax files
 #   lib/cmake/unetc/            find_package(unetc)
 #   lib/pkgconfig/unetc.pc
@@ -19,10 +19,12 @@ install(TARGETS unet_runtime ARCHIVE DESTINATION ${home})
 if(TARGET unet_cuda)
   install(TARGETS unet_cuda ARCHIVE DESTINATION ${home})
 endif()
-if(TARGET unet_mpi)
-  install(TARGETS unet_mpi ARCHIVE DESTINATION ${home})
-  install(FILES ${CMAKE_BINARY_DIR}/lib/libraries_mpi DESTINATION ${home})
-endif()
+foreach(way mpi nccl)
+  if(TARGET unet_${way})
+    install(TARGETS unet_${way} ARCHIVE DESTINATION ${home})
+    install(FILES ${CMAKE_BINARY_DIR}/lib/libraries_${way} DESTINATION ${home})
+  endif()
+endforeach()
 install(FILES ${CMAKE_BINARY_DIR}/lib/libraries DESTINATION ${home})
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/runtime/include/unet DESTINATION ${home}/include)
 install(FILES ${package}/unetcConfig.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/unetc)

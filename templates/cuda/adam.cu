@@ -42,7 +42,7 @@ DEVICE void KERNEL_update(KERNEL_Step step, unsigned i, real *p, real g, real *m
 static __global__ void KERNEL_sweep(real *__restrict__ p, const real *__restrict__ g, real *__restrict__ m,
                                     real *__restrict__ v, real *__restrict__ most,
                                     real *__restrict__ average, const double *scale, const double *norm,
-                                    const UnetControl *control) {
+                                    const UnetControl *control, unsigned from, unsigned to) {
     SIZES;
     SHARED(KERNEL_Step, of_block, [1]);
     if (threadIdx.x == 0)
@@ -51,8 +51,8 @@ static __global__ void KERNEL_sweep(real *__restrict__ p, const real *__restrict
     const KERNEL_Step step = of_block[0];
     if (step.unscale == 0)
         return;
-    const unsigned first = thread_index(), rest = COUNT / 4 * 4 + first;
-    for (unsigned i = first; 4 * i + 3 < COUNT; i += gridDim.x * THREADS) {
+    const unsigned first = thread_index();
+    for (unsigned i = first; !SHARDED && 4 * i + 3 < COUNT; i += gridDim.x * THREADS) {
         Four value = reinterpret_cast<Four *>(p)[i], mean = reinterpret_cast<Four *>(m)[i];
         Four square = reinterpret_cast<Four *>(v)[i], largest = {}, averages = {};
         const Four gradient = reinterpret_cast<const Four *>(g)[i];
@@ -71,15 +71,18 @@ static __global__ void KERNEL_sweep(real *__restrict__ p, const real *__restrict
         if (AMSGRAD)
             reinterpret_cast<Four *>(most)[i] = largest;
     }
-    if (rest < COUNT)
-        KERNEL_update(step, rest, p + rest, g[rest], m + rest, v + rest, AMSGRAD ? most + rest : NULL,
-                      AVERAGED ? average + rest : NULL);
+    for (unsigned i = (SHARDED ? from : COUNT / 4 * 4) + first; i < to; i += gridDim.x * THREADS)
+        KERNEL_update(step, i, p + i, g[i], m + (i - from), v + (i - from),
+                      AMSGRAD ? most + (i - from) : NULL, AVERAGED ? average + i : NULL);
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, real *p, const real *g, real *m, real *v, real *most, real *average,
                      const double *scale, const double *norm) {
     SIZES;
-    LAUNCH_BLOCKS(at, KERNEL_sweep, sweep_blocks(COUNT / 4 + 1), p, g, m, v, most, average, scale, norm,
-                  at.control);
+    unsigned from = 0, to = COUNT;
+    if (SHARDED)
+        unet_cuda_slice(at, COUNT, PROCESSES, &from, &to);
+    LAUNCH_BLOCKS(at, KERNEL_sweep, sweep_blocks(SHARDED ? COUNT / PROCESSES + 1 : COUNT / 4 + 1), p, g, m,
+                  v, most, average, scale, norm, at.control, from, to);
 }
 /* END */

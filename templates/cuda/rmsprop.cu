@@ -39,13 +39,14 @@ DEVICE void KERNEL_update(KERNEL_Step step, unsigned i, real *p, real g, real *s
 static __global__ void KERNEL_sweep(real *__restrict__ p, const real *__restrict__ g,
                                     real *__restrict__ square, real *__restrict__ mean,
                                     real *__restrict__ momentum, real *__restrict__ average,
-                                    const double *scale, const double *norm, const UnetControl *control) {
+                                    const double *scale, const double *norm, const UnetControl *control,
+                                    unsigned from, unsigned to) {
     SIZES;
     const KERNEL_Step step = KERNEL_step(control, scale, norm);
     if (step.unscale == 0)
         return;
-    const unsigned first = thread_index(), rest = COUNT / 4 * 4 + first;
-    for (unsigned i = first; 4 * i + 3 < COUNT; i += gridDim.x * THREADS) {
+    const unsigned first = thread_index();
+    for (unsigned i = first; !SHARDED && 4 * i + 3 < COUNT; i += gridDim.x * THREADS) {
         Four value = reinterpret_cast<Four *>(p)[i], squares = reinterpret_cast<Four *>(square)[i];
         Four means = {}, moment = {}, averages = {};
         const Four gradient = reinterpret_cast<const Four *>(g)[i];
@@ -67,15 +68,18 @@ static __global__ void KERNEL_sweep(real *__restrict__ p, const real *__restrict
         if (MOMENTUM != 0)
             reinterpret_cast<Four *>(momentum)[i] = moment;
     }
-    if (rest < COUNT)
-        KERNEL_update(step, rest, p + rest, g[rest], square + rest, CENTERED ? mean + rest : NULL,
-                      MOMENTUM != 0 ? momentum + rest : NULL, AVERAGED ? average + rest : NULL);
+    for (unsigned i = (SHARDED ? from : COUNT / 4 * 4) + first; i < to; i += gridDim.x * THREADS)
+        KERNEL_update(step, i, p + i, g[i], square + (i - from), CENTERED ? mean + (i - from) : NULL,
+                      MOMENTUM != 0 ? momentum + (i - from) : NULL, AVERAGED ? average + i : NULL);
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, real *p, const real *g, real *square, real *mean, real *momentum,
                      real *average, const double *scale, const double *norm) {
     SIZES;
-    LAUNCH(at, KERNEL_sweep, sweep_blocks(COUNT / 4 + 1), p, g, square, mean, momentum, average, scale,
-           norm, at.control);
+    unsigned from = 0, to = COUNT;
+    if (SHARDED)
+        unet_cuda_slice(at, COUNT, PROCESSES, &from, &to);
+    LAUNCH(at, KERNEL_sweep, sweep_blocks(SHARDED ? COUNT / PROCESSES + 1 : COUNT / 4 + 1), p, g, square,
+           mean, momentum, average, scale, norm, at.control, from, to);
 }
 /* END */

@@ -5,13 +5,17 @@
 
 tests/whole/ranks.unet has batch norm, dropout, augmentation, accumulation, clipping, averaged weights and a short last
 batch.  Captured as graphs or not, with memory that is used again or not, one process leaves the same files; and so do 2 and 4
-processes, which send each other gradients through the memory of the host.  Without Open MPI the last is left out, and the
-last line says so.  Exits with 77 without the headers of CUDA and cuDNN.  Standard library only."""
+processes, which send each other gradients through the memory of the host, or by NCCL, whose calls nccl/ stands in for; also where
+each updates a slice of the weights.  By
+--reduce=fast they leave weights that are near.  A process that is killed or stopped is named.  Without Open MPI, and without
+the header of NCCL, what needs them is left out, and a line says so.  Exits with 77 without the headers of CUDA and cuDNN.
+Standard library only."""
 import argparse
 import os
 import shutil
 import sys
 import tempfile
+import time
 
 import cuda
 import program
@@ -29,9 +33,9 @@ class Workshop(ranks.Workshop):
         self.environment = {**os.environ, "UNETC_CUDNN": tools.cudnn}
         self.shim = program.Shim(folder + "/shim", tools.runtime)
 
-    def program(self, name, *options):
+    def program(self, name, *options, net=ranks.NET):
         sources = os.path.join(self.folder, "sources_" + name)
-        program.execute([self.unetc, "-S", sources, "--poison", *OPTIONS, *options, ranks.NET], env=self.environment)
+        program.execute([self.unetc, "-S", sources, "--poison", *OPTIONS, *options, net], env=self.environment)
         self.shim.build(sources, os.path.join(self.folder, name))
 
 
@@ -41,6 +45,19 @@ def transport(shop):
         return False
     archive = os.path.join(os.path.dirname(shop.shim.runtime), "libunet_mpi.a")
     shop.shim.objects += ["-Wl,-u,unet_mpi_transport", archive, *program.execute(["mpicc", "--showme:link"]).split()]
+    return True
+
+
+def nccl(shop):
+    """A program that has NCCL; returns whether its header is there."""
+    if not os.path.exists(os.path.join(cuda.home("include/cudnn_graph.h"), "include", "nccl.h")):
+        return False
+    parts = "runtime/nccl/transport.c", "tests/cuda/nccl/nccl.cpp"
+    shop.shim.include.append("-I" + shop.shim.shim)
+    shop.shim.objects += [shop.shim.compile(os.path.join(cuda.ROOT, part), os.path.join(shop.folder, os.path.basename(part) + ".o"))
+                          for part in parts]
+    shop.program("connected")
+    os.environ["UNET_SHIM_DEVICES"] = "4"
     return True
 
 
@@ -62,6 +79,98 @@ def check_several(shop):
     return "2 and 4 processes leave the files of one"
 
 
+CONNECTED = ["./connected", "train", "--data=data", "--threads=1"]
+
+
+def connected(shop, count, out, *options, program="connected", words="by NCCL 2", code=0, **environment):
+    """A run of PROGRAM by COUNT processes that find each other by TCP; all end with CODE, and one says WORDS."""
+    os.environ.update(environment)
+    said, codes = ranks.wait(ranks.set_by_hand(shop, count, "./" + program, *CONNECTED[1:], "--out=run_" + out, *options))
+    for name in environment:
+        del os.environ[name]
+    if codes != [code] * count or words not in said:
+        raise ranks.Failure("%s: exit codes %s, does not say `%s`: %s" % (out, codes, words, said))
+
+
+def check_nccl(shop):
+    connected(shop, 2, "nccl_two")
+    shop.same("one", "nccl_two", "2 processes by NCCL")
+    connected(shop, 4, "nccl_four", UNET_CUDA_GRAPH="0", UNET_SHIM_LAZY="1")
+    shop.same("one", "nccl_four", "4 processes by NCCL, without graphs, whatever waits as late as it can")
+    connected(shop, 2, "host", "--exchange=host", words="through the memory of the host")
+    shop.same("one", "host", "2 processes through the memory of the host")
+    return "2 and 4 processes leave the files of one by NCCL, too"
+
+
+def check_ways(shop):
+    """NCCL is taken where it can be; else the host, or what was asked for is refused."""
+    os.environ["UNET_SHIM_DEVICES"] = "1"
+    connected(shop, 2, "shared", "--steps=2", words="ranks 0 and 1 have the same GPU")
+    for option in "--exchange=nccl", "--reduce=fast":
+        connected(shop, 2, "refused", option, words=option + ": ranks 0 and 1 have the same GPU", code=2)
+    os.environ["UNET_SHIM_DEVICES"] = "4"
+    connected(shop, 2, "refused", "--reduce=fast", "--exchange=host", words="choose one", code=2)
+    return "NCCL is refused where two processes share a GPU"
+
+
+def near(shop, exact, fast):
+    """By how much the weights of two runs differ, which do so, and not much."""
+    one, other = [ranks.read_weights(os.path.join(shop.folder, "run_" + out, "ranks.safetensors")) for out in (exact, fast)]
+    worst = max(abs(a - b) for name in one for a, b in zip(one[name], other[name]))
+    if not 0 < worst < 5e-3:
+        raise ranks.Failure("weights of %s and %s differ by %g" % (exact, fast, worst))
+    return worst
+
+
+def check_fast(shop):
+    """Another order of the same sums."""
+    connected(shop, 4, "fast", "--reduce=fast", words="in an order of its own")
+    return "--reduce=fast changes weights by %.1e at most" % near(shop, "one", "fast")
+
+
+def check_shards(shop):
+    """Each process updates a slice: with clipping, which reads all gradients, and without, where each is sent its slice alone."""
+    with open(ranks.NET) as file:
+        text = file.read()
+    assert "clip       0.5" in text
+    net = os.path.join(shop.folder, "ranks.unet")
+    with open(net, "w") as file:
+        file.write(text.replace("clip       0.5", ""))
+    for program, source in ("sliced", ranks.NET), ("unclipped", net):
+        shop.program(program, "--processes=2", "--shard-optimizer", net=source)
+        connected(shop, 2, program, program=program)
+        connected(shop, 4, program + "_host", "--exchange=host", program=program, words="through the memory of the host")
+        shop.same(program, program + "_host", "4 processes that each update a quarter, through the memory of the host")
+    shop.same("one", "sliced", "2 processes that each update a half")
+    connected(shop, 4, "fast_slices", "--reduce=fast", program="unclipped", words="in an order of its own")
+    near(shop, "unclipped", "fast_slices")
+    return "2 and 4 processes that each update a slice leave the files of one"
+
+
+def check_faults(shop):
+    """A process that is gone leaves its partners waiting on the device: the host sees it, and names it."""
+    for out, words, variables in (("killed", "rank 1 has ended", {"UNET_SHIM_LAZY": "0"}),
+                                  ("killed_late", "rank 1 has ended", {"UNET_SHIM_LAZY": "1"}),
+                                  ("stopped", "nothing came from rank 1", {"UNET_SHIM_LAZY": "1", "UNET_NCCL_STOPS": "1"})):
+        os.environ.update(variables)
+        processes = ranks.set_by_hand(shop, 2, *CONNECTED, "--out=run_" + out, "--steps=100000", "--timeout=%d" % (6 if out == "stopped" else 25))
+        for name in variables:
+            del os.environ[name]
+        saved = os.path.join(shop.folder, "run_" + out, "ranks.step-%08d.safetensors" % 3)
+        end = time.monotonic() + 60
+        while out != "stopped" and not os.path.exists(saved) and time.monotonic() < end:
+            time.sleep(0.01)
+        begin = time.monotonic()
+        if out != "stopped":
+            processes[1].kill()
+        said, codes = ranks.wait(processes[:1])
+        processes[1].kill()
+        processes[1].communicate()
+        if words not in said or codes != [4] or time.monotonic() - begin > ranks.SECONDS:
+            raise ranks.Failure("%s: exit codes %s after %.0f s: %s" % (out, codes, time.monotonic() - begin, said))
+    return "a killed process and a stopped one are named"
+
+
 def main():
     parser = argparse.ArgumentParser()
     for name in "unetc", "runtime", "make-pictures", "cudnn":
@@ -74,7 +183,12 @@ def main():
             several = transport(shop)
             print(check_alone(shop), flush=True)
             print(check_several(shop) if several else
-                  "skipped: several processes (there is no mpirun of Open MPI, or unetc was built without MPI)")
+                  "skipped: several processes by MPI (there is no mpirun of Open MPI, or unetc was built without MPI)")
+            checks = (check_nccl, check_ways, check_fast, check_shards, check_faults) if nccl(shop) else ()
+            for check in checks:
+                print(check(shop), flush=True)
+            if not checks:
+                print("skipped: NCCL (there is no nccl.h)")
         except ranks.Failure as failure:
             sys.exit("FAILED: %s" % failure)
 

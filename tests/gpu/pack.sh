@@ -28,6 +28,7 @@ rm -rf "$to"
 mkdir -p "$to/tools" "$build/programs"
 cp "$build/unetc" "$build/lib/libunet_runtime.a" "$build/lib/libunet_cuda.a" "$build/lib/libraries" \
     "$build/tests/operator_rows" "$to/tools"
+for name in libunet_nccl.a libraries_nccl; do [ ! -e "$build/lib/$name" ] || cp "$build/lib/$name" "$to/tools"; done
 for name in png16 z jansson; do cp "$(archive $name)" "$to/tools"; done
 strip "$to/tools/unetc"
 git -C "$root" describe --always --dirty >"$to/tools/commit"

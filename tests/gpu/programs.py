@@ -23,7 +23,7 @@ import emitted  # noqa: E402
 
 HERE = os.path.join(ROOT, "tests", "gpu")
 HARNESS = [os.path.join(HERE, name) for name in ("harness.c", "sweep.c")]
-STAGES = ["first", "numerics", "memory", "speed", "sanitizer"]
+STAGES = ["first", "numerics", "memory", "speed", "sanitizer", "ranks"]
 PRECISIONS = ["bf16", "f32", "f16", "tf32"]  # the most telling first
 TYPES = ["float", "__nv_bfloat16", "__half"]
 # harness.c counts and measures these.
@@ -51,8 +51,24 @@ class Spec:
         return os.path.join(ROOT, "examples", "denoise", self.file + ".unet")
 
 
+class Trainer(Spec):
+    """The whole program of tests/whole/ranks.unet, for 1 or 2 processes, and with NCCL where unetc has it."""
+
+    def __init__(self, width):
+        super().__init__("ranks", width, 16, 8, "f32")
+
+    def options(self):
+        return ["-Dwidth=%d" % self.width, "--ranks=2"]
+
+    def source(self):
+        return os.path.join(ROOT, "tests", "whole", "ranks.unet")
+
+
 def specs(stage, dry):
     """The programs of a stage, the most telling first."""
+    if stage == "ranks":
+        return [Trainer(4 if dry else 32)]
+
     def each(nets, precisions):
         return [Spec(*net, precision) for precision in precisions for net in nets]
 
@@ -141,6 +157,16 @@ class ForDevice:
         cudnn = ["-L" + place for place in self.cudnn] + ["-l:libcudnn.so.9"]
         self.link_kernels(WRAPPED + objects + self.libraries + cudnn, program)
 
+    def link_trainer(self, objects, program):
+        """libnccl.so.2 lies where unetc found it, or among Python's wheels."""
+        home = os.path.dirname(self.libraries[0])
+        nccl = []
+        if os.path.exists(os.path.join(home, "libunet_nccl.a")):
+            with open(os.path.join(home, "libraries_nccl")) as file:
+                nccl = ["-Wl,-u,unet_nccl_transport", os.path.join(home, "libunet_nccl.a")] + file.read().split()
+        cudnn = ["-L" + place for place in self.cudnn] + ["-l:libcudnn.so.9"]
+        self.link_kernels(objects + nccl + self.libraries + cudnn, program)
+
     def kernel_flags(self):
         """The tests' operands are in memory that both sides reach."""
         return ["-I" + os.path.join(HERE, "device"), "-DcudaMalloc=cudaMallocHost", "-DcudaFree=cudaFreeHost"]
@@ -177,6 +203,12 @@ class ForDryRun:
             compiler += ["-x", "c++", "-include", os.path.join(self.shim.shim, "shim.h")]
         execute(compiler + ["-O0"] + self.shim.include + list(flags) + ["-c", source, "-o", target])
         return target
+
+    def link_trainer(self, objects, program):
+        self.shim.include.append("-I" + self.shim.shim)
+        objects += [self.compile(os.path.join(ROOT, part), os.path.dirname(program))
+                    for part in ("runtime/nccl/transport.c", "tests/cuda/nccl/nccl.cpp")]
+        self.shim.link(objects, program)
 
     def kernel_flags(self):
         return ["-I" + self.shim.shim]
@@ -222,6 +254,16 @@ def build_spec(tools, folder, spec):
     shutil.rmtree(sources)
 
 
+def build_trainer(tools, folder, spec):
+    place = os.path.join(folder, spec.name)
+    sources = os.path.join(place, "sources")
+    os.makedirs(sources, exist_ok=True)
+    execute([tools.unetc] + spec.options() + ["--target=cuda:sm_90", "-S", sources, spec.source()], env=tools.environment)
+    given = glob.glob(sources + "/*.c") + glob.glob(sources + "/*.cu")
+    tools.link_trainer([tools.compile(source, sources) for source in given], os.path.join(place, "program"))
+    shutil.rmtree(sources)
+
+
 def build_kernels(tools, folder, stored, rounds):
     """The tests of tests/cuda/kernels, which bring their own convolutions."""
     place, kernels = os.path.join(folder, "kernels-" + stored.strip("_")), os.path.join(ROOT, "tests", "cuda", "kernels")
@@ -237,6 +279,10 @@ def build_kernels(tools, folder, stored, rounds):
     shutil.rmtree(sources)
 
 
+def builder(spec):
+    return build_trainer if isinstance(spec, Trainer) else build_spec
+
+
 def build(folder, stages, dry=False, seconds=None):
     """Builds what is missing in FOLDER, the most telling first; for a dry run also, if nvcc is here, some for a device, which
     nobody runs. Begins nothing new after SECONDS: then, and where building fails, a stage does without. Returns whether all
@@ -250,11 +296,11 @@ def build(folder, stages, dry=False, seconds=None):
     tools, failed = (ForDryRun if dry else ForDevice)(folder), 0
     with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("JOBS", "2"))) as workers:
         jobs = [workers.submit(build_kernels, tools, folder, t, 2 if dry else 4) for t in types]
-        jobs += [workers.submit(build_spec, tools, folder, spec) for spec in missing]
+        jobs += [workers.submit(builder(spec), tools, folder, spec) for spec in missing]
         if dry and can_build_for_device():
             tools, unused = ForDevice(folder), os.path.join(folder, "for a device")
             jobs += [workers.submit(build_kernels, tools, unused, t, 1) for t in types]
-            jobs += [workers.submit(build_spec, tools, unused, spec) for spec in missing[:1]]
+            jobs += [workers.submit(builder(spec), tools, unused, spec) for spec in missing[:1]]
         concurrent.futures.wait(jobs, seconds)
         for job in jobs:
             problem = "no time" if job.cancel() else job.exception()

@@ -1,7 +1,7 @@
 #!/bin/bash
 # The checks that need a GPU, in stages of at most 9 minutes, the most telling first; README.md says how.
 #
-#   tests/gpu/run.sh [--dry-run] [STAGE...]      stages: first, numerics, memory, speed, sanitizer
+#   tests/gpu/run.sh [--dry-run] [STAGE...]      stages: first, numerics, memory, speed, sanitizer, ranks
 #
 #   OUT=FOLDER      for results: NAME.md and NAME.json of each stage (./out)
 #   REBUILD=1       builds the programs here, even where pack.sh brought some
@@ -16,11 +16,11 @@ out=${OUT:-./out}
 dry=''
 toolkit=yes
 if [ "${1:-}" = --dry-run ]; then dry=--dry-run && shift; fi
-[ $# -gt 0 ] || set -- first numerics memory speed sanitizer
+[ $# -gt 0 ] || set -- first numerics memory speed sanitizer ranks
 for stage in "$@"; do
     case $stage in
-    first | numerics | memory | speed | sanitizer) ;;
-    *) echo "there is no stage $stage (first, numerics, memory, speed, sanitizer)" >&2 && exit 2 ;;
+    first | numerics | memory | speed | sanitizer | ranks) ;;
+    *) echo "there is no stage $stage (first, numerics, memory, speed, sanitizer, ranks)" >&2 && exit 2 ;;
     esac
 done
 

@@ -202,9 +202,8 @@ def refusals(shop):
     for options, words in ((["--ranks=6"], "added two and two"), (["--ranks=32"], "a step has 16 samples"),
                            (["--batch=9"], "write `batch 8` or `batch 12`, or `ranks 2`"),
                            (["--batch=9", "-Daccumulated=1"], "write `batch 8` or `batch 16`, or `ranks 1`"),
-                           (["--batch=3", "-Daccumulated=4"], "write `batch 2` or `batch 4`, or `ranks 4`"),
-                           (["--target=cuda", "--shard-optimizer"], "keep the whole state")):
-        said = execute([shop.unetc, "check" if "--target=cuda" not in options else "mem", *options, NET], shop.folder, 1)
+                           (["--batch=3", "-Daccumulated=4"], "write `batch 2` or `batch 4`, or `ranks 4`")):
+        said = execute([shop.unetc, "check", *options, NET], shop.folder, 1)
         if words not in said:
             raise Failure("%s does not say `%s`: %s" % (options, words, said))
     said = execute([shop.unetc, "mem", "--ranks=16", NET], shop.folder)
@@ -227,12 +226,13 @@ def set_by_hand(shop, size, *command, absent=-1):
         port = free.getsockname()[1]
     return [None if rank == absent else subprocess.Popen(
         command, cwd=shop.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        env={**os.environ, "RANK": str(rank), "WORLD_SIZE": str(size), "MASTER_ADDR": "localhost", "MASTER_PORT": str(port)})
+        env={**os.environ, "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(size), "MASTER_ADDR": "localhost",
+             "MASTER_PORT": str(port)})
         for rank in range(size)]
 
 
-def wait(processes):
-    done = [("", 0) if p is None else (p.communicate(timeout=SECONDS)[0], p.returncode) for p in processes]
+def wait(processes, seconds=None):
+    done = [("", 0) if p is None else (p.communicate(timeout=seconds or SECONDS)[0], p.returncode) for p in processes]
     return "".join(said for said, _ in done), [code for _, code in done]
 
 
@@ -322,6 +322,10 @@ def check_connections(shop):
     said = execute(train + ["--out=run_refused"], shop.folder, 2, RANK="0", WORLD_SIZE="2")
     if "MASTER_ADDR" not in said:
         raise Failure("a rank that does not know where the others are: %s" % said)
+    for option in "--reduce=fast", "--exchange=nccl":
+        said = execute(train + ["--out=run_refused", option], shop.folder, 2)
+        if "is for programs for a GPU" not in said:
+            raise Failure("%s on a processor: %s" % (option, said))
     return "2 and 8 processes leave the files of one by TCP, too; a killed one, a stopped one and an absent one are named"
 
 

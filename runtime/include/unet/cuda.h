@@ -93,8 +93,26 @@ typedef struct {
 void unet_cuda_convolution(UnetLaunch at, int32_t index, void *result, const void *a, const void *b,
                            const void *bias, void *workspace);
 
-/* SUMS, COUNT numbers, becomes the sum of those of all ranks; where there is one, nothing happens. */
-void unet_cuda_sum_ranks(UnetLaunch at, float *sums, int64_t count);
+/* What RANKS processes have of one slice of their sums: that of process MINE is in SUM, those of the others
+ * are in ROOM, each APART from the one before it. */
+typedef struct {
+    float *sum;
+    const float *room;
+    int64_t count, apart;
+    int32_t mine, ranks;
+} UnetRankParts;
+
+/* SUMS, COUNT numbers, becomes the sum of those of all ranks: the WHOLE of it, or the slice of this one;
+ * where there is one rank, nothing happens.  ROOM holds as many numbers, and one more for each rank.  ADD
+ * launches what adds parts as a binary tree, to SUM. */
+void unet_cuda_sum_ranks(UnetLaunch at, float *sums, float *room, int64_t count, int whole,
+                         void (*add)(UnetLaunch at, UnetRankParts parts));
+
+/* Each rank has the right ones in its slice of COUNT numbers, and gets the others. */
+void unet_cuda_gather_ranks(UnetLaunch at, float *numbers, int64_t count);
+
+/* The slice of COUNT numbers that this rank has, [*from, *to): without others the first of SLICES. */
+void unet_cuda_slice(UnetLaunch at, int64_t count, int32_t slices, uint32_t *from, uint32_t *to);
 
 /* Begins a branch: what is launched with the result runs when all is done that was launched with AT so far,
  * and beside what is launched with AT from now on.  unet_cuda_join() ends it: what is launched with AT

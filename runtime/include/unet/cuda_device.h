@@ -21,7 +21,8 @@ typedef struct {
                           iteration */
     bool frees_inputs; /* no later piece of the iteration reads them */
     bool ends_group;   /* runs behind the last samples of a group alone */
-    bool sums_ranks;   /* waits for other processes, where there are some: never part of a graph then */
+    bool sums_ranks;   /* exchanges numbers with other processes, where there are some; part of a graph only
+                          where devices are connected */
 } UnetCudaPiece;
 
 typedef struct {

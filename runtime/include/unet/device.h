@@ -32,6 +32,22 @@ typedef struct {
     void *context;
 } UnetTuneListener;
 
+/* What each of several processes tells the others before their devices are connected. */
+typedef struct {
+    char device[64]; /* a name of its device that no other one has, on any machine */
+    char id[128];    /* of the first process: where the others find it */
+    int32_t
+        version; /* of the library that connects devices (NCCL 2.28.9: 22809); 0: the program has none */
+} UnetPeer;
+
+/* This process is RANK of SIZE; FIRST is what the first one told. */
+typedef struct {
+    UnetPeer first;
+    int32_t rank, size;
+    bool fast;      /* sums are added in an order that the library chooses */
+    double timeout; /* seconds that others may be silent */
+} UnetConnection;
+
 typedef struct UnetDevice {
     const char *name; /* "cuda" */
     /* Of several devices the one of this PLACE is taken by what this thread opens next; where there are
@@ -74,6 +90,11 @@ typedef struct UnetDevice {
     bool (*uses_file)(void *state);
     /* Which engines compute, in a few letters: where these agree, so do results, to the bit. */
     void (*fingerprint)(void *state, char *text, size_t size);
+    /* What the others are told of this process; FIRST: it is rank 0. */
+    UnetStatus (*introduce)(void *state, bool first, UnetPeer *peer, UnetError *error);
+    /* Connects the devices of all processes, which call this together: steps with a team then send what is
+     * summed from device to device, and not through the host. */
+    UnetStatus (*connect)(void *state, const UnetConnection *connection, UnetError *error);
 } UnetDevice;
 
 #endif

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "unet/instructions.h"
+#include "unet/status.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -173,6 +174,11 @@ typedef struct UnetTeam {
     void (*gather)(void *team, void *numbers, int64_t count);
     /* COUNT whole numbers become their sums over all processes. */
     void (*add)(void *team, int64_t *number, int32_t count);
+    /* For devices that reach each other by themselves.  All processes come here; a failure names those that
+     * do not. */
+    UnetStatus (*meet)(void *team, UnetError *error);
+    /* A failure names a process that has ended. */
+    UnetStatus (*look)(void *team, UnetError *error);
     int32_t rank, size; /* rank R of SIZE has the slice [count * R / SIZE, count * (R + 1) / SIZE) */
 } UnetTeam;
 

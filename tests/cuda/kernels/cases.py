@@ -929,7 +929,7 @@ def updates(cases, variant):
     count = 70000 if cases.wide else (5000, 17, 3)[variant]
     numbers = {"COUNT": count, "DECAYED": (count, 8, 0)[variant], "DECOUPLED": variant & 1, "NESTEROV": variant & 1,
                "AMSGRAD": variant & 1, "CENTERED": int(variant == 0), "CLIPS": int(variant < 2), "AVERAGED": int(variant > 0),
-               "RUNS": 2,
+               "RUNS": 2, "SHARDED": int(variant == 1), "PROCESSES": 1,
                "SCALED": int(variant > 0), "GROWTH_INTERVAL": 2, "BANDS": 5}
     reals = {"WEIGHT_DECAY": 0.01, "BETA1": 0.9, "BETA2": 0.999, "EPSILON": 1e-8, "ALPHA": 0.9, "CLIP": 0.3 * (variant == 2), "LIMIT": 0.5, "AVERAGE": 0.9,
              "MOMENTUM": (0.9, 0.9, 0)[variant], "DAMPENING": (0.1, 0, 0)[variant]}
@@ -970,14 +970,16 @@ def ranks(cases):
     count, apart = 300, 304
     sizes = {"COUNT": count, "LEVELS": 3, "APART": apart, "DOUBLES": 0, "GROUP": 2}
     group = cases.cuda.add("group_sum", {**sizes, "N": 1}), cases.reference.add("group_sum", sizes)
-    total = cases.cuda.add("rank_sum", {"COUNT": count, "SHARDED": 0})
+    total = cases.cuda.add("rank_sum", {"COUNT": count, "LEVELS": 3, "SHARDED": 0})
+    gather = cases.cuda.add("rank_gather", {"COUNT": count, "AVERAGED": 0})
     given = {"sums": "sums", "levels": "levels"}
     lines = ["Tensor sums = test.reals(%d), levels = test.reals(%d);" % (count, 3 * apart), "static const int32_t all[3] = {};"]
     for number, start, last in (0, 1, 20), (1, 3, 20), (2, 5, 6), (5, 11, 20), (3, 7, 8):
         lines += ["test.control(%d, &all, 1, %d, %d);" % (last, start, last),
                   *cases.run("group_sum", "group_sum", group, given, adds=True, before=[number, int(start + 1 == last)])]
     cases.function("groups and ranks", [
-        *lines, cases.device_call("rank_sum", total, given), *cases.after("rank_sum", "rank_sum", given, {})])
+        *lines, cases.device_call("rank_sum", total, given),
+        cases.device_call("rank_gather", gather, {"whole": None, "p": "sums", "average": None, "g": "levels"}), *cases.after("rank_sum", "rank_sum", given, {})])
 
 
 def zeroing(cases):

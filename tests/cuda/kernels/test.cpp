@@ -356,8 +356,49 @@ void Test::sum_cells(Tensor &sums, Tensor &of, int bands) {
 
 /* ---- what launchers call ---------------------------------------------------------------------------- */
 
-/* There is one rank. */
-extern "C" void unet_cuda_sum_ranks(UnetLaunch, float *, int64_t) {}
+/* T(0..n) = T(0..p) + T(p..n), p the largest power of two below n. */
+static float tree(const float *part, int64_t apart, int n) {
+    int half = 1;
+    if (n == 1)
+        return *part;
+    while (2 * half < n)
+        half *= 2;
+    return tree(part, apart, half) + tree(part + half * apart, apart, n - half);
+}
+
+/* Of 1 to 8 ranks each has an eighth of SUMS in the room; in place of SUMS, which stay as they are. */
+extern "C" void unet_cuda_sum_ranks(UnetLaunch at, float *sums, float *room, int64_t count, int,
+                                    void (*add)(UnetLaunch at, UnetRankParts parts)) {
+    const int64_t each = count / 8, apart = each + 1;
+    const size_t bytes = (size_t)count * sizeof *sums;
+    std::vector<float> before((size_t)count), parts((size_t)(8 * apart)), after((size_t)count);
+    cudaMemcpy(before.data(), sums, bytes, cudaMemcpyDeviceToHost);
+    for (int ranks = 1; ranks <= 8; ranks++) {
+        const int mine = ranks * 5 % 8; /* it may have no samples */
+        for (int64_t i = 0; i < 8 * each; i++)
+            parts[(size_t)(i / each * apart + i % each)] = before[(size_t)i];
+        cudaMemcpy(room, parts.data(), parts.size() * sizeof *room, cudaMemcpyHostToDevice);
+        if (mine < ranks)
+            cudaMemset(room + mine * apart, 0xFF, (size_t)each * sizeof *room); /* NaN: it is in SUMS */
+        add(at, UnetRankParts{sums + mine * each, room, each, apart, mine, ranks});
+        cudaMemcpy(after.data(), sums, bytes, cudaMemcpyDeviceToHost);
+        for (int64_t i = 0; i < each; i++)
+            if (after[(size_t)(mine * each + i)] != tree(&parts[(size_t)i], apart, ranks)) {
+                fprintf(stderr, "rank_sum: rank %d of %d has %g at %ld\n", mine, ranks,
+                        (double)after[(size_t)(mine * each + i)], (long)i);
+                abort();
+            }
+        cudaMemcpy(sums, before.data(), bytes, cudaMemcpyHostToDevice);
+    }
+}
+
+extern "C" void unet_cuda_gather_ranks(UnetLaunch, float *, int64_t) {}
+
+/* The only one. */
+extern "C" void unet_cuda_slice(UnetLaunch, int64_t count, int32_t, uint32_t *from, uint32_t *to) {
+    *from = 0;
+    *to = (uint32_t)count;
+}
 
 extern "C" void unet_cuda_check(UnetLaunch, cudaError_t error, const char *launcher) {
     if (error == cudaSuccess)

@@ -151,6 +151,14 @@ cudaError_t cudaFreeHost(void *start) {
     return cudaSuccess;
 }
 
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *attributes, const void *start) {
+    *attributes = {};
+    attributes->type = on_device(start, 1)               ? cudaMemoryTypeDevice
+                       : within(pinned_memory, start, 1) ? cudaMemoryTypeHost
+                                                         : cudaMemoryTypeUnregistered;
+    return cudaSuccess;
+}
+
 /* ---- copies ----------------------------------------------------------------------------------------- */
 
 /* Memory of the host that is not pinned is read before the call returns, and written by then. */
@@ -197,17 +205,33 @@ cudaError_t cudaMemset(void *start, int value, size_t bytes) {
 
 /* ---- the device ------------------------------------------------------------------------------------- */
 
+/* There may be several that look alike, of which a process takes one: memory is not told apart. */
+static int current_device;
+
+static int device_count() {
+    const int asked = atoi(environment("UNET_SHIM_DEVICES"));
+    return asked > 0 ? asked : 1;
+}
+
 cudaError_t cudaGetDeviceCount(int *devices) {
-    *devices = 1;
+    *devices = device_count();
     return cudaSuccess;
 }
 
 cudaError_t cudaSetDevice(int device) {
-    return device == 0 ? cudaSuccess : fail(cudaErrorInvalidDevice);
+    if (device < 0 || device >= device_count())
+        return fail(cudaErrorInvalidDevice);
+    current_device = device;
+    return cudaSuccess;
 }
 
 cudaError_t cudaGetDevice(int *device) {
-    *device = 0;
+    *device = current_device;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetPCIBusId(char *name, int length, int device) {
+    snprintf(name, (size_t)length, "0000:%02X:00.0", device + 1);
     return cudaSuccess;
 }
 
@@ -218,7 +242,7 @@ static int capability() {
 
 /* Those that somebody asks for. */
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device) {
-    if (device != 0)
+    if (device < 0 || device >= device_count())
         return fail(cudaErrorInvalidDevice);
     switch (attribute) {
     case cudaDevAttrComputeCapabilityMajor:
@@ -236,7 +260,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int dev
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {
-    if (device != 0)
+    if (device < 0 || device >= device_count())
         return fail(cudaErrorInvalidDevice);
     memset(properties, 0, sizeof *properties);
     snprintf(properties->name, sizeof properties->name, "CPU, through the shim");

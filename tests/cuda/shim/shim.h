@@ -16,6 +16,7 @@
  *                             once; 2: then, and all streams take turns as far as events let them
  *     UNET_SHIM_GRAPH         what a graph leaves open: the first that was captured begins first (also when
  *                             not set), the last one, or, with a number, any of them, by chance
+ *     UNET_SHIM_DEVICES       how many devices there are, 1 when not set
  *     UNET_SHIM_DEVICE_BYTES  memory of the device, 80 GiB when not set
  *     UNET_SHIM_CLOCK         1: events measure the time that launches say they take (shim_takes), so that
  * it is the same in each run UNET_SHIM_FAULT         N: launch N reaches for memory that is not there; the
