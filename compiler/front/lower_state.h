@@ -362,6 +362,8 @@ void check_windows(Lower *l);
 
 void set_spacing(Call *call);
 void check_spacing(Lower *l);
+void set_trim(Call *call);
+void check_trim(Lower *l);
 
 /* ---- settings_normalize.c ---- */
 

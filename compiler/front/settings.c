@@ -340,7 +340,8 @@ static const Setting settings[] = {
     {"holdout", "holdout(share, seed = 0)", set_holdout, IN_DATA, false},
     {"folds", "folds(n, seed = 12345)", set_folds, IN_DATA, false},
     {"normalize", "normalize(how = \"measured\", mean = none, std = none)", set_normalize, IN_DATA, false},
-    {"spacing", "spacing(d, h, w)", set_spacing, IN_DATA, false},
+    {"spacing", "spacing(d, h, w, order = 1)", set_spacing, IN_DATA, false},
+    {"trim", "trim(on)", set_trim, IN_DATA, false},
     {"shuffle", "shuffle(on)", set_shuffle, IN_DATA, false},
     {"threads", "threads(n)", set_threads, IN_DATA, false},
     {"resize", "", NULL, IN_DATA, true},
@@ -746,6 +747,7 @@ void check_sections(Lower *l) {
     check_predict_pad(l);
     check_windows(l);
     check_spacing(l);
+    check_trim(l);
     normalize_inputs(l);
     find_measured_outputs(l);
     if (model->nresult > 0)

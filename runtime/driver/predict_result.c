@@ -13,13 +13,14 @@
 /* Of each channel one, from the grid of SIZE to that of the file. */
 static UnetStatus make_resamplers(VolumeResult *result, const int32_t size[3], UnetInterpolation how,
                                   UnetError *error) {
+    const UnetInterpolation axes[3] = {how, how, how};
     bool good = true;
     result->resampler = calloc((size_t)result->channels, sizeof *result->resampler);
     result->slice = malloc(result->points * sizeof *result->slice);
     for (int32_t c = 0; c < result->channels && good; c++) {
         good = result->resampler != NULL && result->slice != NULL;
         if (good)
-            good = (result->resampler[c] = unet_resampler_new(size, result->size, how)) != NULL;
+            good = (result->resampler[c] = unet_resampler_new(size, result->size, axes)) != NULL;
     }
     return good ? UNET_OK : unet_fail(error, UNET_TOO_SMALL, "no memory for slices of a result");
 }

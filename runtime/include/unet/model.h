@@ -95,13 +95,14 @@ typedef struct {
 } UnetNormal;
 
 /* Where its numbers come from: nowhere; from the model's file; from the training data before the first
- * step; from each volume (the box of what is not 0); from what in the training data is of a class above 0,
- * clipped to all but the outermost two hundredths of it. */
+ * step; from each volume (the box of what is not 0, or its mask); from what in the training data is of a
+ * class above 0, clipped to all but the outermost two hundredths of it. */
 typedef enum {
     UNET_AS_READ,
     UNET_NORMALIZED,
     UNET_NORMALIZED_AS_MEASURED,
     UNET_NORMALIZED_EACH,
+    UNET_NORMALIZED_MASKED,
     UNET_NORMALIZED_CT
 } UnetNormalizing;
 
@@ -455,6 +456,8 @@ typedef struct {
     int64_t loader_ring_bytes;                 /* ring * the largest input_bytes */
     UnetPad predict_pad;
     double spacing[3]; /* of depth, height, width, in mm, to which volumes are resampled; 0: they are not */
+    bool cubic;        /* images of them by splines of order 3, else linearly */
+    bool trims;        /* of volumes only the box of what is not 0 is there */
 
     const UnetData *data, *eval_data; /* NULL: no such section */
     const UnetTraining *training;     /* NULL: prediction only */
