@@ -562,6 +562,16 @@ static void training(const Tables *t) {
 
 /* ---- the model ---- */
 
+static void regions(const Tables *t, const Regions *regions) {
+    if (regions->count == 0)
+        return;
+    const char *classes = "";
+    for (int i = 0; i < regions->count; i++)
+        classes = pool_text(t->plan->pool, "%s%s%d", classes, i > 0 ? ", " : "", (int)regions->class[i]);
+    text_line(t->out, ".regions = {.count = %d, .above = %.17g, .class_of = {%s}},", regions->count,
+              regions->above, classes);
+}
+
 static void model_table(const Tables *t) {
     const Plan *plan = t->plan;
     const Model *m = plan->model;
@@ -595,6 +605,7 @@ static void model_table(const Tables *t) {
     text_line(t->out, ".ring = %lld, .loader_ring_bytes = %lld,", (long long)plan->ring_slots,
               (long long)plan->loader_ring);
     text_line(t->out, ".predict_pad = %s,", pad_name[m->predict.pad]);
+    regions(t, &m->predict.regions);
     if (m->data.spacing[0] > 0)
         text_line(t->out, ".spacing = {%.17g, %.17g, %.17g},", m->data.spacing[0], m->data.spacing[1],
                   m->data.spacing[2]);

@@ -380,6 +380,7 @@ static const Setting settings[] = {
     {"size", "size(h, w, ...)", set_size, IN_EVAL | IN_PREDICT, false},
     {"tiles", "", NULL, IN_EVAL, false},
     {"pad", "pad(how)", set_pad, IN_PREDICT, false},
+    {"regions", "regions(classes, above = 0.5)", set_regions, IN_PREDICT, false},
     {"windows", "windows(h, w, overlap = 0.5, blend = \"gaussian\", mirror = none)", set_windows,
      IN_PREDICT, false},
 };
@@ -746,6 +747,7 @@ void check_sections(Lower *l) {
     check_transforms(l, &model->data);
     check_predict_pad(l);
     check_windows(l);
+    check_regions(l);
     check_spacing(l);
     check_trim(l);
     normalize_inputs(l);

@@ -234,12 +234,23 @@ typedef struct {
     Span span;
 } Windows;
 
+enum { MOST_REGIONS = 64 };
+
+/* Channels of an output that are regions, written as one map of classes. */
+typedef struct {
+    int count; /* 0: there are none */
+    int32_t class[MOST_REGIONS];
+    double above;
+    Span span;
+} Regions;
+
 typedef struct {
     int64_t size[AXES];
     int64_t batch;
     Pad pad;
     Span pad_span;
     Windows windows;
+    Regions regions;
 } PredictSection;
 
 typedef struct {

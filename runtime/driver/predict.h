@@ -114,6 +114,11 @@ typedef struct {
 UNET_MUST_USE UnetStatus volume_create(const Prediction *prediction, const char *in, int i,
                                        const UnetVolumeInfo *like, const int32_t size[3],
                                        VolumeResult *result);
+/* Whether output I is regions that are written as one map; and its class where channels have VALUE, STRIDE
+ * apart. */
+bool predicts_regions(const Prediction *prediction, int i);
+float region_at(const Prediction *prediction, const float *value, size_t stride);
+
 /* The next slice of CHANNEL. */
 UNET_MUST_USE UnetStatus volume_write(VolumeResult *result, int32_t channel, const float *slice,
                                       UnetError *error);

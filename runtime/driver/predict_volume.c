@@ -259,11 +259,14 @@ static UnetStatus write_channel(const Passage *p, int i, int32_t c) {
     const UnetLayout *layout = &prediction->program->outputs[i];
     const char *base = prediction->device.arena + prediction->program->output_offsets[i];
     const int32_t *whole = p->channel[0].info.size, end = p->begin[0] + p->size[0];
+    const bool regions = predicts_regions(prediction, i);
     UnetStatus status = UNET_OK;
     for (int32_t z = 0; z < whole[0] && status == UNET_OK; z++) {
         memset(p->slice, 0, (size_t)whole[1] * (size_t)whole[2] * sizeof *p->slice);
         for (int32_t y = 0; y < p->size[1] && z >= p->begin[0] && z < end; y++) {
             unet_layout_load_row(layout, base, 0, z - p->begin[0], y, prediction->row);
+            for (int32_t x = 0; x < p->size[2] && regions; x++)
+                prediction->row[x] = region_at(prediction, prediction->row + x, (size_t)layout->size[2]);
             memcpy(p->slice + (size_t)(p->begin[1] + y) * (size_t)whole[2] + p->begin[2],
                    prediction->row + (ptrdiff_t)c * layout->size[2], (size_t)p->size[2] * sizeof(float));
         }
@@ -279,7 +282,8 @@ static UnetStatus write_output(const Passage *p, const char *in, int i) {
     if (status == UNET_OK)
         status = device_fetch(&prediction->device, prediction->program->output_offsets[i],
                               layout->sample_bytes, &prediction->driver->error);
-    for (int32_t c = 0; c < layout->channels && status == UNET_OK; c++)
+    const int32_t channels = predicts_regions(prediction, i) ? 1 : layout->channels;
+    for (int32_t c = 0; c < channels && status == UNET_OK; c++)
         status = write_channel(p, i, c);
     return status;
 }

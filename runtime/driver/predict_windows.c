@@ -241,8 +241,8 @@ static UnetStatus write_nothing(const Passage *p, int32_t first, int32_t end) {
     UnetStatus status = UNET_OK;
     for (int32_t z = first; z < end; z++)
         for (int i = 0; i < model->noutput; i++) {
-            const int32_t channels =
-                model->outputs[i].kind == UNET_LABELS ? 1 : p->prediction->program->outputs[i].channels;
+            const bool one = model->outputs[i].kind == UNET_LABELS || predicts_regions(p->prediction, i);
+            const int32_t channels = one ? 1 : p->prediction->program->outputs[i].channels;
             for (int32_t c = 0; c < channels && status == UNET_OK; c++)
                 status = pass_on(p, i, c, z, NULL);
         }
@@ -254,6 +254,11 @@ static UnetStatus write_slice(const Passage *p, int i, int32_t z) {
     const float *mean = slice_at(p, p->windows->sums[i], channels, z, 0);
     UnetStatus status = UNET_OK;
     divide_slice(p, i, z);
+    if (predicts_regions(p->prediction, i)) {
+        for (size_t k = 0; k < p->plane; k++)
+            p->points[k] = region_at(p->prediction, mean + k, p->plane);
+        return pass_on(p, i, 0, p->begin[0] + z, p->points);
+    }
     if (p->prediction->driver->model->outputs[i].kind == UNET_LABELS) {
         for (size_t k = 0; k < p->plane; k++)
             p->points[k] = (float)unet_class_of(mean + k, channels, (int64_t)p->plane);

@@ -106,6 +106,15 @@ typedef enum {
     UNET_NORMALIZED_CT
 } UnetNormalizing;
 
+/* Of volumes that are predicted, those of COUNT channels are written as one map of classes: each point has
+ * the class of the last channel that is ABOVE there, or 0. */
+enum { UNET_MOST_REGIONS = 64 };
+typedef struct {
+    int32_t count; /* 0: none are */
+    int32_t class_of[UNET_MOST_REGIONS];
+    double above;
+} UnetRegions;
+
 typedef struct {
     const char *name;
     UnetKind kind;
@@ -455,6 +464,7 @@ typedef struct {
     int32_t ring;                              /* loader slots, at most */
     int64_t loader_ring_bytes;                 /* ring * the largest input_bytes */
     UnetPad predict_pad;
+    UnetRegions regions;
     double spacing[3]; /* of depth, height, width, in mm, to which volumes are resampled; 0: they are not */
     bool cubic;        /* images of them by splines of order 3, else linearly */
     bool trims;        /* of volumes only the box of what is not 0 is there */
