@@ -130,9 +130,9 @@ static const char *const unit_name[] = {[UNIT_EPOCHS] = "UNET_EPOCHS", [UNIT_STE
 
 static void inputs_and_outputs(const Tables *t) {
     const Model *m = t->plan->model;
-    static const char *const normalizing[] = {"UNET_AS_READ", "UNET_NORMALIZED",
-                                              "UNET_NORMALIZED_AS_MEASURED", "UNET_NORMALIZED_EACH",
-                                              "UNET_NORMALIZED_CT"};
+    static const char *const normalizing[] = {
+        "UNET_AS_READ",         "UNET_NORMALIZED",        "UNET_NORMALIZED_AS_MEASURED",
+        "UNET_NORMALIZED_EACH", "UNET_NORMALIZED_MASKED", "UNET_NORMALIZED_CT"};
     text_line(t->out, "static const UnetInput input[] = {");
     for (int i = 0; i < m->ninput; i++) {
         const Input *in = &m->input[i];
@@ -553,6 +553,16 @@ static void training(const Tables *t) {
 
 /* ---- the model ---- */
 
+static void regions(const Tables *t, const Regions *regions) {
+    if (regions->count == 0)
+        return;
+    const char *classes = "";
+    for (int i = 0; i < regions->count; i++)
+        classes = pool_text(t->plan->pool, "%s%s%d", classes, i > 0 ? ", " : "", (int)regions->class[i]);
+    text_line(t->out, ".regions = {.count = %d, .above = %.17g, .class_of = {%s}},", regions->count,
+              regions->above, classes);
+}
+
 static void model_table(const Tables *t) {
     const Plan *plan = t->plan;
     const Model *m = plan->model;
@@ -586,9 +596,14 @@ static void model_table(const Tables *t) {
     text_line(t->out, ".ring = %lld, .loader_ring_bytes = %lld,", (long long)plan->ring_slots,
               (long long)plan->loader_ring);
     text_line(t->out, ".predict_pad = %s,", pad_name[m->predict.pad]);
+    regions(t, &m->predict.regions);
     if (m->data.spacing[0] > 0)
         text_line(t->out, ".spacing = {%.17g, %.17g, %.17g},", m->data.spacing[0], m->data.spacing[1],
                   m->data.spacing[2]);
+    if (m->data.cubic)
+        text_line(t->out, ".cubic = true,");
+    if (m->data.trims)
+        text_line(t->out, ".trims = true,");
     if (m->data.present)
         text_line(t->out, ".data = &data,");
     if (m->eval_data.present)

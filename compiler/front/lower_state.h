@@ -357,11 +357,15 @@ void check_transforms(Lower *l, const DataSection *data);
 void set_windows(Call *call);
 /* Reports windows of what is no volume. */
 void check_windows(Lower *l);
+void set_regions(Call *call);
+void check_regions(Lower *l);
 
 /* ---- settings_spacing.c ---- */
 
 void set_spacing(Call *call);
 void check_spacing(Lower *l);
+void set_trim(Call *call);
+void check_trim(Lower *l);
 
 /* ---- settings_normalize.c ---- */
 

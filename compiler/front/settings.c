@@ -340,7 +340,8 @@ static const Setting settings[] = {
     {"holdout", "holdout(share, seed = 0)", set_holdout, IN_DATA, false},
     {"folds", "folds(n, seed = 12345)", set_folds, IN_DATA, false},
     {"normalize", "normalize(how = \"measured\", mean = none, std = none)", set_normalize, IN_DATA, false},
-    {"spacing", "spacing(d, h, w)", set_spacing, IN_DATA, false},
+    {"spacing", "spacing(d, h, w, order = 1)", set_spacing, IN_DATA, false},
+    {"trim", "trim(on)", set_trim, IN_DATA, false},
     {"shuffle", "shuffle(on)", set_shuffle, IN_DATA, false},
     {"threads", "threads(n)", set_threads, IN_DATA, false},
     {"resize", "", NULL, IN_DATA, true},
@@ -379,6 +380,7 @@ static const Setting settings[] = {
     {"size", "size(h, w, ...)", set_size, IN_EVAL | IN_PREDICT, false},
     {"tiles", "", NULL, IN_EVAL, false},
     {"pad", "pad(how)", set_pad, IN_PREDICT, false},
+    {"regions", "regions(classes, above = 0.5)", set_regions, IN_PREDICT, false},
     {"windows", "windows(h, w, overlap = 0.5, blend = \"gaussian\", mirror = none)", set_windows,
      IN_PREDICT, false},
 };
@@ -752,7 +754,9 @@ void check_sections(Lower *l) {
     check_transforms(l, &model->data);
     check_predict_pad(l);
     check_windows(l);
+    check_regions(l);
     check_spacing(l);
+    check_trim(l);
     normalize_inputs(l);
     find_measured_outputs(l);
     if (model->nresult > 0)

@@ -24,8 +24,9 @@ static bool read_numbers(const Call *call, const char *name, bool positive, cons
 }
 
 void set_normalize(Call *call) {
-    static const char *const choices[] = {"measured", "zscore", "ct", NULL};
-    static const Normalizing normalizing[] = {NORMALIZED_AS_MEASURED, NORMALIZED_EACH, NORMALIZED_CT};
+    static const char *const choices[] = {"measured", "zscore", "zscore_masked", "ct", NULL};
+    static const Normalizing normalizing[] = {NORMALIZED_AS_MEASURED, NORMALIZED_EACH, NORMALIZED_MASKED,
+                                              NORMALIZED_CT};
     DataSection *data = &call->l->model->data;
     const bool mean = argument(call, "mean")->value.kind != DATUM_NONE,
                deviation = argument(call, "std")->value.kind != DATUM_NONE;
@@ -90,7 +91,7 @@ static void normalize_input(Lower *l, Input *input) {
 static void check_volume(Lower *l, const DataSection *data, const Source *source) {
     const bool ct = data->normalizing == NORMALIZED_CT;
     bool labels = false;
-    if (data->normalizing != NORMALIZED_EACH && !ct)
+    if (data->normalizing != NORMALIZED_EACH && data->normalizing != NORMALIZED_MASKED && !ct)
         return;
     for (int k = 0; k < source->nterm; k++)
         if (!source->term[k].volumes) {

@@ -1,4 +1,5 @@
-/* settings_windows.c - the setting of `predict` for volumes by windows that overlap. */
+/* settings_windows.c - the settings of `predict` for volumes: windows that overlap, and regions that are
+ * written as one map of classes. */
 #include "front/lower_state.h"
 
 enum { MOST_VOXELS = 32767 }; /* along an axis of a NIfTI file */
@@ -40,5 +41,40 @@ void check_windows(Lower *l) {
     diag_begin(l->diag, ERROR, "U0614", windows->span, "`windows` is for volumes");
     diag_note(l->diag, "the first input, `%s`, is none: write `size h, w` for larger images",
               model->input[0].name);
+    diag_end(l->diag);
+}
+
+void set_regions(Call *call) {
+    const Datum list = argument(call, "classes")->value;
+    Regions regions = {.span = call->span};
+    bool good = list.kind == DATUM_LIST && list.count >= 1 && list.count <= MOST_REGIONS;
+    for (int i = 0; i < list.count && good; i++) {
+        const Datum class = list.items->item[i];
+        good = class.kind == DATUM_INTEGER && class.integer >= 1 && class.integer <= INT16_MAX;
+        regions.class[i] = good ? (int32_t) class.integer : 0;
+    }
+    if (!good) {
+        report_setting(call, "classes",
+                       "`regions` has the class of each channel, a whole number from 1 on");
+        return;
+    }
+    regions.count = list.count;
+    if (argument_number(call, "above", &regions.above))
+        call->l->model->predict.regions = regions;
+}
+
+void check_regions(Lower *l) {
+    const Model *model = l->model;
+    const Regions *regions = &model->predict.regions;
+    for (int i = 0; i < model->noutput; i++) {
+        const Shape shape = l->graph->value[model->output[i].value].shape;
+        if (shape.rank == 4 && model->output[i].classes == 0 && shape_channels(shape) == regions->count)
+            return;
+    }
+    if (regions->count == 0)
+        return;
+    diag_begin(l->diag, ERROR, "U0614", regions->span, "no output is a volume of %d channel%s",
+               regions->count, regions->count == 1 ? "" : "s");
+    diag_note(l->diag, "`regions` has a class for each channel of an output");
     diag_end(l->diag);
 }

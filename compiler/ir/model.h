@@ -14,7 +14,8 @@ typedef enum {
     AS_READ,
     NORMALIZED,
     NORMALIZED_AS_MEASURED,
-    NORMALIZED_EACH, /* each volume by itself */
+    NORMALIZED_EACH,   /* each volume by itself, */
+    NORMALIZED_MASKED, /*   or what of it its mask has */
     NORMALIZED_CT
 } Normalizing;
 /* Channels of an input that is normalised, and inputs that are. */
@@ -138,7 +139,10 @@ typedef struct {
     int nnormal;
     Span normalize_span;
     double spacing[3]; /* of depth, height, width, in mm, to which volumes are resampled; 0: they are not */
+    bool cubic;        /*   images by splines of order 3, else linearly */
     Span spacing_span;
+    bool trims; /* of volumes all that lies beside the box of what is not 0 */
+    Span trim_span;
 } DataSection;
 
 typedef enum { UNIT_EPOCHS, UNIT_STEPS } Unit;
@@ -230,12 +234,23 @@ typedef struct {
     Span span;
 } Windows;
 
+enum { MOST_REGIONS = 64 };
+
+/* Channels of an output that are regions, written as one map of classes. */
+typedef struct {
+    int count; /* 0: there are none */
+    int32_t class[MOST_REGIONS];
+    double above;
+    Span span;
+} Regions;
+
 typedef struct {
     int64_t size[AXES];
     int64_t batch;
     Pad pad;
     Span pad_span;
     Windows windows;
+    Regions regions;
 } PredictSection;
 
 typedef struct {

@@ -4,10 +4,11 @@
 Writes nnU-Net's network as a .unet file for a data set in its raw layout: dataset.json, imagesTr/CASE_0000.nii.gz (and
 _0001, ... for further channels), labelsTr/CASE.nii.gz.  Channels, classes and the label that counts nowhere are those of
 dataset.json; regions, labels that are lists of numbers, are each a target of two classes and have a channel of the head, in the
-order of dataset.json.  Kernels and strides follow nnU-Net's rules from the size of the window and the median spacing, which the
+order of dataset.json; what is predicted is one map, by `regions_class_order`.  Kernels and strides follow nnU-Net's rules from the size of the window and the median spacing, which the
 headers of the first channel tell.  The window has the shape of the median volume, 256^3 voxels at most; with --mem it is
 made smaller, along the axis that is longest beside the median, until `unetc` plans a training step within that memory.
-Volumes are predicted by windows that overlap, and each in all mirrored forms; no volume is higher or wider than the largest here.
+Volumes are predicted by windows that overlap, and each in all mirrored forms; no volume is higher or wider than the largest here.  Sizes are those of the boxes of what is not 0, to which volumes are cut; where these are
+less than three quarters of the volumes, what is normalised is the voxels that are not 0.
 
 Where spacings differ by more than a hundredth, voxels are resampled to the median, and the sizes are those after that."""
 import argparse
@@ -39,6 +40,7 @@ DATA = """data {
     gamma 0.7, 1.5, p = 0.1, invert = true
     gamma 0.7, 1.5, p = 0.3
     flip
+    trim  true
     normalize "%(normalize)s"
 %(spacing)s    folds 5
 }
@@ -48,7 +50,7 @@ PREDICT = """
 predict {
     windows %d, %d, mirror = ["d", "h", "w"]
     pad     "mean"
-}
+%s}
 """
 
 
@@ -62,6 +64,44 @@ def header(path):
     size = struct.unpack(order + "3h", data[42:48])
     spacing = struct.unpack(order + "3f", data[80:92])
     return size[::-1], tuple(abs(s) or 1.0 for s in spacing[::-1])
+
+
+def volume_of(case):
+    return case[0][0] * case[0][1] * case[0][2]
+
+
+def box(images, name, ending):
+    """The size of the box of what is not 0 in some channel, depth first."""
+    ends = []
+    channel = 0
+    while os.path.exists(path := os.path.join(images, name.replace("_0000" + ending, "_%04d" % channel + ending))):
+        ends.append(ends_of(path))
+        channel += 1
+    begin, end = ([pick(e[k][a] for e in ends) for a in range(3)] for k, pick in ((0, min), (1, max)))
+    return [e - b for b, e in zip(begin, end)] if end[0] > 0 else header(os.path.join(images, name))[0]
+
+
+def ends_of(path):
+    """Where the box of what is not 0 begins and ends."""
+    (depth, height, width), _ = header(path)
+    with (gzip.open if path.endswith(".gz") else open)(path, "rb") as file:
+        first = file.read(348)
+        order = "<" if struct.unpack("<i", first[:4])[0] == 348 else ">"
+        row = width * struct.unpack(order + "h", first[72:74])[0] // 8
+        file.read(int(struct.unpack(order + "f", first[108:112])[0]) - 348)
+        begin, end = [depth, height, row], [0, 0, 0]
+        for z in range(depth):
+            plane = file.read(height * row)
+            if plane.count(0) == len(plane):
+                continue
+            first, last = len(plane) - len(plane.lstrip(b"\0")), len(plane.rstrip(b"\0"))
+            lines = [plane[y * row:(y + 1) * row] for y in range(first // row, (last - 1) // row + 1)]
+            left = min(row - len(line.lstrip(b"\0")) for line in lines)
+            right = max(len(line.rstrip(b"\0")) for line in lines)
+            for axis, (low, high) in enumerate(((z, z + 1), (first // row, (last - 1) // row + 1), (left, right))):
+                begin[axis], end[axis] = min(begin[axis], low), max(end[axis], high)
+    size = row // width
+    return [begin[0], begin[1], begin[2] // size], [end[0], end[1], -(-end[2] // size)]
 
 
 def topology(spacing, patch):
@@ -124,7 +164,7 @@ REGION_LOSSES = """        parts = chunk(heads[d], classes)
             loss weight / classes * dice_loss(parts[r], y, smooth = 1e-5, batch = false)
         }
     }
-    found = chunk(mask, classes)
+    found = chunk(sigmoid(mask), classes)
     for r in range(classes) {
         metric dice(found[r], truths[r])
     }
@@ -133,9 +173,11 @@ REGION_LOSSES = """        parts = chunk(heads[d], classes)
 
 def regions_of(labels, classes):
     """Of each region the numbers that belong to it and those that do not; none: labels are numbers."""
-    regions = [value for name, value in labels.items() if isinstance(value, list) and name != "ignore"]
-    single = [[value] for name, value in labels.items() if isinstance(value, int) and value > 0 and name != "ignore"]
-    return [(sorted(set(range(classes)) - set(inside)), inside) for inside in regions + single] if regions else []
+    wanted = [value for name, value in labels.items() if name != "ignore" and value != 0]
+    if not any(isinstance(value, list) for value in wanted):
+        return []
+    regions = [value if isinstance(value, list) else [value] for value in wanted]
+    return [(sorted(set(range(classes)) - set(inside)), inside) for inside in regions]
 
 
 def with_regions(text, regions, ignore):
@@ -144,7 +186,7 @@ def with_regions(text, regions, ignore):
     text = replace(text, r"^let classes .*$", "let classes  = %d              # regions" % len(regions))
     labels = "labels(2)" if ignore is None else "labels(2, ignore = %d)" % ignore
     text = replace(text, r"^target truth.*$", "\n".join("target %s : %s" % (name, labels) for name in names))
-    text = replace(text, r"argmax\(logits\)", "sigmoid(logits)")
+    text = replace(text, r"argmax\(logits\)", "logits            # a region where it is above 0")
     text = replace(text, r"^        y = resize(.|\n)*?(?=    optimizer)", REGION_LOSSES)
     return replace(text, r"^train \{", "train {\n    truths = [%s]" % ", ".join(names))
 
@@ -156,7 +198,7 @@ def replace(text, pattern, by):
     return found
 
 
-def write(description, spacing, resample, patch, batch):
+def write(description, spacing, resample, masked, patch, batch):
     """The text of the .unet file."""
     kernels, strides, patch = topology(spacing, patch)
     names = [n.lower() for n in (description.get("channel_names") or description["modality"]).values()]
@@ -184,13 +226,13 @@ def write(description, spacing, resample, patch, batch):
     truths = truths % ending
     if regions:
         truths = "".join('    region_%d = labels("labelsTr/*%s", values = %s)\n' % (r + 1, ending, list(values)) for r, values in enumerate(regions))
-    normalize = "ct" if all(name == "ct" for name in names) else "zscore"
+    normalize = "ct" if all(name == "ct" for name in names) else "zscore_masked" if masked else "zscore"
     axis = min(range(3), key=lambda a: patch[a])  # turned in the other two alone where windows are flat
     flat = max(patch) > MOST_ASPECT * patch[axis]
     return replace(text, r"^train \{", DATA % {"ending": ending, "truths": truths, "normalize": normalize, "angle": 180 if flat else 30,
                                                 "about": ', axes = "%s"' % "dhw"[axis] if flat else "",
                                                 "along": ', axes = ["%s", "%s"]' % tuple(a for a in "dhw" if a != "dhw"[axis]) if flat else "",
-                                                "spacing": "    spacing %g, %g, %g\n" % tuple(spacing) if resample else ""})
+                                                "spacing": "    spacing %g, %g, %g, order = 3\n" % tuple(spacing) if resample else ""})
 
 
 def fits(unetc, memory, text):
@@ -206,16 +248,19 @@ def fits(unetc, memory, text):
 
 
 def measure(folder, ending):
-    """The median size and spacing of the first channels, the largest height and width, and whether spacings differ."""
+    """The median size and spacing of the first channels, the largest height and width, whether spacings differ, and whether
+    less than three quarters of the median volume are left.  Sizes are those of what is not 0."""
     images = os.path.join(folder, "imagesTr")
     files = sorted(n for n in os.listdir(images) if n.endswith("_0000" + ending) and not n.startswith("."))
     if not files:
         raise SystemExit("%s: no file ends in _0000%s" % (images, ending))
-    found = [header(os.path.join(images, name)) for name in files]
+    whole = [header(os.path.join(images, name)) for name in files]
+    found = [(box(images, name, ending), spacing) for name, (_, spacing) in zip(files, whole)]
+    left = statistics.median(volume_of(f) for f in found) / statistics.median(volume_of(f) for f in whole)
     spacing = [statistics.median(f[1][a] for f in found) for a in range(3)]
     differ = any(abs(f[1][a] - spacing[a]) > 0.01 * spacing[a] for f in found for a in range(3))
     sizes = [[max(1, round(s / t * n)) if differ else n for n, s, t in zip(*f, spacing)] for f in found]
-    return [statistics.median(s[a] for s in sizes) for a in range(3)], spacing, [max(s[a] for s in sizes) for a in (1, 2)], differ
+    return [statistics.median(s[a] for s in sizes) for a in range(3)], spacing, [max(s[a] for s in sizes) for a in (1, 2)], differ, left < 0.75
 
 
 def main():
@@ -229,15 +274,19 @@ def main():
     given = parser.parse_args()
     with open(os.path.join(given.folder, "dataset.json"), encoding="utf-8") as file:
         description = json.load(file)
-    median, spacing, largest, resample = measure(given.folder, description.get("file_ending", ".nii.gz"))
+    median, spacing, largest, resample, masked = measure(given.folder, description.get("file_ending", ".nii.gz"))
     patch = [int(n) for n in given.patch.split("x")] if given.patch else first_patch(spacing, median)
-    text = write(description, spacing, resample, patch, given.batch)
+    text = write(description, spacing, resample, masked, patch, given.batch)
     while given.mem and not fits(given.unetc, given.mem, text):
         patch = smaller(spacing, median, patch)
         if patch is None:
             raise SystemExit("no window fits %s" % given.mem)
-        text = write(description, spacing, resample, patch, given.batch)
-    text += PREDICT % tuple(largest)
+        text = write(description, spacing, resample, masked, patch, given.batch)
+    regions = regions_of(description["labels"], labels_of(description["labels"])[0])
+    order = description.get("regions_class_order", [])
+    if regions and len(order) != len(regions):
+        raise SystemExit("dataset.json: there are %d regions, and regions_class_order has %d classes" % (len(regions), len(order)))
+    text += PREDICT % (*largest, "    regions %s, above = 0\n" % order if regions else "")
     if given.out:
         with open(given.out, "w", encoding="utf-8") as file:
             file.write(text)

@@ -63,7 +63,7 @@ static void note_normal(Notes *notes, const Driver *driver) {
     int count = 0;
     for (int i = 0; i < model->ninput && count < UNET_MOST_NORMALIZED_INPUTS; i++) {
         if (model->inputs[i].normalizing == UNET_AS_READ ||
-            model->inputs[i].normalizing == UNET_NORMALIZED_EACH)
+            unet_normal_is_each(model->inputs[i].normalizing))
             continue;
         unet_normal_key(model, i, notes->key[count]);
         unet_normal_format(&driver->normal[i], model->inputs[i].channels, notes->normal[count]);

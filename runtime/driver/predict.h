@@ -8,6 +8,7 @@
 #include "unet/image.h"
 #include "unet/resample.h"
 #include "unet/volume.h"
+#include "unet/voxels.h"
 
 /* Takes what prediction by windows makes in place of files: the means, or classes, of slice Z of channel C
  * of output I, on the model's grid. */
@@ -84,6 +85,18 @@ UNET_MUST_USE UnetStatus volume_channel(const Prediction *prediction, const char
                                         char path[UNET_PATH_BYTES]);
 void volume_fill(const Prediction *prediction, const UnetNormal *normal, float fill[UNET_MOST_NORMALIZED]);
 
+/* And: how the input is normalised; by what these channels are, or NULL, EACH having room for their own;
+ * the box that is predicted of them where the model trims; zeros to the COUNT points from voxel AT on that
+ * are normalised and beside the mask, channels STRIDE apart; and whether SIZE is not too large. */
+UnetNormalizing normalizing_of(const Prediction *prediction);
+const UnetNormal *volume_normal(const Prediction *prediction, const UnetVoxels *channel, int32_t channels,
+                                UnetNormal *each);
+void volume_trim(const UnetVoxels *channel, int32_t channels, int32_t begin[3], int32_t size[3]);
+void volume_mask_row(const Prediction *prediction, const UnetVoxels *channel, int32_t channels,
+                     const int32_t at[3], int32_t count, size_t stride, float *row);
+UNET_MUST_USE UnetStatus volume_check_size(const Prediction *prediction, const int32_t size[3],
+                                           const char *path);
+
 /* predict_result.c: the file of an output, and what brings slices of the model's grid to that of the file.
  */
 typedef struct {
@@ -101,6 +114,11 @@ typedef struct {
 UNET_MUST_USE UnetStatus volume_create(const Prediction *prediction, const char *in, int i,
                                        const UnetVolumeInfo *like, const int32_t size[3],
                                        VolumeResult *result);
+/* Whether output I is regions that are written as one map; and its class where channels have VALUE, STRIDE
+ * apart. */
+bool predicts_regions(const Prediction *prediction, int i);
+float region_at(const Prediction *prediction, const float *value, size_t stride);
+
 /* The next slice of CHANNEL. */
 UNET_MUST_USE UnetStatus volume_write(VolumeResult *result, int32_t channel, const float *slice,
                                       UnetError *error);

@@ -13,22 +13,49 @@
 /* Of each channel one, from the grid of SIZE to that of the file. */
 static UnetStatus make_resamplers(VolumeResult *result, const int32_t size[3], UnetInterpolation how,
                                   UnetError *error) {
+    const UnetInterpolation axes[3] = {how, how, how};
     bool good = true;
     result->resampler = calloc((size_t)result->channels, sizeof *result->resampler);
     result->slice = malloc(result->points * sizeof *result->slice);
     for (int32_t c = 0; c < result->channels && good; c++) {
         good = result->resampler != NULL && result->slice != NULL;
         if (good)
-            good = (result->resampler[c] = unet_resampler_new(size, result->size, how)) != NULL;
+            good = (result->resampler[c] = unet_resampler_new(size, result->size, axes)) != NULL;
     }
     return good ? UNET_OK : unet_fail(error, UNET_TOO_SMALL, "no memory for slices of a result");
 }
 
+bool predicts_regions(const Prediction *prediction, int i) {
+    const UnetModel *model = prediction->driver->model;
+    return model->regions.count > 0 && model->outputs[i].kind == UNET_VOLUME &&
+           prediction->program->outputs[i].channels == model->regions.count;
+}
+
+float region_at(const Prediction *prediction, const float *value, size_t stride) {
+    const UnetRegions *regions = &prediction->driver->model->regions;
+    int32_t class = 0;
+    for (int32_t c = 0; c < regions->count; c++)
+        if ((double)value[(size_t)c * stride] > regions->above)
+            class = regions->class_of[c];
+    return (float)class;
+}
+
+/* Classes that the file of output I has; 0: it has floats. */
+static int32_t classes_of(const Prediction *prediction, int i) {
+    const UnetModel *model = prediction->driver->model;
+    const UnetOutput *output = &model->outputs[i];
+    int32_t most = 0;
+    for (int32_t c = 0; c < model->regions.count; c++)
+        most = model->regions.class_of[c] > most ? model->regions.class_of[c] : most;
+    if (predicts_regions(prediction, i))
+        return most + 1;
+    return output->kind != UNET_LABELS ? 0 : output->classes > 0 ? output->classes : 2;
+}
+
 UnetStatus volume_create(const Prediction *prediction, const char *in, int i, const UnetVolumeInfo *like,
                          const int32_t size[3], VolumeResult *result) {
-    const UnetOutput *output = &prediction->driver->model->outputs[i];
     UnetError *error = &prediction->driver->error;
-    const int32_t classes = output->kind != UNET_LABELS ? 0 : output->classes > 0 ? output->classes : 2;
+    const int32_t classes = classes_of(prediction, i);
     char path[UNET_PATH_BYTES];
     *result = (VolumeResult){.channels = classes > 0 ? 1 : prediction->program->outputs[i].channels,
                              .points = (size_t)size[1] * (size_t)size[2],

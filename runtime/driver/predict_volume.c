@@ -22,7 +22,8 @@ typedef struct {
     UnetVoxels channel[UNET_MOST_NORMALIZED]; /* its files */
     int32_t nchannel;
     UnetVolumeInfo file; /* the grid of the first */
-    int32_t size[3];     /* z, y, x */
+    int32_t begin[3];    /* what is predicted of it, on the model's grid, z, y, x, */
+    int32_t size[3];     /*   and how much */
     UnetNormal each;
     const UnetNormal *normal; /* or NULL */
     float *slice;             /* of a channel of a result */
@@ -33,9 +34,15 @@ static const UnetLayout *input_layout(const Prediction *prediction) {
     return &prediction->program->inputs[prediction->input];
 }
 
+UnetNormalizing normalizing_of(const Prediction *prediction) {
+    return prediction->driver->model->inputs[prediction->input].normalizing;
+}
+
 UnetSampling volume_sampling(const Prediction *prediction) {
     const double *spacing = prediction->driver->model->spacing;
-    return (UnetSampling){.spacing = {spacing[0], spacing[1], spacing[2]}, .how = UNET_LINEAR};
+    return (UnetSampling){.spacing = {spacing[0], spacing[1], spacing[2]},
+                          .how = prediction->driver->model->cubic ? UNET_CUBIC : UNET_LINEAR,
+                          .masked = normalizing_of(prediction) == UNET_NORMALIZED_MASKED};
 }
 
 /* ---- what is said before ---------------------------------------------------------------------- */
@@ -77,7 +84,7 @@ static UnetStatus check_slices(const Prediction *prediction, const int32_t size[
                      prediction->driver->model->source);
 }
 
-static UnetStatus check_size(const Prediction *prediction, const int32_t size[3], const char *path) {
+UnetStatus volume_check_size(const Prediction *prediction, const int32_t size[3], const char *path) {
     if (prediction->program->windows != NULL)
         return check_slices(prediction, size, path);
     const int32_t *most = prediction->program->size;
@@ -106,8 +113,8 @@ UnetStatus prediction_check_volume_size(const Prediction *prediction, const char
     const UnetSampling sampling = volume_sampling(prediction);
     UnetSampledVolume *volume;
     UnetStatus status = unet_sampled_open(&volume, in, &sampling, &prediction->driver->error);
-    if (status == UNET_OK)
-        status = check_size(prediction, unet_sampled_info(volume)->size, in);
+    if (status == UNET_OK && !prediction->driver->model->trims) /* how large a box is tell its voxels */
+        status = volume_check_size(prediction, unet_sampled_info(volume)->size, in);
     unet_sampled_close(volume);
     return status;
 }
@@ -156,7 +163,6 @@ static UnetStatus find_file(Passage *p, const char *in) {
 
 static UnetStatus open_volume(Passage *p, const char *in) {
     const Driver *driver = p->prediction->driver;
-    const UnetInput *input = &driver->model->inputs[p->prediction->input];
     UnetStatus status = prediction_check_volume_size(p->prediction, in);
     if (status == UNET_OK)
         status = find_file(p, in);
@@ -164,14 +170,39 @@ static UnetStatus open_volume(Passage *p, const char *in) {
         status = open_channel(p, in, c);
     if (status != UNET_OK)
         return status;
+    p->normal = volume_normal(p->prediction, p->channel, p->nchannel, &p->each);
     memcpy(p->size, p->channel[0].info.size, sizeof p->size);
-    if (input->normalizing == UNET_NORMALIZED_EACH) {
-        unet_voxels_normal(p->channel, p->nchannel, &p->each);
-        p->normal = &p->each;
-    } else if (input->normalizing != UNET_AS_READ) {
-        p->normal = &driver->normal[p->prediction->input];
-    }
-    return UNET_OK;
+    if (!driver->model->trims)
+        return UNET_OK;
+    volume_trim(p->channel, p->nchannel, p->begin, p->size);
+    return volume_check_size(p->prediction, p->size, in);
+}
+
+const UnetNormal *volume_normal(const Prediction *prediction, const UnetVoxels *channel, int32_t channels,
+                                UnetNormal *each) {
+    const UnetNormalizing how = normalizing_of(prediction);
+    if (how == UNET_AS_READ)
+        return NULL;
+    if (!unet_normal_is_each(how))
+        return &prediction->driver->normal[prediction->input];
+    unet_voxels_normal(channel, channels, each);
+    return each;
+}
+
+void volume_trim(const UnetVoxels *channel, int32_t channels, int32_t begin[3], int32_t size[3]) {
+    int32_t end[3];
+    unet_voxels_box(channel, channels, begin, end);
+    for (int i = 0; i < 3; i++)
+        size[i] = end[i] - begin[i];
+}
+
+void volume_mask_row(const Prediction *prediction, const UnetVoxels *channel, int32_t channels,
+                     const int32_t at[3], int32_t count, size_t stride, float *row) {
+    const bool masked = normalizing_of(prediction) == UNET_NORMALIZED_MASKED;
+    for (int32_t x = 0; x < count && masked; x++)
+        for (int32_t c = 0; c < channels && !unet_voxels_masked(channel, channels, at[0], at[1], at[2] + x);
+             c++)
+            row[(size_t)c * stride + (size_t)x] = 0;
 }
 
 void volume_fill(const Prediction *prediction, const UnetNormal *normal, float fill[UNET_MOST_NORMALIZED]) {
@@ -189,12 +220,17 @@ static void store_row(const Passage *p, int32_t d, int32_t h, const int32_t *now
     const size_t width = (size_t)p->size[2];
     float fill[UNET_MOST_NORMALIZED];
     volume_fill(prediction, p->normal, fill);
-    for (int32_t c = 0; z >= 0 && y >= 0 && c < p->nchannel; c++)
-        unet_voxels_row(&p->channel[c], z, y, 0, p->size[2], prediction->row + (size_t)c * width);
+    const bool real = z >= 0 && y >= 0;
+    const int32_t at[3] = {p->begin[0] + z, p->begin[1] + y, p->begin[2]};
+    for (int32_t c = 0; real && c < p->nchannel; c++)
+        unet_voxels_row(&p->channel[c], at[0], at[1], at[2], p->size[2],
+                        prediction->row + (size_t)c * width);
     if (p->normal != NULL)
         unet_normalize(p->normal, p->nchannel, width, width, prediction->row, prediction->row);
+    if (real)
+        volume_mask_row(prediction, p->channel, p->nchannel, at, p->size[2], width, prediction->row);
     unet_layout_store_row(layout, prediction_input(prediction), 0, d, h, prediction->row, p->size[2],
-                          z >= 0 && y >= 0 ? prediction->from : nowhere, fill);
+                          real ? prediction->from : nowhere, fill);
 }
 
 static UnetStatus store_volume(const Passage *p) {
@@ -217,18 +253,22 @@ static UnetStatus store_volume(const Passage *p) {
 
 /* ---- out -------------------------------------------------------------------------------------- */
 
-/* All voxels of channel C of output I, slice by slice. */
+/* All voxels of channel C of output I, slice by slice; 0 where nothing was predicted. */
 static UnetStatus write_channel(const Passage *p, int i, int32_t c) {
     const Prediction *prediction = p->prediction;
     const UnetLayout *layout = &prediction->program->outputs[i];
     const char *base = prediction->device.arena + prediction->program->output_offsets[i];
-    const size_t width = (size_t)p->size[2];
+    const int32_t *whole = p->channel[0].info.size, end = p->begin[0] + p->size[0];
+    const bool regions = predicts_regions(prediction, i);
     UnetStatus status = UNET_OK;
-    for (int32_t z = 0; z < p->size[0] && status == UNET_OK; z++) {
-        for (int32_t y = 0; y < p->size[1]; y++) {
-            unet_layout_load_row(layout, base, 0, z, y, prediction->row);
-            memcpy(p->slice + (size_t)y * width, prediction->row + (ptrdiff_t)c * layout->size[2],
-                   width * sizeof(float));
+    for (int32_t z = 0; z < whole[0] && status == UNET_OK; z++) {
+        memset(p->slice, 0, (size_t)whole[1] * (size_t)whole[2] * sizeof *p->slice);
+        for (int32_t y = 0; y < p->size[1] && z >= p->begin[0] && z < end; y++) {
+            unet_layout_load_row(layout, base, 0, z - p->begin[0], y, prediction->row);
+            for (int32_t x = 0; x < p->size[2] && regions; x++)
+                prediction->row[x] = region_at(prediction, prediction->row + x, (size_t)layout->size[2]);
+            memcpy(p->slice + (size_t)(p->begin[1] + y) * (size_t)whole[2] + p->begin[2],
+                   prediction->row + (ptrdiff_t)c * layout->size[2], (size_t)p->size[2] * sizeof(float));
         }
         status = volume_write(&p->result[i], c, p->slice, &prediction->driver->error);
     }
@@ -238,11 +278,12 @@ static UnetStatus write_channel(const Passage *p, int i, int32_t c) {
 static UnetStatus write_output(const Passage *p, const char *in, int i) {
     Prediction *prediction = p->prediction;
     const UnetLayout *layout = &prediction->program->outputs[i];
-    UnetStatus status = volume_create(prediction, in, i, &p->file, p->size, &p->result[i]);
+    UnetStatus status = volume_create(prediction, in, i, &p->file, p->channel[0].info.size, &p->result[i]);
     if (status == UNET_OK)
         status = device_fetch(&prediction->device, prediction->program->output_offsets[i],
                               layout->sample_bytes, &prediction->driver->error);
-    for (int32_t c = 0; c < layout->channels && status == UNET_OK; c++)
+    const int32_t channels = predicts_regions(prediction, i) ? 1 : layout->channels;
+    for (int32_t c = 0; c < channels && status == UNET_OK; c++)
         status = write_channel(p, i, c);
     return status;
 }
@@ -274,7 +315,8 @@ UnetStatus predict_volume(Prediction *prediction, const char *in) {
                                          : unet_fail(&prediction->driver->error, UNET_TOO_SMALL,
                                                      "no memory for the results");
     if (status == UNET_OK) {
-        p.slice = calloc((size_t)p.size[1] * (size_t)p.size[2] + 1, sizeof *p.slice);
+        const int32_t *size = p.channel[0].info.size;
+        p.slice = calloc((size_t)size[1] * (size_t)size[2] + 1, sizeof *p.slice);
         status = p.slice != NULL ? pass(&p)
                                  : unet_fail(&prediction->driver->error, UNET_TOO_SMALL,
                                              "no memory for a slice of %s", in);

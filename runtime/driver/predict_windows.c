@@ -41,14 +41,17 @@ typedef struct {
     UnetSampledVolume *reader[UNET_MOST_NORMALIZED]; /* its files */
     const char *in;
     UnetVolumeInfo info; /* of the first, on the model's grid */
+    int32_t begin[AXES]; /* where on it lies what is predicted, z, y, x */
     int32_t nchannel;
+    UnetVoxels seen[UNET_MOST_NORMALIZED]; /* what is known of them, where they are read once before */
     UnetNormal each;
     const UnetNormal *normal; /* or NULL */
     float fill[UNET_MOST_NORMALIZED];
-    Axis axis[AXES]; /* z, y, x */
-    size_t plane;    /* voxels of a slice */
+    Axis axis[AXES]; /* z, y, x, of what is predicted */
+    size_t plane;    /* voxels of a slice of that */
     void *slice;     /* as it is read */
-    float *points;   /*   and as a channel of a result is written */
+    float *points;   /*   and as a channel of a result is made, */
+    float *whole;    /*   and written, where that has more than is predicted, else NULL */
     int32_t *nowhere;
     int32_t read, written; /* slices */
     int64_t strange;
@@ -71,20 +74,34 @@ static float *slice_at(const Passage *p, int64_t offset, int32_t channels, int32
 
 /* ---- in --------------------------------------------------------------------------------------- */
 
+/* Slices in front of what is predicted. */
+static UnetStatus skip_slices(Passage *p) {
+    UnetStatus status = UNET_OK;
+    for (int32_t i = 0; i < p->begin[0] * p->nchannel && status == UNET_OK; i++)
+        status = unet_sampled_read_slice(p->reader[i % p->nchannel], p->slice, &p->strange, error_of(p));
+    return status;
+}
+
 /* The next slice of all channels, normalised, to its place. */
 static UnetStatus read_slice(Passage *p) {
     float *slice = slice_at(p, p->windows->slices, p->nchannel, p->read, 0);
+    const int32_t height = p->axis[1].size, width = p->axis[2].size;
     for (int32_t c = 0; c < p->nchannel; c++) {
         const UnetVoxels one = {.info = *unet_sampled_info(p->reader[c]), .voxel = p->slice};
         UnetStatus status = unet_sampled_read_slice(p->reader[c], p->slice, &p->strange, error_of(p));
         if (status != UNET_OK)
             return status;
-        for (int32_t y = 0; y < p->info.size[1]; y++)
-            unet_voxels_row(&one, 0, y, 0, p->info.size[2],
-                            slice + (size_t)c * p->plane + (size_t)y * (size_t)p->info.size[2]);
+        for (int32_t y = 0; y < height; y++)
+            unet_voxels_row(&one, 0, p->begin[1] + y, p->begin[2], width,
+                            slice + (size_t)c * p->plane + (size_t)y * (size_t)width);
     }
     if (p->normal != NULL)
         unet_normalize(p->normal, p->nchannel, p->plane, p->plane, slice, slice);
+    for (int32_t y = 0; y < height; y++) {
+        const int32_t at[AXES] = {p->begin[0] + p->read, p->begin[1] + y, p->begin[2]};
+        volume_mask_row(p->prediction, p->seen, p->nchannel, at, width, p->plane,
+                        slice + (size_t)y * (size_t)width);
+    }
     p->read++;
     return UNET_OK;
 }
@@ -198,11 +215,38 @@ static void divide_slice(const Passage *p, int i, int32_t z) {
         }
 }
 
-/* Slice Z of channel C of output I goes where results go. */
+/* SLICE of what is predicted, or zeros (NULL), as one of the whole volume. */
+static const float *surround(const Passage *p, const float *slice) {
+    const size_t width = (size_t)p->axis[2].size, whole = (size_t)p->info.size[2];
+    if (p->whole == NULL)
+        return slice;
+    memset(p->whole, 0, (size_t)p->info.size[1] * whole * sizeof *p->whole);
+    for (int32_t y = 0; y < p->axis[1].size && slice != NULL; y++)
+        memcpy(p->whole + (size_t)(p->begin[1] + y) * whole + p->begin[2], slice + (size_t)y * width,
+               width * sizeof *slice);
+    return p->whole;
+}
+
+/* Slice Z of the whole volume of channel C of output I goes where results go. */
 static UnetStatus pass_on(const Passage *p, int i, int32_t c, int32_t z, const float *slice) {
     SliceTaker *taker = p->prediction->taker;
+    slice = surround(p, slice);
     return taker != NULL ? taker->take(taker, i, c, z, slice, error_of(p))
                          : volume_write(&p->result[i], c, slice, error_of(p));
+}
+
+/* Slices from FIRST to END, in which nothing is predicted. */
+static UnetStatus write_nothing(const Passage *p, int32_t first, int32_t end) {
+    const UnetModel *model = p->prediction->driver->model;
+    UnetStatus status = UNET_OK;
+    for (int32_t z = first; z < end; z++)
+        for (int i = 0; i < model->noutput; i++) {
+            const bool one = model->outputs[i].kind == UNET_LABELS || predicts_regions(p->prediction, i);
+            const int32_t channels = one ? 1 : p->prediction->program->outputs[i].channels;
+            for (int32_t c = 0; c < channels && status == UNET_OK; c++)
+                status = pass_on(p, i, c, z, NULL);
+        }
+    return status;
 }
 
 static UnetStatus write_slice(const Passage *p, int i, int32_t z) {
@@ -210,13 +254,18 @@ static UnetStatus write_slice(const Passage *p, int i, int32_t z) {
     const float *mean = slice_at(p, p->windows->sums[i], channels, z, 0);
     UnetStatus status = UNET_OK;
     divide_slice(p, i, z);
+    if (predicts_regions(p->prediction, i)) {
+        for (size_t k = 0; k < p->plane; k++)
+            p->points[k] = region_at(p->prediction, mean + k, p->plane);
+        return pass_on(p, i, 0, p->begin[0] + z, p->points);
+    }
     if (p->prediction->driver->model->outputs[i].kind == UNET_LABELS) {
         for (size_t k = 0; k < p->plane; k++)
             p->points[k] = (float)unet_class_of(mean + k, channels, (int64_t)p->plane);
-        return pass_on(p, i, 0, z, p->points);
+        return pass_on(p, i, 0, p->begin[0] + z, p->points);
     }
     for (int32_t c = 0; c < channels && status == UNET_OK; c++)
-        status = pass_on(p, i, c, z, mean + (size_t)c * p->plane);
+        status = pass_on(p, i, c, p->begin[0] + z, mean + (size_t)c * p->plane);
     return status;
 }
 
@@ -264,7 +313,9 @@ static UnetStatus compute_layer(const Passage *p, int32_t z) {
 
 static UnetStatus pass(Passage *p) {
     const Axis *axis = &p->axis[0];
-    UnetStatus status = UNET_OK;
+    UnetStatus status = skip_slices(p);
+    if (status == UNET_OK)
+        status = write_nothing(p, 0, p->begin[0]);
     for (int32_t i = 0; i < axis->count && status == UNET_OK; i++) {
         const int32_t z = begin_of(axis, i),
                       end = z + axis->window < axis->size ? z + axis->window : axis->size;
@@ -276,7 +327,9 @@ static UnetStatus pass(Passage *p) {
         if (status == UNET_OK)
             status = write_slices(p, i + 1 < axis->count ? begin_of(axis, i + 1) : axis->size);
     }
-    return status;
+    return status == UNET_OK && p->prediction->driver->stopped_by == 0
+               ? write_nothing(p, p->begin[0] + axis->size, p->info.size[0])
+               : status;
 }
 
 /* ---- before it -------------------------------------------------------------------------------- */
@@ -301,15 +354,20 @@ static bool make_axis(Axis *axis, int32_t size, int32_t window, const UnetWindow
     return true;
 }
 
-static UnetStatus make_tables(Passage *p) {
+static UnetStatus make_tables(Passage *p, const int32_t size[AXES]) {
     const UnetLayout *layout = input_layout(p);
+    const size_t whole = (size_t)p->info.size[1] * (size_t)p->info.size[2];
     bool good = true;
     for (int k = 0; k < AXES; k++)
-        good &= make_axis(&p->axis[k], p->info.size[k], layout->size[k], p->windows,
+        good &= make_axis(&p->axis[k], size[k], layout->size[k], p->windows,
                           mirrors(p->windows->mirror, k) ? 2 : 1);
-    p->plane = (size_t)p->info.size[1] * (size_t)p->info.size[2];
-    p->slice = malloc(p->plane * sizeof(float));
+    p->plane = (size_t)size[1] * (size_t)size[2];
+    p->slice = malloc(whole * sizeof(float));
     p->points = malloc(p->plane * sizeof *p->points);
+    if (memcmp(size, p->info.size, sizeof p->info.size) != 0) {
+        p->whole = malloc(whole * sizeof *p->whole);
+        good &= p->whole != NULL;
+    }
     p->nowhere = malloc((size_t)layout->size[2] * sizeof *p->nowhere);
     for (int32_t x = 0; p->nowhere != NULL && x < layout->size[2]; x++)
         p->nowhere[x] = -1;
@@ -335,39 +393,39 @@ static UnetStatus open_channel(Passage *p, int32_t c) {
     return UNET_OK;
 }
 
-/* What normalises this volume; one that is normalised by itself is read once before. */
-static UnetStatus find_normal(Passage *p) {
-    const Driver *driver = p->prediction->driver;
-    const UnetNormalizing how = driver->model->inputs[p->prediction->input].normalizing;
+/* What the voxels tell: what normalises them, and the box that is predicted.  Where either is asked of all
+ * of them, the files are read once before. */
+static UnetStatus look_through(Passage *p, int32_t size[AXES]) {
+    const UnetModel *model = p->prediction->driver->model;
+    const bool reads = model->trims || unet_normal_is_each(normalizing_of(p->prediction));
     const UnetSampling sampling = volume_sampling(p->prediction);
-    UnetVoxels channel[UNET_MOST_NORMALIZED];
     UnetStatus status = UNET_OK;
-    for (int32_t c = 0; how == UNET_NORMALIZED_EACH && c < p->nchannel && status == UNET_OK; c++) {
+    for (int32_t c = 0; reads && c < p->nchannel && status == UNET_OK; c++) {
         char path[UNET_PATH_BYTES];
         status = volume_channel(p->prediction, p->in, c, path);
         if (status == UNET_OK)
-            status = unet_voxels_survey(&channel[c], path, &sampling, error_of(p));
+            status = unet_voxels_survey(&p->seen[c], path, &sampling, error_of(p));
     }
     if (status != UNET_OK)
         return status;
-    if (how == UNET_NORMALIZED_EACH) {
-        unet_voxels_normal(channel, p->nchannel, &p->each);
-        p->normal = &p->each;
-    } else if (how != UNET_AS_READ) {
-        p->normal = &driver->normal[p->prediction->input];
-    }
+    p->normal = volume_normal(p->prediction, p->seen, p->nchannel, &p->each);
     volume_fill(p->prediction, p->normal, p->fill);
-    return UNET_OK;
+    memcpy(size, p->info.size, AXES * sizeof *size);
+    if (!model->trims)
+        return UNET_OK;
+    volume_trim(p->seen, p->nchannel, p->begin, size);
+    return volume_check_size(p->prediction, size, p->in);
 }
 
 static UnetStatus open_volume(Passage *p) {
+    int32_t size[AXES] = {1, 1, 1};
     UnetStatus status = prediction_check_volume_size(p->prediction, p->in);
     for (int32_t c = 0; c < input_layout(p)->channels && status == UNET_OK; c++)
         status = open_channel(p, c);
     if (status == UNET_OK)
-        status = find_normal(p);
+        status = look_through(p, size);
     if (status == UNET_OK)
-        status = make_tables(p);
+        status = make_tables(p, size);
     const int files = p->prediction->taker == NULL ? p->prediction->driver->model->noutput : 0;
     for (int i = 0; i < files && status == UNET_OK; i++)
         status = volume_create(p->prediction, p->in, i, unet_sampled_source(p->reader[0]), p->info.size,
@@ -376,14 +434,17 @@ static UnetStatus open_volume(Passage *p) {
 }
 
 static void close_volume(Passage *p) {
-    for (int32_t c = 0; c < p->nchannel; c++)
+    for (int32_t c = 0; c < p->nchannel; c++) {
         unet_sampled_close(p->reader[c]);
+        unet_voxels_close(&p->seen[c]);
+    }
     for (int k = 0; k < AXES; k++) {
         free(p->axis[k].weight);
         free(p->axis[k].total);
     }
     free(p->slice);
     free(p->points);
+    free(p->whole);
     free(p->nowhere);
     free(p->result);
 }

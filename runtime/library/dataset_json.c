@@ -6,6 +6,7 @@
  * numbers, are unions of classes; the model has classes, so their numbers count one by one.
  */
 #include "dataset_parts.h"
+#include "unet/normal.h"
 #include "unet/words.h"
 
 #include <inttypes.h>
@@ -154,8 +155,8 @@ static void tell_normalizing(const Description *d, UnetProblemReport *note, void
         return;
     }
     const bool ct = strcasecmp(name, "CT") == 0;
-    const UnetNormalizing wanted = ct ? UNET_NORMALIZED_CT : UNET_NORMALIZED_EACH;
-    if (d->dataset->model->inputs[source->input].normalizing != wanted) {
+    const UnetNormalizing how = d->dataset->model->inputs[source->input].normalizing;
+    if (ct ? how != UNET_NORMALIZED_CT : !unet_normal_is_each(how)) {
         (void)snprintf(text, sizeof text,
                        "%.100s: dataset.json names the channel \"%.60s\", for which "
                        "nnU-Net would `normalize \"%s\"`",

@@ -59,10 +59,12 @@ typedef struct {
 } SourceScale;
 
 typedef struct {
-    int32_t stem;       /* index in the sorted stems of all matched files */
-    int32_t size[3];    /* of its coarsest files: height, width, depth */
+    int32_t stem;    /* index in the sorted stems of all matched files */
+    int32_t size[3]; /* of its coarsest files: height, width, depth; of volumes, of what of them is there */
+    int32_t origin[3];  /*   and where that begins */
     size_t file_bytes;  /* of all its files, decoded */
     UnetVoxels *volume; /* of each series; NULL: of pictures */
+    UnetNormal *each;   /* of each source, where every volume has its own */
 } Sample;
 
 /* Small training sets are decoded once: the files of the first samples, as many as fit, are kept as bytes.
@@ -175,6 +177,8 @@ int32_t dataset_valid(const UnetDataset *dataset, int axis, int32_t shown);
 bool dataset_pushes(const UnetSourceTerm *term);
 /* dataset_decode.c: decodes those of all samples that are not decoded yet. */
 void dataset_decode_volumes(const UnetDataset *dataset, UnetDataPlace place);
+/* dataset_mask.c: whether what SOURCE fills is normalised over masks. */
+bool dataset_is_masked(const UnetDataset *dataset, int32_t source);
 /* How the files of a series are resampled: labels take the nearest voxel. */
 UnetSampling dataset_sampling(const UnetDataset *dataset, int32_t series);
 /* Opens the volumes of a sample, of which SIZE comes to be known. */

@@ -233,8 +233,8 @@ void reading_store(const Reading *at, const UnetSource *source, int32_t y, const
     if (y < top || y >= top + layout->size[1] || at->into < front || at->into >= front + layout->size[0]) {
         return;
     }
-    UnetNormal each;
-    const UnetNormal *normal = reading_normal(at, source, &each);
+    const int32_t index = (int32_t)(source - at->dataset->source);
+    const UnetNormal *normal = reading_normal(at, source);
     float *fill = at->scratch.fill;
     for (int32_t c = 0; c < layout->channels; c++) {
         fill[c] = labels ? UNET_IGNORED : at->window.fill;
@@ -242,6 +242,9 @@ void reading_store(const Reading *at, const UnetSource *source, int32_t y, const
     if (normal != NULL) {
         const size_t count = (size_t)reading_columns(at);
         unet_normalize(normal, layout->channels, count, count, value, at->scratch.normal);
+        if (dataset_is_masked(at->dataset, index) && at->slice >= 0 && at->row >= 0) {
+            mask_row(at, index, normal, at->scratch.normal);
+        }
         if (at->window.pad != UNET_PAD_MEAN || labels) {
             unet_normalize(normal, layout->channels, 1, 1, fill, fill);
         }

@@ -104,9 +104,8 @@ Scratch scratch_at(const ScratchPlan *plan, char *base);
 /* Row (slice, row) of the files of a term, the channels side by side. */
 void volume_push(const Reading *at, int32_t series, int32_t channel, float *operand);
 
-/* What input INPUT is normalised by in this sample, or NULL; EACH holds it where every volume has its own.
- */
-const UnetNormal *reading_normal(const Reading *at, const UnetSource *source, UnetNormal *each);
+/* What SOURCE is normalised by in this sample, or NULL. */
+const UnetNormal *reading_normal(const Reading *at, const UnetSource *source);
 
 /* Reads all sources, of volumes. */
 UNET_MUST_USE UnetStatus volume_read(Reading *at);
@@ -120,6 +119,14 @@ void volume_change(const Reading *at);
 
 /* Plans what that needs besides; false when the sizes overflow. */
 UNET_MUST_USE bool volume_plan_scratch(UnetDataset *dataset);
+
+/* ---- dataset_mask.c ---- */
+
+/* VALUE, of the row's columns, which NORMAL brought here, beside the mask of SOURCE's volume. */
+void mask_row(const Reading *at, int32_t source, const UnetNormal *normal, float *value);
+
+/* The whole window, once its numbers are changed. */
+void mask_window(Reading *at, int32_t source);
 
 /* ---- dataset_turn.c ---- */
 

@@ -127,7 +127,8 @@ void turn_draw(Reading *at) {
 
 /* ---- points ----------------------------------------------------------------------------------- */
 
-static void find_corners(const Reading *at, const int32_t size[3], const double place[3], Corners *c) {
+static void find_corners(const Reading *at, const double place[3], Corners *c) {
+    const int32_t *size = at->sample->volume[0].info.size;
     int64_t index[3][2];
     float weight[3][2];
     bool all = true;
@@ -135,7 +136,9 @@ static void find_corners(const Reading *at, const int32_t size[3], const double 
     for (int axis = 0; axis < 3; axis++) {
         const double low = floor(place[axis]);
         for (int i = 0; i < 2; i++) {
-            index[axis][i] = unet_pad_index(at->window.pad, (int64_t)low + i, size[axis]);
+            const int of = window_axis(axis);
+            const int64_t in = unet_pad_index(at->window.pad, (int64_t)low + i, at->sample->size[of]);
+            index[axis][i] = in < 0 ? in : in + at->sample->origin[of];
         }
         weight[axis][1] = (float)(place[axis] - low);
         weight[axis][0] = 1 - weight[axis][1];
@@ -204,7 +207,7 @@ void turn_row(const Reading *at) {
             const double *m = at->turn.m[axis];
             place[axis] = at->turn.middle[axis] + m[0] * from[0] + m[1] * from[1] + m[2] * from[2];
         }
-        find_corners(at, at->sample->volume[0].info.size, place, &at->scratch.corners[x]);
+        find_corners(at, place, &at->scratch.corners[x]);
         at->scratch.map[1][x] = at->scratch.corners[x].inside > 0 ? x : -1;
     }
 }

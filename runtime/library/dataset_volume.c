@@ -6,6 +6,7 @@
  */
 #include "dataset_reading.h"
 #include "unet/layout.h"
+#include "unet/normal.h"
 #include "unet/words.h"
 
 #include <inttypes.h>
@@ -24,7 +25,9 @@ void dataset_close_volumes(UnetDataset *dataset, Sample *sample) {
         unet_voxels_close(&sample->volume[i]);
     }
     free(sample->volume);
+    free(sample->each);
     sample->volume = NULL;
+    sample->each = NULL;
 }
 
 /* "160 x 192 x 224" */
@@ -98,9 +101,12 @@ static UnetStatus check_classes(const UnetDataset *dataset, const Sample *sample
 
 UnetSampling dataset_sampling(const UnetDataset *dataset, int32_t series) {
     const double *spacing = dataset->model->spacing;
+    const int32_t source = dataset->series[series].source;
     return (UnetSampling){.spacing = {spacing[0], spacing[1], spacing[2]},
-                          .how = dataset_is_labels(dataset, dataset->series[series].source) ? UNET_NEAREST
-                                                                                            : UNET_LINEAR};
+                          .how = dataset_is_labels(dataset, source) ? UNET_NEAREST
+                                 : dataset->model->cubic            ? UNET_CUBIC
+                                                                    : UNET_LINEAR,
+                          .masked = dataset_is_masked(dataset, source)};
 }
 
 static UnetStatus open_volume(UnetDataset *dataset, Sample *sample, int32_t i, char path[UNET_PATH_BYTES],
@@ -115,26 +121,67 @@ static UnetStatus open_volume(UnetDataset *dataset, Sample *sample, int32_t i, c
     return status;
 }
 
+/* What is there of the sample: all, or the box of what is not 0 in some input. */
+static void place_sample(const UnetDataset *dataset, Sample *sample) {
+    const int32_t *size = sample->volume[0].info.size;
+    int32_t begin[3] = {size[0], size[1], size[2]}, end[3] = {0, 0, 0};
+    for (int32_t s = 0; s < dataset->nsource; s++) {
+        const int32_t input = dataset->source[s].input;
+        int32_t from[3], to[3];
+        if (input < 0 || dataset->model->inputs[input].is_target || !dataset->model->trims ||
+            !dataset->source[s].term[0].volumes) {
+            continue;
+        }
+        unet_voxels_box(&sample->volume[dataset->scale[s].first_series], dataset->source[s].channels, from,
+                        to);
+        for (int axis = 0; axis < 3; axis++) {
+            begin[axis] = from[axis] < begin[axis] ? from[axis] : begin[axis];
+            end[axis] = to[axis] > end[axis] ? to[axis] : end[axis];
+        }
+    }
+    for (int axis = 0; axis < 3; axis++) {
+        const int of = (axis + 2) % 3; /* z is the last of height, width, depth */
+        const bool trims = end[axis] > 0;
+        sample->origin[of] = trims ? begin[axis] : 0;
+        sample->size[of] = trims ? end[axis] - begin[axis] : size[axis];
+    }
+}
+
+/* What normalises each source whose volumes have their own. */
+static void find_normals(const UnetDataset *dataset, const Sample *sample) {
+    for (int32_t s = 0; s < dataset->nsource; s++) {
+        const int32_t input = dataset->source[s].input;
+        const UnetNormalizing how = input >= 0 ? dataset->model->inputs[input].normalizing : UNET_AS_READ;
+        if (unet_normal_is_each(how)) {
+            unet_voxels_normal(&sample->volume[dataset->scale[s].first_series], dataset->source[s].channels,
+                               &sample->each[s]);
+        }
+    }
+}
+
 UnetStatus dataset_probe_volumes(UnetDataset *dataset, Sample *sample, UnetError *error) {
     char path[UNET_PATH_BYTES], first[UNET_PATH_BYTES];
     UnetStatus status = UNET_OK;
     sample->volume = calloc((size_t)dataset->nseries, sizeof *sample->volume);
-    if (sample->volume == NULL) {
+    sample->each = calloc((size_t)dataset->nsource, sizeof *sample->each);
+    if (sample->volume == NULL || sample->each == NULL) {
+        dataset_close_volumes(dataset, sample);
         return unet_fail(error, UNET_TOO_SMALL, "out of memory while opening volumes");
     }
     for (int32_t i = 0; i < dataset->nseries && status == UNET_OK; i++) {
         char *name = i == 0 ? first : path;
         status = open_volume(dataset, sample, i, name, error);
-        if (status == UNET_OK && i == 0) {
-            const int32_t *size = sample->volume[0].info.size;
-            memcpy(sample->size, (const int32_t[]){size[1], size[2], size[0]}, sizeof sample->size);
-            status = check_size(dataset, sample, name, error);
-        } else if (status == UNET_OK) {
+        if (status == UNET_OK && i > 0) {
             status = check_grid(sample, i, name, first, error);
         }
         if (status == UNET_OK) {
             status = check_classes(dataset, sample, i, name, error);
         }
+    }
+    if (status == UNET_OK) {
+        place_sample(dataset, sample);
+        find_normals(dataset, sample);
+        status = check_size(dataset, sample, first, error);
     }
     if (status != UNET_OK) {
         dataset_close_volumes(dataset, sample);
@@ -216,7 +263,14 @@ bool dataset_draw_foreground(const UnetDataset *dataset, const Sample *sample, c
     for (int32_t z = 0; z < volume->info.size[0]; z++) {
         voxels += volume->count[(size_t)k * (size_t)volume->info.size[0] + (size_t)z];
     }
-    return voxels > 0 && find_voxel(volume, k, unet_random_below(key, VOXEL_DRAW, voxels), voxel);
+    if (voxels == 0 || !find_voxel(volume, k, unet_random_below(key, VOXEL_DRAW, voxels), voxel)) {
+        return false;
+    }
+    for (int axis = 0; axis < 3; axis++) { /* one that is trimmed away stands for the nearest */
+        const int32_t at = voxel[axis] - sample->origin[axis], last = sample->size[axis] - 1;
+        voxel[axis] = at < 0 ? 0 : at > last ? last : at;
+    }
+    return true;
 }
 
 /* ---- whole volumes ---------------------------------------------------------------------------- */
@@ -247,18 +301,16 @@ void volume_push(const Reading *at, int32_t series, int32_t channel, float *oper
         turn_push(at, series, operand + (size_t)channel * (size_t)count);
         return;
     }
-    unet_voxels_row(&at->sample->volume[series], at->slice, at->row, at->begin[1], count,
-                    operand + (size_t)channel * (size_t)count);
+    const int32_t *origin = at->sample->origin;
+    unet_voxels_row(&at->sample->volume[series], origin[2] + at->slice, origin[0] + at->row,
+                    origin[1] + at->begin[1], count, operand + (size_t)channel * (size_t)count);
 }
 
-const UnetNormal *reading_normal(const Reading *at, const UnetSource *source, UnetNormal *each) {
+const UnetNormal *reading_normal(const Reading *at, const UnetSource *source) {
     const UnetDataset *dataset = at->dataset;
-    if (dataset->model->inputs[source->input].normalizing != UNET_NORMALIZED_EACH) {
-        return dataset_normal(dataset, source->input);
-    }
-    const int32_t first = dataset->scale[source - dataset->source].first_series;
-    unet_voxels_normal(&at->sample->volume[first], source->channels, each);
-    return each;
+    return unet_normal_is_each(dataset->model->inputs[source->input].normalizing)
+               ? &at->sample->each[source - dataset->source]
+               : dataset_normal(dataset, source->input);
 }
 
 /* The columns that a map shows, [*begin, *end), from where they count in it from now on. */
@@ -318,6 +370,7 @@ static UnetStatus read_turned_row(Reading *at, int32_t y) {
 }
 
 UnetStatus volume_read(Reading *at) {
+    const UnetDataset *dataset = at->dataset;
     UnetStatus status = UNET_OK;
     at->multiple = 1;
     turn_draw(at);
@@ -339,6 +392,12 @@ UnetStatus volume_read(Reading *at) {
     }
     if (status == UNET_OK) {
         volume_change(at);
+    }
+    for (int32_t s = 0; s < dataset->nsource && status == UNET_OK; s++) {
+        if (dataset->purpose == UNET_TRAINING && dataset_is_masked(dataset, s) &&
+            at->inputs[dataset->source[s].input] != NULL) {
+            mask_window(at, s);
+        }
     }
     return status;
 }

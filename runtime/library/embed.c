@@ -132,7 +132,7 @@ static UnetStatus fetch(const Parts *parts, int64_t offset, int64_t bytes, UnetE
 
 /* By numbers that are known before: what each volume is normalised by itself, the caller normalises. */
 static bool is_normalized(const UnetInput *input) {
-    return input->normalizing != UNET_AS_READ && input->normalizing != UNET_NORMALIZED_EACH;
+    return input->normalizing != UNET_AS_READ && !unet_normal_is_each(input->normalizing);
 }
 
 /* What input I is normalised by; NULL: it is not. */

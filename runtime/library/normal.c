@@ -58,6 +58,10 @@ bool unet_normal_parse(UnetNormal *normal, int32_t channels, bool clips, const c
     return good && *text == '\0';
 }
 
+bool unet_normal_is_each(UnetNormalizing how) {
+    return how == UNET_NORMALIZED_EACH || how == UNET_NORMALIZED_MASKED;
+}
+
 void unet_normal_key(const UnetModel *model, int32_t i, char key[UNET_NORMAL_KEY_BYTES]) {
     (void)snprintf(key, UNET_NORMAL_KEY_BYTES, "unet.normal.%.100s", model->inputs[i].name);
 }

@@ -19,6 +19,8 @@ struct UnetSampledVolume {
     float *slice;             /*   its floats, */
     float *made;              /*   and a slice of the new grid */
     int32_t read, given;      /* slices */
+    UnetSeeRow *see;          /* or NULL */
+    void *context;            /*   of it */
 };
 
 /* ---- the new grid ----------------------------------------------------------------------------- */
@@ -72,6 +74,29 @@ static UnetStatus new_size(const UnetVolumeInfo *info, const double spacing[AXES
     return UNET_OK;
 }
 
+/* The axis along which voxels are more than three times as wide as along the finest, if there is one alone;
+ * -1: voxels are no such slices; -2: they are, and two axes are as coarse. */
+static int coarse_axis(const double spacing[AXES]) {
+    int finest = 0, coarsest = 0, as_coarse = 0;
+    for (int i = 1; i < AXES; i++) {
+        finest = spacing[i] < spacing[finest] ? i : finest;
+        coarsest = spacing[i] > spacing[coarsest] ? i : coarsest;
+    }
+    for (int i = 0; i < AXES; i++) {
+        as_coarse += spacing[i] >= spacing[coarsest];
+    }
+    return !(spacing[coarsest] > 3 * spacing[finest]) ? -1 : as_coarse > 1 ? -2 : coarsest;
+}
+
+static void choose_axes(const UnetVolumeInfo *source, const UnetSampling *sampling,
+                        UnetInterpolation how[AXES]) {
+    const int of_file = coarse_axis(source->spacing),
+              nearest = of_file == -1 ? coarse_axis(sampling->spacing) : of_file;
+    for (int i = 0; i < AXES; i++) {
+        how[i] = sampling->how == UNET_CUBIC && i == nearest ? UNET_NEAREST : sampling->how;
+    }
+}
+
 /* Where the new voxels lie: the corners of the volume stay. */
 static void place_grid(UnetVolumeInfo *info, const int32_t size[AXES]) {
     for (int i = 0; i < AXES; i++) {
@@ -96,6 +121,7 @@ static UnetStatus make_grid(UnetSampledVolume *volume, const UnetSampling *sampl
                             UnetError *error) {
     const UnetVolumeInfo *source = unet_volume_info(volume->reader);
     int32_t size[AXES] = {1, 1, 1};
+    UnetInterpolation how[AXES];
     UnetStatus status = check_widths(source, path, error);
     if (status == UNET_OK) {
         status = new_size(source, sampling->spacing, path, size, error);
@@ -104,13 +130,12 @@ static UnetStatus make_grid(UnetSampledVolume *volume, const UnetSampling *sampl
         return status;
     }
     place_grid(&volume->info, size);
-    volume->info.type = sampling->how == UNET_LINEAR ? UNET_VOXEL_F32 : source->type;
-    volume->resampler = unet_resampler_new(source->size, size, sampling->how);
+    volume->info.type = sampling->how == UNET_NEAREST ? source->type : UNET_VOXEL_F32;
+    choose_axes(source, sampling, how);
+    volume->resampler = unet_resampler_new(source->size, size, how);
     volume->stored = malloc(points_of(source) * unet_voxel_bytes(source->type));
-    volume->slice = malloc(points_of(source) * sizeof(float));
     volume->made = malloc(points_of(&volume->info) * sizeof(float));
-    return volume->resampler != NULL && volume->stored != NULL && volume->slice != NULL &&
-                   volume->made != NULL
+    return volume->resampler != NULL && volume->stored != NULL && volume->made != NULL
                ? UNET_OK
                : unet_fail(error, UNET_TOO_SMALL, "%s: not enough memory for its slices", path);
 }
@@ -124,6 +149,10 @@ UnetStatus unet_sampled_open(UnetSampledVolume **volume, const char *path, const
     UnetStatus status = unet_volume_open(&made->reader, path, error);
     if (status == UNET_OK) {
         made->info = *unet_volume_info(made->reader);
+        made->slice = malloc(points_of(&made->info) * sizeof(float));
+        status = made->slice != NULL
+                     ? UNET_OK
+                     : unet_fail(error, UNET_TOO_SMALL, "%s: not enough memory for its slices", path);
     }
     if (status == UNET_OK && sampling != NULL && sampling->spacing[0] > 0) {
         status = make_grid(made, sampling, path, error);
@@ -156,21 +185,35 @@ void unet_sampled_close(UnetSampledVolume *volume) {
 
 /* ---- reading ---------------------------------------------------------------------------------- */
 
+void unet_sampled_watch(UnetSampledVolume *volume, UnetSeeRow *see, void *context) {
+    volume->see = see;
+    volume->context = context;
+}
+
+/* The next slice of the file to STORED, and in floats, which are seen. */
+static UnetStatus read_source(UnetSampledVolume *volume, void *stored, int64_t *strange, UnetError *error) {
+    const UnetVolumeInfo *source = unet_volume_info(volume->reader);
+    const UnetVoxels one = {.info = *source, .voxel = stored};
+    UnetStatus status = unet_volume_read_slice(volume->reader, stored, strange, error);
+    const bool wanted = volume->see != NULL || volume->resampler != NULL;
+    for (int32_t y = 0; y < source->size[1] && wanted && status == UNET_OK; y++) {
+        float *row = volume->slice + (size_t)y * (size_t)source->size[2];
+        unet_voxels_row(&one, 0, y, 0, source->size[2], row);
+        if (volume->see != NULL) {
+            volume->see(volume->context, volume->read, y, row);
+        }
+    }
+    volume->read++;
+    return status;
+}
+
 /* The next slice of the file, to the resampler. */
 static UnetStatus feed_slice(UnetSampledVolume *volume, int64_t *strange, UnetError *error) {
-    const UnetVolumeInfo *source = unet_volume_info(volume->reader);
-    const UnetVoxels one = {.info = *source, .voxel = volume->stored};
-    UnetStatus status = unet_volume_read_slice(volume->reader, volume->stored, strange, error);
-    if (status != UNET_OK) {
-        return status;
+    UnetStatus status = read_source(volume, volume->stored, strange, error);
+    if (status == UNET_OK) {
+        unet_resampler_feed(volume->resampler, volume->slice);
     }
-    for (int32_t y = 0; y < source->size[1]; y++) {
-        unet_voxels_row(&one, 0, y, 0, source->size[2],
-                        volume->slice + (size_t)y * (size_t)source->size[2]);
-    }
-    unet_resampler_feed(volume->resampler, volume->slice);
-    volume->read++;
-    return UNET_OK;
+    return status;
 }
 
 #define CONVERT(type)                                                                                      \
@@ -202,7 +245,7 @@ static void store_slice(const UnetSampledVolume *volume, void *slice) {
 UnetStatus unet_sampled_read_slice(UnetSampledVolume *volume, void *slice, int64_t *strange,
                                    UnetError *error) {
     if (volume->resampler == NULL) {
-        return unet_volume_read_slice(volume->reader, slice, strange, error);
+        return read_source(volume, slice, strange, error);
     }
     const bool last = ++volume->given == volume->info.size[0];
     UnetStatus status = UNET_OK;

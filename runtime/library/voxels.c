@@ -1,6 +1,6 @@
 /* voxels.c - volumes decoded into files, and what is known of all their voxels (unet/voxels.h).
  *
- *     head, 4096 bytes | voxels | facts | values | counts of values by slices
+ *     head, 4096 bytes | voxels | facts | values | counts of values by slices | mask
  *
  * The head says of what file it is and how long each part; a file whose length is not the sum of these does
  * not count.  What is written last comes last: facts are known once all voxels were decoded.
@@ -8,6 +8,7 @@
 #define _DEFAULT_SOURCE /* realpath */
 #include "unet/voxels.h"
 #include "size_math.h"
+#include "voxels_extent.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +27,7 @@ typedef struct {
     char magic[16];
     uint32_t order; /* of bytes */
     uint32_t head_bytes, facts_bytes;
-    uint32_t unused;
+    uint32_t masked;
     int64_t source_bytes, source_seconds, source_nanoseconds;
     int64_t voxel_bytes;
     double
@@ -36,7 +37,7 @@ typedef struct {
     double source_spacing[3];
 } Head;
 
-static const char magic[16] = "unet volume 2\n";
+static const char magic[16] = "unet volume 3\n";
 
 _Static_assert(sizeof(Head) <= HEAD_BYTES, "the head has room");
 
@@ -54,14 +55,20 @@ static bool resamples(const UnetSampling *sampling) {
     return sampling != NULL && sampling->spacing[0] > 0;
 }
 
+static bool is_masked(const UnetSampling *sampling) {
+    return sampling != NULL && sampling->masked;
+}
+
 enum { GRID_BYTES = 100 };
 
 /* ".1x1x2.5-linear", which tells cache files of one source apart; the head has the numbers themselves. */
 static const char *grid_text(const UnetSampling *sampling, char text[GRID_BYTES]) {
-    text[0] = '\0';
+    static const char *const how[] = {"nearest", "linear", "cubic"};
+    const char *masked = is_masked(sampling) ? ".masked" : "";
+    (void)snprintf(text, GRID_BYTES, "%s", masked);
     if (resamples(sampling)) {
-        (void)snprintf(text, GRID_BYTES, ".%gx%gx%g-%s", sampling->spacing[0], sampling->spacing[1],
-                       sampling->spacing[2], sampling->how == UNET_NEAREST ? "nearest" : "linear");
+        (void)snprintf(text, GRID_BYTES, ".%gx%gx%g-%s%s", sampling->spacing[0], sampling->spacing[1],
+                       sampling->spacing[2], how[sampling->how], masked);
     }
     return text;
 }
@@ -131,35 +138,11 @@ static void count_value(Survey *survey, int32_t z, float number) {
     survey->count[(size_t)z * UNET_MOST_VALUES + (size_t)*index]++;
 }
 
-static void widen(UnetVoxelFacts *facts, const int32_t at[3]) {
-    for (int i = 0; i < 3; i++) {
-        if (facts->end[i] == 0 || at[i] < facts->begin[i]) {
-            facts->begin[i] = at[i];
-        }
-        if (at[i] >= facts->end[i]) {
-            facts->end[i] = at[i] + 1;
-        }
-    }
-}
-
-static void survey_row(Survey *survey, int32_t z, int32_t y, const float *row, int32_t width) {
+static void survey_row(Survey *survey, int32_t z, const float *row, int32_t width) {
     UnetVoxelFacts *facts = &survey->facts;
-    int32_t first = width, last = -1;
     for (int32_t x = 0; x < width; x++) {
-        const double number = (double)row[x];
-        facts->sum += number;
-        facts->squares += number * number;
         facts->least = row[x] < facts->least ? row[x] : facts->least;
         facts->most = row[x] > facts->most ? row[x] : facts->most;
-        if (row[x] != 0) {
-            first = x < first ? x : first;
-            last = x;
-        }
-    }
-    if (last >= 0) {
-        const int32_t ends[2][3] = {{z, y, first}, {z, y, last}};
-        widen(facts, ends[0]);
-        widen(facts, ends[1]);
     }
     for (int32_t x = 0; x < width && survey->classes; x++) {
         count_value(survey, z, row[x]);
@@ -215,29 +198,77 @@ void unet_voxels_row(const UnetVoxels *volume, int32_t z, int32_t y, int32_t x, 
     }
 }
 
-/* Voxels of the box around all that is not 0, or, where there is none, all of them. */
-static double box_voxels(const UnetVoxels *channel, int32_t channels) {
-    double voxels = 1;
+/* The box of what is not 0 in the files, or, where there is nothing, all. */
+static void file_box(const UnetVoxels *channel, int32_t channels, int32_t begin[3], int32_t end[3]) {
     for (int axis = 0; axis < 3; axis++) {
-        int32_t begin = INT32_MAX, end = 0;
+        begin[axis] = INT32_MAX;
+        end[axis] = 0;
         for (int32_t c = 0; c < channels; c++) {
-            const UnetVoxelFacts *facts = &channel[c].facts;
+            const UnetFileFacts *facts = &channel[c].facts.file;
             const bool empty = facts->end[axis] == 0;
-            begin = !empty && facts->begin[axis] < begin ? facts->begin[axis] : begin;
-            end = facts->end[axis] > end ? facts->end[axis] : end;
+            begin[axis] = !empty && facts->begin[axis] < begin[axis] ? facts->begin[axis] : begin[axis];
+            end[axis] = facts->end[axis] > end[axis] ? facts->end[axis] : end[axis];
         }
-        voxels *= end > 0 ? end - begin : channel[0].info.size[axis];
+        if (end[axis] == 0) {
+            begin[axis] = 0;
+            end[axis] = channel[0].source_size[axis];
+        }
     }
-    return voxels;
 }
 
-/* What lies beside the box is 0, and adds nothing to the sums. */
+void unet_voxels_box(const UnetVoxels *channel, int32_t channels, int32_t begin[3], int32_t end[3]) {
+    file_box(channel, channels, begin, end);
+    for (int axis = 0; axis < 3; axis++) {
+        const int64_t from = channel[0].source_size[axis], to = channel[0].info.size[axis];
+        begin[axis] = (int32_t)(begin[axis] * to / from);
+        end[axis] = (int32_t)((end[axis] * to + from - 1) / from);
+    }
+}
+
+static bool file_masked(const UnetVoxels *channel, int32_t channels, size_t byte, int32_t bit) {
+    bool masked = false;
+    for (int32_t c = 0; c < channels; c++) {
+        masked |= (channel[c].mask[byte] >> bit & 1) != 0;
+    }
+    return masked;
+}
+
+/* The voxel of the file that lies nearest to voxel I. */
+static int32_t nearest(const UnetVoxels *volume, int axis, int32_t i) {
+    const int64_t from = volume->source_size[axis], to = volume->info.size[axis];
+    return from == to ? i : (int32_t)((2 * (int64_t)i + 1) * from / (2 * to));
+}
+
+bool unet_voxels_masked(const UnetVoxels *channel, int32_t channels, int32_t z, int32_t y, int32_t x) {
+    const size_t row =
+        (size_t)nearest(channel, 0, z) * (size_t)channel->source_size[1] + (size_t)nearest(channel, 1, y);
+    const int32_t at = nearest(channel, 2, x);
+    return file_masked(channel, channels,
+                       row * (((size_t)channel->source_size[2] + 7) / 8) + (size_t)at / 8, at % 8);
+}
+
+/* Of one channel they are counted already. */
+static double count_masked(const UnetVoxels *channel, int32_t channels) {
+    int64_t count = channels == 1 ? channel->facts.file.masked : 0;
+    const size_t bytes = channels == 1 ? 0 : extent_mask_bytes(channel->source_size);
+    for (size_t i = 0; i < bytes; i++) {
+        for (int32_t bit = 0; bit < 8; bit++) {
+            count += file_masked(channel, channels, i, bit);
+        }
+    }
+    return (double)(count > 0 ? count : 1);
+}
+
+/* What lies beside the box, or the mask, is 0, and adds nothing to the sums. */
 void unet_voxels_normal(const UnetVoxels *channel, int32_t channels, UnetNormal *normal) {
-    const double voxels = box_voxels(channel, channels);
+    int32_t begin[3], end[3];
+    file_box(channel, channels, begin, end);
+    const double box = (double)(end[0] - begin[0]) * (end[1] - begin[1]) * (end[2] - begin[2]),
+                 voxels = channel->mask != NULL ? count_masked(channel, channels) : box;
     *normal = (UnetNormal){.clips = false};
     for (int32_t c = 0; c < channels; c++) {
-        const double mean = channel[c].facts.sum / voxels;
-        const double variance = channel[c].facts.squares / voxels - mean * mean;
+        const double mean = channel[c].facts.file.sum / voxels;
+        const double variance = channel[c].facts.file.squares / voxels - mean * mean;
         normal->mean[c] = mean;
         normal->deviation[c] = fmax(variance > 0 ? sqrt(variance) : 0, 1e-8);
     }
@@ -254,7 +285,17 @@ typedef struct {
     UnetAtomicFile *file;
     char *memory;
     Survey survey;
+    Extent extent;
 } Decoding;
+
+static void see_row(void *context, int32_t z, int32_t y, const float *row) {
+    extent_row(context, z, y, row);
+}
+
+static void decoding_end(Decoding *d) {
+    survey_end(&d->survey);
+    extent_end(&d->extent);
+}
 
 /* All slices of the file; SLICE and ROW have room for one.  Without FILE and MEMORY they go nowhere. */
 static UnetStatus decode(Decoding *d, void *slice, float *row, UnetError *error) {
@@ -265,7 +306,7 @@ static UnetStatus decode(Decoding *d, void *slice, float *row, UnetError *error)
         status = unet_sampled_read_slice(d->reader, slice, &d->survey.facts.strange, error);
         for (int32_t y = 0; y < info->size[1] && status == UNET_OK; y++) {
             unet_voxels_row(&one, 0, y, 0, info->size[2], row);
-            survey_row(&d->survey, z, y, row, info->size[2]);
+            survey_row(&d->survey, z, row, info->size[2]);
         }
         if (status == UNET_OK && d->file != NULL) {
             status = unet_atomic_write(d->file, slice, slice_bytes(info), error);
@@ -277,15 +318,21 @@ static UnetStatus decode(Decoding *d, void *slice, float *row, UnetError *error)
     return status;
 }
 
-static UnetStatus decode_all(Decoding *d, const char *path, UnetError *error) {
+static UnetStatus decode_all(Decoding *d, const char *path, bool masked, UnetError *error) {
     const UnetVolumeInfo *info = unet_sampled_info(d->reader);
     void *slice = malloc(slice_bytes(info));
     float *row = malloc((size_t)info->size[2] * sizeof *row);
     const bool values = d->file != NULL || d->memory != NULL;
-    const bool good = survey_start(&d->survey, values ? info->size[0] : 0) && slice != NULL && row != NULL;
+    bool good = survey_start(&d->survey, values ? info->size[0] : 0) && slice != NULL && row != NULL;
+    good &= extent_start(&d->extent, unet_sampled_source(d->reader)->size, masked);
     d->survey.classes &= values;
-    UnetStatus status =
-        good ? decode(d, slice, row, error) : unet_fail(error, UNET_TOO_SMALL, "%s: out of memory", path);
+    unet_sampled_watch(d->reader, see_row, &d->extent);
+    UnetStatus status = good ? decode(d, slice, row, error) : UNET_OK;
+    good &= status != UNET_OK || extent_finish(&d->extent);
+    d->survey.facts.file = d->extent.facts;
+    if (!good) {
+        status = unet_fail(error, UNET_TOO_SMALL, "%s: out of memory", path);
+    }
     free(slice);
     free(row);
     return status;
@@ -298,14 +345,16 @@ static size_t padding(size_t bytes) {
 }
 
 /* Bytes behind the voxels. */
-static size_t tail_bytes(int32_t nvalue, int32_t slices) {
-    return sizeof(UnetVoxelFacts) + (size_t)nvalue * (sizeof(int32_t) + (size_t)slices * sizeof(uint32_t));
+static size_t tail_bytes(int32_t nvalue, int32_t slices, size_t mask) {
+    return sizeof(UnetVoxelFacts) + (size_t)nvalue * (sizeof(int32_t) + (size_t)slices * sizeof(uint32_t)) +
+           mask;
 }
 
 static Head make_head(const UnetVolumeInfo *info, const struct stat *source, const UnetSampling *sampling) {
     Head head = {.order = 0x01020304,
                  .head_bytes = sizeof(Head),
                  .facts_bytes = sizeof(UnetVoxelFacts),
+                 .masked = is_masked(sampling),
                  .source_bytes = (int64_t)source->st_size,
                  .source_seconds = (int64_t)source->st_mtim.tv_sec,
                  .source_nanoseconds = (int64_t)source->st_mtim.tv_nsec,
@@ -337,6 +386,9 @@ static UnetStatus write_tail(Decoding *d, UnetError *error) {
     if (status == UNET_OK) {
         status = unet_atomic_write(d->file, count, (size_t)nvalue * (size_t)slices * sizeof *count, error);
     }
+    if (status == UNET_OK && d->extent.mask != NULL) {
+        status = unet_atomic_write(d->file, d->extent.mask, extent_mask_bytes(d->extent.size), error);
+    }
     free(value);
     free(count);
     return status;
@@ -352,7 +404,7 @@ static UnetStatus write_parts(Decoding *d, const char *path, const struct stat *
     memcpy(head, &made, sizeof made);
     UnetStatus status = unet_atomic_write(d->file, head, sizeof head, error);
     if (status == UNET_OK) {
-        status = decode_all(d, path, error);
+        status = decode_all(d, path, is_masked(sampling), error);
     }
     return status == UNET_OK ? write_tail(d, error) : status;
 }
@@ -375,7 +427,7 @@ static UnetStatus make(const char *path, const char *cache, const struct stat *s
         } else {
             unet_atomic_abandon(&file);
         }
-        survey_end(&d.survey);
+        decoding_end(&d);
     } else {
         unet_fail_more(error, " (volumes are decoded into files; --cache=DIR says where)");
     }
@@ -393,7 +445,8 @@ static bool is_current(UnetVoxels *volume, const struct stat *source, const Unet
         return false;
     }
     for (int i = 0; i < 3; i++) {
-        if (head->info.size[i] < 1 || head->info.size[i] > INT16_MAX) {
+        if (head->info.size[i] < 1 || head->info.size[i] > INT16_MAX || head->source_size[i] < 1 ||
+            head->source_size[i] > INT16_MAX) {
             return false;
         }
     }
@@ -417,8 +470,10 @@ static bool is_current(UnetVoxels *volume, const struct stat *source, const Unet
     volume->voxel = (const char *)volume->mapped + HEAD_BYTES;
     volume->value = (const void *)(tail + sizeof(UnetVoxelFacts));
     volume->count = (const void *)(tail + sizeof(UnetVoxelFacts) + (size_t)nvalue * sizeof(int32_t));
+    const size_t mask = head->masked != 0 ? extent_mask_bytes(head->source_size) : 0;
+    volume->mask = mask > 0 ? (const uint8_t *)volume->mapped + volume->bytes - mask : NULL;
     return nvalue >= 0 && nvalue <= UNET_MOST_VALUES &&
-           volume->bytes == before + tail_bytes(nvalue, head->info.size[0]);
+           volume->bytes == before + tail_bytes(nvalue, head->info.size[0], mask);
 }
 
 /* False: there is no such file, or none that counts; then nothing is open. */
@@ -480,6 +535,7 @@ void unet_voxels_close(UnetVoxels *volume) {
         (void)munmap(volume->mapped, volume->bytes);
     }
     free(volume->owned); // NOLINT(clang-analyzer-unix.Malloc): closed once, then cleared
+    free(volume->owned_mask);
     *volume = (UnetVoxels){.bytes = 0};
 }
 
@@ -492,8 +548,15 @@ static void keep_grids(UnetVoxels *volume, const UnetSampledVolume *from) {
     memcpy(volume->source_spacing, file->spacing, sizeof volume->source_spacing);
 }
 
+static void take_facts(UnetVoxels *volume, Decoding *d) {
+    volume->facts = d->survey.facts;
+    volume->mask = volume->owned_mask = d->extent.mask;
+    d->extent.mask = NULL;
+}
+
 /* Voxels, then values and counts. */
-static UnetStatus decode_into(UnetVoxels *volume, Decoding *d, const char *path, UnetError *error) {
+static UnetStatus decode_into(UnetVoxels *volume, Decoding *d, const char *path, bool masked,
+                              UnetError *error) {
     const int32_t slices = volume->info.size[0];
     const size_t voxels = slice_bytes(&volume->info) * (size_t)slices, before = voxels + padding(voxels);
     const size_t most = (size_t)UNET_MOST_VALUES * (sizeof(int32_t) + (size_t)slices * sizeof(uint32_t));
@@ -502,7 +565,7 @@ static UnetStatus decode_into(UnetVoxels *volume, Decoding *d, const char *path,
         return unet_fail(error, UNET_TOO_SMALL, "%s: not enough memory for its voxels", path);
     }
     d->memory = memory;
-    UnetStatus status = decode_all(d, path, error);
+    UnetStatus status = decode_all(d, path, masked, error);
     if (status == UNET_OK) {
         int32_t *value = (void *)(memory + before);
         uint32_t *count = (void *)(value + d->survey.facts.nvalue);
@@ -510,9 +573,9 @@ static UnetStatus decode_into(UnetVoxels *volume, Decoding *d, const char *path,
         volume->voxel = memory;
         volume->value = value;
         volume->count = count;
-        volume->facts = d->survey.facts;
+        take_facts(volume, d);
     }
-    survey_end(&d->survey);
+    decoding_end(d);
     return status;
 }
 
@@ -525,7 +588,7 @@ UnetStatus unet_voxels_decode(UnetVoxels *volume, const char *path, const UnetSa
         return status;
     }
     keep_grids(volume, d.reader);
-    status = decode_into(volume, &d, path, error);
+    status = decode_into(volume, &d, path, is_masked(sampling), error);
     unet_sampled_close(d.reader);
     if (status != UNET_OK) {
         unet_voxels_close(volume);
@@ -541,10 +604,13 @@ UnetStatus unet_voxels_survey(UnetVoxels *volume, const char *path, const UnetSa
     if (status != UNET_OK) {
         return status;
     }
-    status = decode_all(&d, path, error);
+    status = decode_all(&d, path, is_masked(sampling), error);
     keep_grids(volume, d.reader);
-    volume->facts = d.survey.facts;
-    survey_end(&d.survey);
+    take_facts(volume, &d);
+    decoding_end(&d);
     unet_sampled_close(d.reader);
+    if (status != UNET_OK) {
+        unet_voxels_close(volume);
+    }
     return status;
 }

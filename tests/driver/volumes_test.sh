@@ -64,7 +64,7 @@ ln -s "$PWD/data/imagesTr" "$PWD/data/labelsTr" parted
 python3 -c 'import json
 d = json.load(open("data/dataset.json"))
 d["labels"] = {"background": 0, "whole": [1, 2], "core": [2]}
-d["regions_class_order"] = [1, 2]
+d["regions_class_order"] = [3, 1]
 json.dump(d, open("parted/dataset.json", "w"))'
 run python3 -B "$examples/nnunet.py" parted -o parted.unet
 grep -qF 'region_1 = labels("labelsTr/*.nii.gz", values = [[0], [1, 2]])' parted.unet || fail "no regions: $(cat parted.unet)"
@@ -74,14 +74,21 @@ says "class 1 (values 1, 2)"
 says "dataset.json has regions: each is a target"
 run ./parted_net train --data=parted --cache=partedcache --out=partedrun --steps=2
 run ./parted_net predict --out=partedrun data/imagesTr/case_0_0000.nii.gz -o parted.nii.gz
-python3 -c 'import gzip
-found = gzip.open("parted.nii.gz").read()
-assert len(found) == 352 + 2 * 4 * 16 * 24 * 32, "two channels of floats"' || fail "regions"
+grep -qF 'regions [3, 1], above = 0' parted.unet && grep -qF 'trim  true' parted.unet || fail "no map: $(cat parted.unet)"
+sed '/regions \[3, 1\]/d' parted.unet >apart.unet
+run "$unetc" -D "features=[4,6,8,8]" --programs=predict apart.unet
+run ./apart predict --weights=partedrun/parted.safetensors data/imagesTr/case_0_0000.nii.gz -o apart.nii.gz
+python3 -c 'import array, gzip
+found = gzip.open("parted.nii.gz").read()[352:]
+parts = array.array("f", gzip.open("apart.nii.gz").read()[352:])
+assert len(found) == 16 * 24 * 32 and len(parts) == 2 * len(found), "a map, and two channels"
+assert list(found) == [1 if b > 0 else 3 if a > 0 else 0 for a, b in zip(parts, parts[len(found):])], "by their order"
+assert len(set(found)) > 1' || fail "regions"
 
 run python3 -B "$examples/nnunet.py" finer -o finer.unet
 run "$unetc" check finer.unet
-grep -qF 'spacing 2, 1, 0.5' finer.unet && grep -qF 'windows 24, 64' finer.unet || fail "no spacing: $(cat finer.unet)"
-sed 's/"box": 2/"box": [1, 2], "ignore": 3/' data/dataset.json >json && mkdir -p odd && cp -r data/imagesTr odd && cp json odd/dataset.json
+grep -qF 'spacing 2, 1, 0.5, order = 3' finer.unet && grep -qF 'windows 24, 64' finer.unet || fail "no spacing: $(cat finer.unet)"
+sed 's/"box": 2/"box": [1, 2], "ignore": 3/; s/"labels"/"regions_class_order": [1, 2], "labels"/' data/dataset.json >json && mkdir -p odd && cp -r data/imagesTr odd && cp json odd/dataset.json
 run python3 -B "$examples/nnunet.py" odd
 says "target region_1 : labels(2, ignore = 3)"
 sed 's/"box": 2/"box": 2, "ignore": 3/' data/dataset.json >odd/dataset.json

@@ -258,6 +258,41 @@ def check_spacing():
     os.remove("o-values.nii")
 
 
+def check_trim():
+    """A volume in zeros: with `trim` results are those of the box that is not 0, and 0 around it; of the voxels of its
+    mask, `zscore_masked` makes what the program without it gets done by this script."""
+    box, begin = (8, 11, 13), (1, 2, 4)
+    inside = [0 if k // 13 % 11 < 4 and k % 13 < 5 else (31 * k) % 97 + 3 for k in range(8 * 11 * 13)]  # a corner is 0
+    whole = [0] * (SIZE[0] * SIZE[1] * SIZE[2])
+    places_in = [((z + begin[0]) * SIZE[1] + y + begin[1]) * SIZE[2] + x + begin[2]
+                 for z in range(box[0]) for y in range(box[1]) for x in range(box[2])]
+    for place, value in zip(places_in, inside):
+        whole[place] = value
+    write("./within.nii", SIZE, 4, "h", whole)
+    within = [v for v in inside if v != 0]
+    mean = sum(within) / len(within)
+    deviation = math.sqrt(sum(v * v for v in within) / len(within) - mean * mean)
+    write("./box.nii", box, 4, "h", inside)
+    write("./boxed.nii", box, 16, "f", [(v - mean) / deviation if v else 0 for v in inside])
+    for more in ("predict { size 10, 14, 18 }", WINDOWS.replace("20, 18", "11, 13")):
+        compile_net("plain", NET + more, "--programs=predict")
+        for name, how, wanted in (("masked", '\n    normalize "zscore_masked"', "boxed.nii"), ("trim", "", "box.nii")):
+            compile_net(name, NET.replace("    crop", "    crop\n    trim true" + how) + more, "--programs=predict")
+            run("./" + name, "predict", "--weights=run/whole.safetensors", "within.nii", "-o", "found.nii.gz")
+            run("./plain", "predict", "--weights=run/whole.safetensors", wanted, "-o", "plain.nii.gz")
+            for part, letter in (("mask", "B"), ("values", "f")):
+                _, found = read("found-%s.nii.gz" % part, letter)
+                _, boxed = read("plain-%s.nii.gz" % part, letter)
+                expected = array.array(letter, [0]) * len(found)
+                for c in range(len(found) // len(whole)):
+                    for k, place in enumerate(places_in):
+                        expected[c * len(whole) + place] = boxed[c * len(inside) + k]
+                worst = max(abs(a - b) for a, b in zip(found, expected))
+                assert worst <= (0 if name == "trim" else 1e-4 if letter == "f" else 2), (name, part, worst)
+    text = run("./trim", "predict", "--weights=run/whole.safetensors", "data/imagesTr/case_0_0000.nii.gz", "-o", "o.nii", status=4)
+    assert "slices of 14 x 18 voxels, and the program was compiled for at most 11 x 13" in text, text
+
+
 def peak(*command):
     """KiB that the command takes at most."""
     run("/usr/bin/env", "python3", "-c", "import resource,subprocess,sys;subprocess.run(sys.argv[1:],check=True,"
@@ -351,6 +386,7 @@ def main():
         check_whole("small", small, (0, 2))
         check_refusals()
         check_spacing()
+        check_trim()
         os.remove("data/imagesTr/small_0000.nii.gz")
         check_depth()
     print("windows: all checks passed")

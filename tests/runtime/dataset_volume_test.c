@@ -192,6 +192,66 @@ static void test_windows(void) {
     unet_dataset_close(dataset);
 }
 
+/* Of a volume of which a box is not 0 only that is there, and what holes its mask has are normalised. */
+static void test_trim(void) {
+    int16_t voxel[VOXELS] = {0};
+    double sum = 0, squares = 0;
+    int count = 0;
+    Volumes v;
+    Sample read;
+    for (int i = 0; i < VOXELS; i++) {
+        const int z = i / (H * W), y = i / W % H, x = i % W;
+        const bool box = z >= 2 && z < 7 && y >= 3 && y < 8 && x >= 1 && x < 8, corner = z == 2 && y == 3,
+                   hole = z == 4 && y == 5 && x == 4;
+        voxel[i] = box && !corner && !hole ? told(z, y, x) : 0;
+        sum += voxel[i];
+        squares += voxel[i] * voxel[i];
+        count += box && !corner;
+    }
+    Nifti scan = nifti_make(D, H, W, 4, 16, voxel);
+    nifti_place(&scan, 2, 1, 0.5f, 0);
+    nifti_write(&scan, file("img", "a_0000"), 0);
+    const double mean = sum / count, deviation = sqrt(squares / count - mean * mean);
+    make_model(&v, 1, 4, 5, 6);
+    v.model.trims = true;
+    v.inputs[0].normalizing = UNET_NORMALIZED_MASKED;
+    v.transform[1] = (UnetTransform){.op = UNET_DO_NOISE, .amount = {1}, .p = 1};
+    v.transform[2] = (UnetTransform){.op = UNET_DO_ROTATE, .amount = {1e-9}, .axes = 7, .p = 1};
+    for (v.data.ntransform = 1; v.data.ntransform <= 3; v.data.ntransform++) {
+        UnetDataset *dataset = open_data(&v, UNET_TRAINING);
+        int seen = 0;
+        for (uint32_t epoch = 0; epoch < 20; epoch++) {
+            int start = -1;
+            read_sample(dataset, 0, epoch, 0, 1, &read);
+            for (int z = 2; z <= 3; z++) { /* where the window lies, by what fits */
+                for (int x = 1; x <= 2; x++) {
+                    int differ = 0;
+                    for (int i = 0; i < 120; i++) {
+                        const int at[3] = {z + i / 30, 3 + i / 6 % 5, x + i % 6};
+                        const bool masked = at[0] != 2 || at[1] != 3;
+                        const double value = voxel[(at[0] * H + at[1]) * W + at[2]],
+                                     wanted = masked ? (value - mean) / deviation : 0;
+                        const double most = !masked ? 0 : v.data.ntransform > 1 ? 8 : 1e-5;
+                        differ += !(fabs((double)read.scan[i] - wanted) <= most);
+                    }
+                    start = differ == 0 ? 10 * z + x : start;
+                }
+            }
+            CHECK(start > 0, "%d transforms, epoch %u: no window of the box is that", v.data.ntransform,
+                  epoch);
+            seen |= start >= 0 ? 1 << (start % 10 + start / 10 * 2 - 5) : 0;
+        }
+        CHECK(seen == 15 || v.data.ntransform > 1, "windows lie at %x", seen);
+        unet_dataset_close(dataset);
+    }
+    UnetDataset *dataset = open_data(&v, UNET_EVALUATION);
+    int32_t whole[3];
+    unet_dataset_volume_size(dataset, 0, whole);
+    CHECK(whole[0] == D && whole[1] == H && whole[2] == W, "labels are there of all of it");
+    unet_dataset_close(dataset);
+    write_scan("a_0000", 0);
+}
+
 /* ---- what changes numbers ---- */
 
 enum { POINTS = 4 * 5 * 6 };
@@ -810,6 +870,7 @@ int main(void) {
     write_scan("a_0000", 0);
     write_labels("a", true, 0);
     test_windows();
+    test_trim();
     test_changes();
     test_turns();
     test_foreground();

@@ -326,9 +326,10 @@ static void test_cache(void) {
     CHECK_OK(unet_voxels_open(&volume, path, NULL, NULL, &error), error);
     check_volume(&volume, voxel);
     const UnetVoxelFacts *facts = &volume.facts;
-    CHECK(facts->sum == 17 && facts->squares == 107 && facts->least == 0 && facts->most == 7, "sums");
-    CHECK(facts->begin[0] == 0 && facts->begin[1] == 1 && facts->begin[2] == 1 && facts->end[0] == 2 &&
-              facts->end[1] == 3 && facts->end[2] == 3,
+    const UnetFileFacts *of = &facts->file;
+    CHECK(of->sum == 17 && of->squares == 107 && facts->least == 0 && facts->most == 7, "sums");
+    CHECK(of->begin[0] == 0 && of->begin[1] == 1 && of->begin[2] == 1 && of->end[0] == 2 &&
+              of->end[1] == 3 && of->end[2] == 3,
           "the box of what is not 0");
     CHECK(facts->nvalue == 3 && volume.value[0] == 0 && volume.value[1] == 3 && volume.value[2] == 7 &&
               volume.count[0] == 10 && volume.count[1] == 11 && volume.count[2] == 1 &&
@@ -359,6 +360,71 @@ static void test_cache(void) {
     check_volume(&volume, voxel);
     CHECK(volume.facts.nvalue == 4 && volume.value[3] == 8 && volume.mapped == NULL, "in memory");
     unet_voxels_close(&volume);
+}
+
+/* ---- the mask ---- */
+
+enum { MD = 6, MH = 7, MW = 19, MVOXELS = MD * MH * MW };
+
+static int mask_place(int z, int y, int x) {
+    return (z * MH + y) * MW + x;
+}
+
+/* A box without its inside, which only a bent way leaves, through a door; CLOSED: that is shut. */
+static int make_box(int16_t voxel[MVOXELS], bool closed) {
+    int count = 0;
+    memset(voxel, 0, MVOXELS * sizeof *voxel);
+    for (int i = 0; i < MVOXELS; i++) {
+        const int z = i / (MH * MW), y = i / MW % MH, x = i % MW;
+        const bool box = z >= 1 && z <= 4 && y >= 1 && y <= 5 && x >= 3 && x <= 12,
+                   inside = z > 1 && z < 4 && y > 1 && y < 5 && x > 3 && x < 12,
+                   door = z == 2 && y == 3 && x == 12;
+        voxel[i] = (int16_t)(box && !inside ? 5 : 0);
+        voxel[i] = (int16_t)(door && !closed ? 0 : voxel[i]);
+        count += box && (closed || (!inside && !door));
+    }
+    return count;
+}
+
+static void check_mask(bool closed) {
+    int16_t voxel[MVOXELS];
+    const int count = make_box(voxel, closed);
+    const UnetSampling sampling = {.masked = true}, half = {.spacing = {1, 1, 0.5}, .masked = true};
+    UnetVoxels volume[2];
+    UnetError error;
+    const Nifti file = nifti_make(MD, MH, MW, 4, 16, voxel);
+    nifti_write(&file, in_folder("box.nii.gz"), 0);
+    CHECK_OK(unet_voxels_open(&volume[0], path, NULL, &sampling, &error), error);
+    CHECK_OK(unet_voxels_survey(&volume[1], path, &half, &error), error);
+    CHECK(file_number(".box.nii.gz.masked.unetvol") != 0, "its name says it");
+    for (int k = 0; k < 2; k++) {
+        CHECK(volume[k].facts.file.masked == count, "%d voxels, and not %d",
+              (int)volume[k].facts.file.masked, count);
+    }
+    for (int z = 0; z < MD; z++) {
+        for (int y = 0; y < MH; y++) {
+            for (int x = 0; x < MW; x++) {
+                const bool box = z >= 1 && z <= 4 && y >= 1 && y <= 5 && x >= 3 && x <= 12;
+                const bool wanted = box && (closed || voxel[mask_place(z, y, x)] != 0);
+                CHECK(unet_voxels_masked(volume, 1, z, y, x) == wanted &&
+                          unet_voxels_masked(volume + 1, 1, z, y, 2 * x + 1) == wanted,
+                      "voxel %d, %d, %d", z, y, x);
+            }
+        }
+    }
+    UnetNormal normal;
+    unet_voxels_normal(volume, 1, &normal);
+    CHECK(fabs(normal.mean[0] - volume[0].facts.file.sum / count) < 1e-12, "the mean inside");
+    int32_t begin[3], end[3];
+    unet_voxels_box(volume + 1, 1, begin, end);
+    CHECK(begin[0] == 1 && end[0] == 5 && begin[2] == 6 && end[2] == 26, "the box, resampled");
+    unet_voxels_close(&volume[0]);
+    unet_voxels_close(&volume[1]);
+}
+
+static void test_mask(void) {
+    check_mask(true);
+    check_mask(false);
 }
 
 /* ---- resampling ---- */
@@ -458,6 +524,81 @@ static void test_resampling(void) {
     nifti_write(&nearly, in_folder("nearly.nii"), 0);
     CHECK_OK(unet_voxels_decode(&volume, path, &same, &error), error);
     CHECK(volume.info.size[0] == 2, "%d slices", volume.info.size[0]);
+    unet_voxels_close(&volume);
+}
+
+typedef struct {
+    int place;
+    double value;
+} Recorded;
+
+/* What scipy 1.17 made of the voxels of test_resampling(): ndimage.zoom(x, factors, order = 3,
+ * mode = "nearest", grid_mode = True); in the third table slice by slice, the nearest slice taken. */
+static const Recorded larger[] = {
+    {0, -1407.747688},   {13, 603.1666147},   {26, -93.30217624},  {39, -878.1864351},  {52, -1186.927626},
+    {65, 553.000625},    {78, 122.2612875},   {91, -485.5934873},  {104, -207.3171304}, {117, 766.5239604},
+    {130, 465.6845955},  {143, -321.0259039}, {156, -637.0694104}, {169, 873.3849165},  {182, 218.5176166},
+    {195, -499.0116088}, {208, -660.2482949}, {221, 343.5212553},  {234, 159.7990565},  {247, -472.0475706},
+    {260, -726.967602},  {273, 558.4382304},  {286, 186.7344046},  {299, -350.4650904}, {312, -366.6207394},
+    {325, 154.0811658},  {338, 181.2979562},  {351, -197.4320483}, {364, -911.1972287}, {377, -324.2906449},
+    {390, 438.5160056},  {403, -298.3736905}, {416, -691.6294276}};
+static const Recorded smaller[] = {
+    {0, -263.6562658},  {4, 399.7553049},   {8, -16.56504466},  {12, -682.410313}, {16, -552.2824372},
+    {20, 231.8083027},  {24, -255.8083027}, {28, -724.4301885}, {32, 799},         {36, 321.4301885},
+    {40, -423.7553049}, {44, 239.6562658},  {48, 838.4413911},  {52, 96.41097824}, {56, -331.0093335}};
+static const Recorded flat[] = {
+    {0, -1267.954626},   {29, -281.9888609}, {58, 881.4547779},   {87, -580.738978},   {116, 613.4427973},
+    {145, -424.7558542}, {174, 732.482073},  {203, -353.7443068}, {232, 253.5117681},  {261, -624.6208902},
+    {290, 6.468213656},  {319, 102.1520705}, {348, -182.4968097}, {377, -267.3845501}, {406, -443.7103405}};
+
+static void check_cubic(const UnetSampling *sampling, const int to[3], const Recorded *wanted,
+                        size_t count) {
+    UnetVoxels volume;
+    UnetError error;
+    CHECK_OK(unet_voxels_decode(&volume, in_folder("resampled.nii.gz"), sampling, &error), error);
+    CHECK(memcmp(volume.info.size, to, 3 * sizeof *to) == 0 && volume.info.type == UNET_VOXEL_F32, "size");
+    for (size_t i = 0; i < count; i++) {
+        const int at = wanted[i].place;
+        float found;
+        unet_voxels_row(&volume, at / (to[1] * to[2]), at / to[2] % to[1], at % to[2], 1, &found);
+        CHECK(fabs((double)found - wanted[i].value) < 5e-4, "%d x ...: voxel %d is %.9g, and not %.9g",
+              to[0], at, (double)found, wanted[i].value);
+    }
+    unet_voxels_close(&volume);
+}
+
+static void test_cubic(void) {
+    static const int more[3] = {7, 6, 10}, fewer[3] = {3, 4, 5};
+    UnetSampling sampling = {.how = UNET_CUBIC, .spacing = {RD / 7.0, RH / 6.0, RW / 10.0}};
+    check_cubic(&sampling, more, larger, sizeof larger / sizeof *larger);
+    sampling = (UnetSampling){.how = UNET_CUBIC, .spacing = {RD / 3.0, RH / 4.0, RW / 5.0}};
+    check_cubic(&sampling, fewer, smaller, sizeof smaller / sizeof *smaller);
+    int16_t voxel[RVOXELS];
+    for (int i = 0; i < RVOXELS; i++) {
+        voxel[i] = (int16_t)(i * 7919 % 2001 - 1000);
+    }
+    Nifti file = nifti_make(RD, RH, RW, 4, 16, voxel);
+    nifti_f32(&file, NIFTI_PIXDIM + 12, 4); /* slices */
+    nifti_write(&file, in_folder("resampled.nii.gz"), 0);
+    sampling = (UnetSampling){.how = UNET_CUBIC, .spacing = {4 * RD / 7.0, RH / 6.0, RW / 10.0}};
+    check_cubic(&sampling, more, flat, sizeof flat / sizeof *flat);
+    /* A long axis, of which a part is held: the spline through a cubic polynomial is that. */
+    float line[300];
+    for (int i = 0; i < 300; i++) {
+        line[i] = (float)(1e-3 * i * i * (i - 200));
+    }
+    file = nifti_make(300, 1, 1, 16, 32, line);
+    nifti_write(&file, in_folder("resampled.nii.gz"), 0);
+    sampling = (UnetSampling){.how = UNET_CUBIC, .spacing = {300.0 / 700, 1, 1}};
+    UnetVoxels volume;
+    UnetError error;
+    CHECK_OK(unet_voxels_decode(&volume, path, &sampling, &error), error);
+    for (int i = 60; i < 640; i++) {
+        const double p = (i + 0.5) * 300 / 700 - 0.5, wanted = 1e-3 * p * p * (p - 200);
+        float found;
+        unet_voxels_row(&volume, i, 0, 0, 1, &found);
+        CHECK(fabs((double)found - wanted) < 2e-3, "%d: %g, and not %g", i, (double)found, wanted);
+    }
     unet_voxels_close(&volume);
 }
 
@@ -578,7 +719,9 @@ int main(void) {
     test_writing();
     test_cache();
     test_cache_places();
+    test_mask();
     test_resampling();
+    test_cubic();
     test_resampled_files();
     test_refused_spacings();
 #else

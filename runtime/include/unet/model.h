@@ -96,15 +96,25 @@ typedef struct {
 } UnetNormal;
 
 /* Where its numbers come from: nowhere; from the model's file; from the training data before the first
- * step; from each volume (the box of what is not 0); from what in the training data is of a class above 0,
- * clipped to all but the outermost two hundredths of it. */
+ * step; from each volume (the box of what is not 0, or its mask); from what in the training data is of a
+ * class above 0, clipped to all but the outermost two hundredths of it. */
 typedef enum {
     UNET_AS_READ,
     UNET_NORMALIZED,
     UNET_NORMALIZED_AS_MEASURED,
     UNET_NORMALIZED_EACH,
+    UNET_NORMALIZED_MASKED,
     UNET_NORMALIZED_CT
 } UnetNormalizing;
+
+/* Of volumes that are predicted, those of COUNT channels are written as one map of classes: each point has
+ * the class of the last channel that is ABOVE there, or 0. */
+enum { UNET_MOST_REGIONS = 64 };
+typedef struct {
+    int32_t count; /* 0: none are */
+    int32_t class_of[UNET_MOST_REGIONS];
+    double above;
+} UnetRegions;
 
 typedef struct {
     const char *name;
@@ -461,7 +471,10 @@ typedef struct {
     int32_t ring;                              /* loader slots, at most */
     int64_t loader_ring_bytes; /* ring * the largest input_bytes, of training the share of a process */
     UnetPad predict_pad;
+    UnetRegions regions;
     double spacing[3]; /* of depth, height, width, in mm, to which volumes are resampled; 0: they are not */
+    bool cubic;        /* images of them by splines of order 3, else linearly */
+    bool trims;        /* of volumes only the box of what is not 0 is there */
 
     const UnetData *data, *eval_data; /* NULL: no such section */
     const UnetTraining *training;     /* NULL: prediction only */

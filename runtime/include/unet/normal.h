@@ -24,6 +24,9 @@ bool unet_normal_parse(UnetNormal *normal, int32_t channels, bool clips, const c
 enum { UNET_NORMAL_KEY_BYTES = 128 };
 void unet_normal_key(const UnetModel *model, int32_t i, char key[UNET_NORMAL_KEY_BYTES]);
 
+/* Whether every volume has numbers of its own. */
+bool unet_normal_is_each(UnetNormalizing how);
+
 /* Takes those of input I from FILE, which must have them, where they are to be measured; else changes
  * nothing. */
 UNET_MUST_USE UnetStatus unet_normal_read(const UnetModel *model, int32_t i, UnetNormal *normal,

@@ -11,7 +11,13 @@
  * along x, then y, then z, computed in double and rounded to float after each axis.  M = N changes nothing,
  * bit for bit.
  *
- * Two slices of the new height and width are held, whatever the depth.
+ * Cubic: the number at p of the B-spline of order 3 through all voxels of the axis, which goes on beyond
+ * its ends with the first and the last one; axis by axis, as above.  It is a sum over voxels, whose weights
+ * fall to 27 % from one to the next: those within 16 voxels count, which leaves out less than 1e-9 of it.
+ * That is scipy.ndimage.zoom(order = 3, mode = "nearest", grid_mode = True), and what skimage's resize
+ * (mode = "edge") and with it nnU-Net takes, which then also clips to the range of the volume.
+ *
+ * Two slices of the new height and width are held, whatever the depth; of cubic axes at most 34.
  */
 #ifndef UNET_RESAMPLE_H
 #define UNET_RESAMPLE_H
@@ -22,14 +28,16 @@
 extern "C" {
 #endif
 
-typedef enum { UNET_NEAREST, UNET_LINEAR } UnetInterpolation;
+typedef enum { UNET_NEAREST, UNET_LINEAR, UNET_CUBIC } UnetInterpolation;
 
 /* ---- slices ---- */
 
 typedef struct UnetResampler UnetResampler;
 
-/* From a grid of FROM voxels to one of TO, z, y, x, each at least 1; NULL: no memory. */
-UnetResampler *unet_resampler_new(const int32_t from[3], const int32_t to[3], UnetInterpolation how);
+/* From a grid of FROM voxels to one of TO, z, y, x, each at least 1, each axis HOW it says; NULL: no
+ * memory. */
+UnetResampler *unet_resampler_new(const int32_t from[3], const int32_t to[3],
+                                  const UnetInterpolation how[3]);
 void unet_resampler_free(UnetResampler *resampler); /* NULL is fine */
 
 /* The next slice of the old grid; while a slice is ready it is to be taken before.  Those behind what the
@@ -42,10 +50,13 @@ void unet_resampler_take(UnetResampler *resampler, float *slice);
 
 /* ---- files ---- */
 
-/* How a file is resampled.  Spacing of z, y, x in millimetres, above 0; spacing[0] 0: not at all. */
+/* How a file is resampled.  Spacing of z, y, x in millimetres, above 0; spacing[0] 0: not at all.  Cubic,
+ * one axis takes the nearest voxel, as in nnU-Net: where in the file, or else on the new grid, voxels are
+ * more than three times as wide along it as along the finest, and no other axis is as coarse. */
 typedef struct {
     double spacing[3];
     UnetInterpolation how;
+    bool masked; /* who decodes it (unet/voxels.h) notes the mask of what is not 0 */
 } UnetSampling;
 
 /* A volume that is read from a file on another grid. */
@@ -57,7 +68,7 @@ typedef struct UnetSampledVolume UnetSampledVolume;
 UNET_MUST_USE UnetStatus unet_sampled_open(UnetSampledVolume **volume, const char *path,
                                            const UnetSampling *sampling, UnetError *error);
 
-/* Of the new grid, and of the file's.  Nearest keeps the type of voxels, linear makes floats, unless the
+/* Of the new grid, and of the file's.  Nearest keeps the type of voxels, others make floats, unless the
  * grids are one. */
 const UnetVolumeInfo *unet_sampled_info(const UnetSampledVolume *volume);
 const UnetVolumeInfo *unet_sampled_source(const UnetSampledVolume *volume);
@@ -66,6 +77,10 @@ const UnetVolumeInfo *unet_sampled_source(const UnetSampledVolume *volume);
 UNET_MUST_USE UnetStatus unet_sampled_read_slice(UnetSampledVolume *volume, void *slice, int64_t *strange,
                                                  UnetError *error);
 void unet_sampled_close(UnetSampledVolume *volume); /* NULL is fine */
+
+/* SEE gets row (Z, Y) of the file, before it is resampled, as it is read. */
+typedef void UnetSeeRow(void *context, int32_t z, int32_t y, const float *row);
+void unet_sampled_watch(UnetSampledVolume *volume, UnetSeeRow *see, void *context);
 
 #ifdef __cplusplus
 }
