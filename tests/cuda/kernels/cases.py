@@ -30,6 +30,12 @@ def body(text):
     return text[text.index("/* BEGIN */") + 11:text.index("/* END */")]
 
 
+def device_head(stored, *shared):
+    """What stands in front of the kernels of a program for a GPU: the prologue, and files that templates share."""
+    prologue = template("cuda/prologue.cuh").replace("/* BEGIN */", "").replace("/* END */", "")
+    return "#define UNET_STORED %s\n%s%s" % (stored, prologue, "".join(body(template("cuda/%s.cuh" % name)) for name in shared))
+
+
 def padded(channels, lanes):
     return -(-channels // lanes) * lanes
 
@@ -110,10 +116,7 @@ class Cases:
         self.random, self.stored, self.rows, self.wide = random.Random(seed), stored, rows, wide
         self.tested = set()
         self.lanes = 16 // BYTES[stored]
-        prologue = template("cuda/prologue.cuh")
-        head = "#define UNET_STORED %s\n%s%s" % (stored, prologue.replace("/* BEGIN */", "").replace("/* END */", ""),
-                                                body(template("cuda/rows.cuh")) + body(template("cuda/filters.cuh")) + body(template("cuda/comparisons.cuh")) + body(template("cuda/labels.cuh")) +
-                                                body(template("cuda/similarity.cuh")))
+        head = device_head(stored, "rows", "filters", "tiles", "comparisons", "labels", "similarity")
         self.cuda = Instances("cuda", head)
         prologue = template("reference/prologue.c")
         self.reference = Instances("reference", prologue.replace("/* BEGIN */", "").replace("/* END */", "") +
@@ -1068,6 +1071,25 @@ class Convolution:
         return {"FILTER": ("Filter", filters), "GRAPH": ("int", graphs)}
 
 
+def packing(cases, filters, dense, biases, bias_at, bias):
+    """Dense weights w, a bias b and, from them, filters for cuDNN, and BIAS numbers behind them."""
+    rows, columns, taps = dense
+    numbers = {"K": rows, "C": columns, "TAPS": taps, "SEGMENTS": len(filters), "BIAS": int(bias > 0), "BIAS_AT": bias_at, "PBIAS": bias}
+    pack = cases.cuda.add("filter_pack", numbers, {}, {}, {"FILTER": ("Filter", filters)})
+    given = {"packed": "packed", "w": "w", "b": "b" if bias else None}
+    lines = ["static const Filter filters[] = {%s};" % ", ".join(filters),
+             "Tensor w = test.weights(%d), b = test.weights(%d), packed = test.flat_output(%d);" % (
+                 rows * columns * taps, biases, bias_at + bias),
+             *cases.before("filter_pack", given, False),
+             cases.device_call("filter_pack", pack, given),
+             "for (const Filter &f : filters)",
+             "    test.pack(packed.host(), w.host(), f, %d, %d);" % (columns, taps)]
+    if bias:
+        lines += ["for (int i = 0; i < %d; i++)" % bias,
+                  "    packed.host()[%d + i] = i < %d ? b.host()[i] : 0;" % (bias_at, biases)]
+    return lines + [*cases.after("filter_pack", "filter_pack", given, {}), 'test.unchanged("filter_pack");']
+
+
 def convolution(cases, transposed):
     c = Convolution(cases, transposed)
     name, numbers, segments = "upconv" if transposed else "conv", c.numbers(), range(len(c.ins))
@@ -1075,22 +1097,7 @@ def convolution(cases, transposed):
     filters, bias_at = c.filters()
     bias = int(numbers["BIAS"] and not transposed)
     rows, columns = (c.ci, c.co) if transposed else (c.co, c.ci)
-    packing = {"K": rows, "C": columns, "TAPS": c.taps, "SEGMENTS": len(c.ins), "BIAS": bias, "BIAS_AT": bias_at,
-               "PBIAS": bias * c.y.block}
-    pack = cases.cuda.add("filter_pack", packing, {}, {}, {"FILTER": ("Filter", filters)})
-    packed = bias_at + bias * c.y.block
-    filtered = {"packed": "packed", "w": "w", "b": "b" if bias else None}
-    lines = ["static const Filter filters[] = {%s};" % ", ".join(filters),
-             "Tensor w = test.weights(%d), b = test.weights(%d), packed = test.flat_output(%d);" % (
-                 rows * columns * c.taps, c.co, packed),
-             *cases.before("filter_pack", filtered, False),
-             cases.device_call("filter_pack", pack, filtered),
-             "for (const Filter &f : filters)",
-             "    test.pack(packed.host(), w.host(), f, %d, %d);" % (columns, c.taps)]
-    if bias:
-        lines += ["for (int i = 0; i < %d; i++)" % c.y.block,
-                  "    packed.host()[%d + i] = i < %d ? b.host()[i] : 0;" % (bias_at, c.co)]
-    lines += [*cases.after("filter_pack", "filter_pack", filtered, {}), "test.unchanged(\"filter_pack\");"]
+    lines = packing(cases, filters, (rows, columns, c.taps), c.co, bias_at, bias * c.y.block)
     # forward
     lines += ["Tensor x%d = test.numbers(%s);" % (i, s.cpp()) for i, s in enumerate(c.x)]
     lines.append("Tensor y = test.output(%s), dy = test.numbers(%s);" % (c.y.cpp(), c.y.cpp()))
@@ -1146,6 +1153,34 @@ def convolution(cases, transposed):
     cases.function("%s %s to %d, x %d x %s, y %s, kernel, stride, dilation, padding %s, %s" % (
         name, c.ins, c.co, c.n, c.x_size, c.y_size, [a[:5] for a in c.axes if a != (1, 1, 1, 0, 0, 1, 1)],
         c.variants), lines)
+
+
+def cells(cases, deep):
+    """A transposed convolution whose windows do not overlap, by tensor cores: of 16 bits on a device, of any type here.  DEEP:
+    over more terms than a tile takes at a time."""
+    r = cases.random
+    kernel = [1, 2, 2] if cases.wide else r.choice([[1, 2, 2], [1, 2, 2], [2, 2, 2], [1, 3, 2]])
+    ci, co = (cases.channels(), cases.channels()) if cases.wide else (r.choice([33, 70] if deep else [1, 8, 24]), r.choice([1, 8, 16, 17, 33, 40]))
+    n, taps, x_size = r.randint(1, 2), kernel[0] * kernel[1] * kernel[2], cases.size(11)
+    if kernel[0] == 1:
+        x_size[0] = 1
+    y_size = [size * k for size, k in zip(x_size, kernel)]
+    x, y = cases.shape(ci, n, x_size), cases.shape(co, n, y_size)
+    filters = ["{0, %d, %d, 0, %d, %d, 0}" % (ci, x.block, co, y.block)]
+    numbers = {"N": n, "CI": ci, "CO": co, "SEGMENTS": 1, "BIAS": r.randint(0, 1), "RELU": r.randint(0, 1), "TRANSPOSED": 1,
+               **{name + axis: value for name, values in (("K", kernel), ("S", kernel), ("L", [1] * 3), ("P", [0] * 3))
+                  for axis, value in zip("DHW", values)}, **extents("I", x_size), **extents("", y_size)}
+    kernels = (cases.cuda.add("upconv_cells", numbers, {"X": [x], "Y": y}, {}, {"FILTER": ("Filter", filters)}),
+               cases.reference.add("upconv", numbers, {"X": [x], "Y": y}))
+    given = {"y": "y", "x": ["x0"], "w": "w", "b": "b" if numbers["BIAS"] else None}
+    on_device, rows = {"workspace": None, "w": "packed"}, y_size[0] * y_size[1]
+    cuts = sorted(r.randint(0, x_size[1]) * kernel[1] for _ in range(2)) if x_size[0] == 1 and kernel[0] == 1 else (0, rows)
+    parts = cases.parts("upconv", kernels[0], rows, {**given, **on_device, "y": "same_y"}, cuts)
+    cases.function("upconv of cells %s, %d to %d, x %d x %s, %s" % (kernel, ci, co, n, x_size, [numbers[k] for k in ("BIAS", "RELU")]), [
+        *packing(cases, filters, (ci, co, taps), co, x.block * taps * y.block, 0),
+        "Tensor x0 = test.numbers(%s), y = test.output(%s), same_y = test.output(%s);" % (x.cpp(), y.cpp(), y.cpp()),
+        *cases.run("upconv of cells", "upconv", kernels, given, on_device, rows, before=[n], between=[
+            *parts, 'test.same("upconv of cells by rows", same_y, y);'])])
 
 
 def grouped_convolution(cases):
@@ -1210,6 +1245,8 @@ def make(seed, stored, rounds, rows, wide=False, few=False):
     parameters(cases)
     zeroing(cases)
     ranks(cases)
+    for i in range(rounds if cases.wide or cases.lanes == 8 else 0): # nvcc knows no tensor cores of this kind for f32
+        cells(cases, i == 0)
     cases.rows.check_tested(cases.tested)
     return cases
 
