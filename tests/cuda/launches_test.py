@@ -1,4 +1,5 @@
-"""launches_test.py UNETC: how many launches a training step takes on a GPU, by its plan; these figures may only fall.
+"""launches_test.py UNETC: how many launches a training step takes on a GPU, by its plan; these figures may only fall.  And
+prediction packs filters once, when weights come, not for each picture.
 
 Without cuDNN, which then names no engine, kernels of ours add some biases, and there are some launches more."""
 import os
@@ -22,6 +23,9 @@ def main():
         print("%s: %d launches%s" % (plan["model"], found, "" if has_engines(plan) else ", without cuDNN"))
         if found > most:
             sys.exit("FAILED: there were %d before" % most)
+        again = [step["name"] for step in plan["programs"]["predict"] if step["op"] == "filter_pack" and not step.get("once")]
+        if again:
+            sys.exit("FAILED: filters are packed for each picture: %s" % ", ".join(again))
 
 
 if __name__ == "__main__":
