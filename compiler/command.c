@@ -174,6 +174,12 @@ static UnetStatus take_conv(void *result, const UnetValue *value, UnetError *err
     return UNET_OK;
 }
 
+static UnetStatus take_upconv(void *result, const UnetValue *value, UnetError *error) {
+    (void)error;
+    ((Reading *)result)->command.options.upconv = (UpconvMethod)value->choice;
+    return UNET_OK;
+}
+
 /* "auto|off|N": 0, 1 or N. */
 static int parts(const UnetValue *value) {
     return value->choice < 2 ? value->choice : (int)value->number;
@@ -340,6 +346,11 @@ static const UnetOptionRow options[] = {
              "columns on; winograd: by that method wherever possible; direct: never by it, which takes "
              "less memory for weights; fast: as auto, with factors in bf16 if the processor multiplies "
              "these: results differ by 1 % instead of a millionth. On cuda, cuDNN chooses"},
+    {"--upconv", .kind = UNET_CHOICE, .commands = FILES, .tag = PLAN, .take = take_upconv,
+     .value = "auto|cudnn|cells",
+     .help = "for cuda, in 16 bits: who computes transposed convolutions whose kernel is their stride. "
+             "cells: a kernel that adds the bias, too; cudnn: cuDNN, and another kernel adds the bias; "
+             "auto: who is expected to be faster"},
     {"--micro-batches", .kind = UNET_CHOICE, .commands = FILES, .tag = PLAN, .take = take_micro_batches,
      .min = 1, .max = 1 << 20, .value = "auto|off|N",
      .help = "train a few samples at a time; the result is the same"},

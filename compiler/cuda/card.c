@@ -13,8 +13,13 @@
  *                  it; the other clock follows from 75 TFLOP/s of f32 in the data sheet
  *     RTX 5090     deviceQuery of the CUDA samples; the clock is the boost clock in NVIDIA's white paper of
  *                  the RTX Blackwell architecture
+ *
+ * Speeds are those of data sheets: of bf16 without sparsity.  What a plain kernel of ours reaches nobody
+ * has measured: it multiplies by the instructions of Ampere, of which later cards do fewer a second than of
+ * their own.
  */
 #include "cuda/card.h"
+#include "base/diag.h"
 
 #include <string.h>
 
@@ -37,18 +42,22 @@ typedef struct {
     const char *names, *device; /* NAMES: of cuda_cards, each between blanks */
     const Multiprocessor *multiprocessor;
     int multiprocessors;
-    int cache;           /* bytes, second level */
-    int clock, memory;   /* kHz */
-    long long installed; /* bytes */
+    int cache;                             /* bytes, second level */
+    int clock, memory;                     /* kHz */
+    long long installed;                   /* bytes */
+    double flops, own_flops, memory_bytes; /* 10^12 a second: see CardSpeed */
 } Card;
 
 static const Card cards[] = {
-    {" sm_80 a100 ", "NVIDIA A100-SXM4-80GB", &ampere, 108, 40 << 20, 1410000, 1593000, 85899345920},
-    {" sm_90 h100 ", "NVIDIA H100 80GB HBM3", &hopper, 132, 50 << 20, 1980000, 2619000, 85899345920},
-    {" h200 ", "NVIDIA H200", &hopper, 132, 60 << 20, 1980000, 3201000, 150754820096},
-    {" sm_100 b200 ", "NVIDIA B200", &blackwell, 148, 253 << 19, 1980000, 3996000, 191501107200},
-    {" sm_120 rtx5090 ", "NVIDIA GeForce RTX 5090", &geforce, 170, 96 << 20, 2407000, 14001000,
-     33677180928},
+    {" sm_80 a100 ", "NVIDIA A100-SXM4-80GB", &ampere, 108, 40 << 20, 1410000, 1593000, 85899345920, 312,
+     100, 2.04},
+    {" sm_90 h100 ", "NVIDIA H100 80GB HBM3", &hopper, 132, 50 << 20, 1980000, 2619000, 85899345920, 989,
+     200, 3.35},
+    {" h200 ", "NVIDIA H200", &hopper, 132, 60 << 20, 1980000, 3201000, 150754820096, 989, 200, 4.8},
+    {" sm_100 b200 ", "NVIDIA B200", &blackwell, 148, 253 << 19, 1980000, 3996000, 191501107200, 2250, 200,
+     8},
+    {" sm_120 rtx5090 ", "NVIDIA GeForce RTX 5090", &geforce, 170, 96 << 20, 2407000, 14001000, 33677180928,
+     209, 70, 1.79},
 };
 
 static const Card *find(Pool *pool, const char *name) {
@@ -77,4 +86,10 @@ const char *cuda_card_json(Pool *pool, const char *name, size_t driver) {
                      "\"totalGlobalMem\":%lld}",
                      card->device, m->capability, driver, card->multiprocessors, m->blocks, m->threads,
                      m->shared_memory, card->cache, card->clock, card->memory, card->installed);
+}
+
+CardSpeed cuda_card_speed(Pool *pool, const char *name) {
+    const Card *card = find(pool, name);
+    CHECK(card != NULL);
+    return (CardSpeed){1e12 * card->flops, 1e12 * card->own_flops, 1e12 * card->memory_bytes};
 }

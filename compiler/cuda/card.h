@@ -14,4 +14,12 @@ extern const Architecture cuda_cards[];
  * 13.0; NULL: no card has that name. */
 const char *cuda_card_json(Pool *pool, const char *name, size_t driver);
 
+/* A second: products and sums of 16-bit numbers on tensor cores, by the data sheet; those that a plain
+ * kernel of ours is expected to reach; bytes of memory, by the data sheet. */
+typedef struct {
+    double flops, own_flops, bytes;
+} CardSpeed;
+
+CardSpeed cuda_card_speed(Pool *pool, const char *name);
+
 #endif

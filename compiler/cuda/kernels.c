@@ -7,6 +7,7 @@
 #include "cuda/kernels.h"
 #include "base/diag.h"
 #include "base/size_math.h"
+#include "cuda/cells.h"
 #include "cuda/convolution.h"
 #include "ir/labels.h"
 #include "ir/ops.h"
@@ -72,9 +73,22 @@ static void prepare_conv(Program *program, Node *node) {
     add_workspace(program, node, "conv_rows");
 }
 
+/* By a kernel of ours, which needs no workspace, and computes bands of whole rows of cells. */
+static void prepare_cells(Program *program, Node *node) {
+    CudaChosen *chosen = NEW(program->graph->pool, CudaChosen);
+    chosen->filters = cuda_filters(program->graph, node, program->options->stored);
+    node->chosen = chosen;
+    node->template = "upconv_cells";
+    node->tile_rows = node->a.conv.window.stride[1];
+    node_add_output(program->graph, node, -1);
+}
+
 static void prepare_upconv(Program *program, Node *node) {
     pack_filters(program, node, -1, node->in[0], node->out[0]);
-    add_workspace(program, node, "conv_rows");
+    if (cuda_makes_cells(program, node))
+        prepare_cells(program, node);
+    else
+        add_workspace(program, node, "conv_rows");
 }
 
 /* Backward data wants filters as the forward pass packed them; if it did, they are read again.  (What does

@@ -35,7 +35,7 @@ typedef struct BuildStep {
     void (*add_compiler)(Words *words, const Options *options); /* it, and its options */
     void (*add_includes)(Words *words);                         /* options of the C compiler */
     void (*add_libraries)(Words *words);                        /* options of the linker */
-    const char *ranks;                    /* what connects devices of several processes, "nccl", */
+    const char *ranks;                    /* what connects devices of several processes, "nccl" */
     const char *(*link_help)(Pool *pool); /* said where linking failed */
 } BuildStep;
 

@@ -11,6 +11,9 @@ typedef enum { PROGRAM_TRAIN, PROGRAM_EVAL, PROGRAM_PREDICT, PROGRAMS } ProgramK
 /* How convolutions are computed, where there is a choice.  FAST: as AUTO, with factors of 16 bits. */
 typedef enum { CONV_AUTO, CONV_DIRECT, CONV_WINOGRAD, CONV_FAST } ConvMethod;
 
+/* Who computes transposed convolutions of a GPU, where there is a choice: CELLS, a kernel of ours. */
+typedef enum { UPCONV_AUTO, UPCONV_CUDNN, UPCONV_CELLS } UpconvMethod;
+
 typedef struct Target Target;           /* ir/target.h */
 typedef struct DeviceModel DeviceModel; /* the target's own: what it knows of the device without one */
 
@@ -19,6 +22,7 @@ typedef struct Options {
     bool wanted[PROGRAMS];
     bool reference;        /* --kernels=reference */
     ConvMethod conv;       /* --conv */
+    UpconvMethod upconv;   /* --upconv */
     Type real;             /* of parameters and arithmetic: TYPE_F32, or TYPE_F64 with reference kernels */
     Type stored;           /* of activations and their gradients: that, or one of 16 bits */
     Type staged;           /* of inputs, as the loader leaves them */

@@ -4,8 +4,8 @@ Usage: roofline.py UNETC [--json] [OPTIONS FILE]...      (TinyUNet and UNetDenoi
 
 Every step of the plan launches what `launches` says and moves the buffers that it names, each once, but those of
 scratch; what it adds to it also reads; sums of gradients by bias read the gradient again.  A convolution takes the longest of
-its operations over EFFICIENCY of PEAK, its bytes over BANDWIDTH, and LEAST; all else its bytes over BANDWIDTH, and LEAST_OWN;
-between two launches lie GAP.  These are those of an H200 in bf16; nothing here was measured on one.
+its operations over EFFICIENCY of PEAK, its bytes over BANDWIDTH, and LEAST; all else its bytes over BANDWIDTH, and LEAST_OWN,
+and where it multiplies matrices (upconv_cells) its operations over OWN; between two launches lie GAP.  These are those of an H200 in bf16; nothing here was measured on one.
 
 Two branches of a section, each in a stream of its own, take as long as the longer one, or as all operations of both, or all
 their bytes, whichever is longest, and a JOIN: so they share the device without a loss, which is the most that there is to be had.
@@ -18,11 +18,11 @@ import subprocess
 import sys
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
-PEAK, EFFICIENCY, BANDWIDTH = 790e12, 0.6, 3.7e12  # operations and bytes a second
+PEAK, EFFICIENCY, OWN, BANDWIDTH = 790e12, 0.6, 200e12, 3.7e12  # operations and bytes a second
 LEAST, LEAST_OWN, GAP, JOIN = 4.5e-6, 1.5e-6, 1.3e-6, 1.3e-6  # seconds
 DEFAULTS = [[*"--size=512x512 --batch=4".split(), "examples/denoise/unet_denoiser.unet"],
             [*"--size=256x256 --batch=6".split(), "examples/denoise/tiny_unet.unet"]]
-COMMON = "--target=cuda:sm_90 --precision=bf16 --staging=u8".split()
+COMMON = "--target=cuda:h200 --precision=bf16 --staging=u8".split()
 
 # FORK: the section and the stream of a launch that runs beside others, or None
 Launch = collections.namedtuple("Launch", "kind bytes flops by_cudnn begins fork", defaults=[True, None])
@@ -54,7 +54,7 @@ def launches(step, buffers, sums_bias):
     if op.startswith("filter_"):
         moved = size(buffers[i] for i in step["reads"] + step["writes"])
     if "engines" not in step:
-        return [Launch(op, moved, 0, False, "stream" in step or step.get("section", [0, 1])[1] == 1)]
+        return [Launch(op, moved, flops if step["kernel"] == "upconv_cells" else 0, False, "stream" in step or step.get("section", [0, 1])[1] == 1)]
     if op.endswith("_wgrad"):
         return weight_gradient(step, read, flops, buffers, sums_bias)
     many = len(step["engines"])  # one for each segment
@@ -87,7 +87,7 @@ def seconds(launch):
         return GAP + max(launch.flops / (PEAK * EFFICIENCY), launch.bytes / BANDWIDTH, LEAST)
     if not launch.begins:
         return launch.bytes / BANDWIDTH
-    return GAP + max(launch.bytes / BANDWIDTH, LEAST_OWN)
+    return GAP + max(launch.flops / OWN, launch.bytes / BANDWIDTH, LEAST_OWN)
 
 
 def forked(launches):

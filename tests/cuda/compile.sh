@@ -1,6 +1,6 @@
 #!/bin/sh
 # compile.sh ROWS [TYPE...]: every CUDA template, for f32, bf16 and f16, or for the types that are named, through nvcc for
-# sm_80 and sm_90: no warnings, no spilled registers, no local memory. Then the host side of the macros that launch kernels runs
+# sm_80 and sm_90, and what multiplies on tensor cores for sm_100, too: no warnings, no spilled registers, no local memory. Then the host side of the macros that launch kernels runs
 # without a device (launch_test.cu). SKIPPED (77) where there is no nvcc.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -25,8 +25,11 @@ compile() {
     mkdir "$folder"
     python3 -B "$here/kernels/cases.py" "$folder" 7 "$1" 3 "$rows"
     python3 -B "$here/kernels/large.py" "$folder" "$1"
-    for source in kernels large; do
-        "$nvcc" -std=c++17 -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 \
+    for source in kernels large tiles; do
+        [ -e "$folder/$source.cu" ] || continue
+        later=
+        [ $source != tiles ] || later='-gencode arch=compute_100,code=sm_100'
+        "$nvcc" -std=c++17 -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 $later \
             -Werror all-warnings -Xcompiler -Wall,-Wextra -Xptxas -v,-warn-spills,-warn-lmem-usage \
             -I "$root/runtime/include" -c "$folder/$source.cu" -o "$folder/$source.o" >>"$folder.log" 2>&1 ||
             echo "nvcc failed" >>"$folder.log"

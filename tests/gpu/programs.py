@@ -33,15 +33,16 @@ WRAPPED = ["-Wl,--wrap=" + name for name in ("cudaMalloc", "cudaMallocHost", "cu
 
 class Spec:
     """A file compiled with given options.  NET and WIDTH: the same net in tests/oracle/record.py.  KIND: the precision, in
-    words also that engines may be nondeterministic, or in how many bands of rows it computes."""
+    words also that engines may be nondeterministic, in how many bands of rows it computes, or who computes transposed
+    convolutions."""
 
-    def __init__(self, file, width, size, batch, precision, nondeterministic=False, bands=0):
+    def __init__(self, file, width, size, batch, precision, nondeterministic=False, bands=0, upconv=None):
         self.file, self.width, self.size, self.batch, self.precision = file, width, size, batch, precision
         self.net, self.define = ("simple", "width") if file == "simple_denoiser" else ("unet", "base")
         self.config = "%s-%d-%dx%d-b%d" % (file, width, size, size, batch)
-        self.more = ["--nondeterministic"] * nondeterministic + ["--bands=%d" % bands] * (bands > 0)
+        self.more = ["--nondeterministic"] * nondeterministic + ["--bands=%d" % bands] * (bands > 0) + ["--upconv=%s" % upconv] * (upconv is not None)
         self.name = "-".join([self.config, precision] + [option.strip("-").replace("=", "-") for option in self.more])
-        self.kind = ", ".join([precision] + ["nondeterministic"] * nondeterministic + ["%d bands" % bands] * (bands > 0))
+        self.kind = ", ".join([precision] + ["nondeterministic"] * nondeterministic + ["%d bands" % bands] * (bands > 0) + ["upconv by %s" % upconv] * (upconv is not None))
 
     def options(self):
         return ["--precision=" + self.precision, "-D%s=%d" % (self.define, self.width),
@@ -77,11 +78,11 @@ def specs(stage, dry):
         if stage == "numerics":
             return each([tiny], PRECISIONS) + each([("simple_denoiser", 8, 16, 2)], ["f32"]) + [Spec(*tiny, "f32", bands=2)]
         if stage == "speed":
-            return each([tiny], ["bf16", "f32", "f16"]) + [Spec(*tiny, "bf16", True)]
+            return each([tiny], ["bf16", "f32", "f16"]) + [Spec(*tiny, "bf16", True), Spec(*tiny, "bf16", upconv="cudnn")]
         return each([tiny], ["bf16", "f32"] if stage == "memory" else ["bf16"])
     tiny, medium, large = ("tiny_unet", 16, 256, 6), ("unet_denoiser", 64, 256, 8), ("unet_denoiser", 64, 512, 8)
     small, deep = ("tiny_unet", 16, 64, 4), ("unet_denoiser", 64, 64, 2)
-    timed = each([large, tiny, medium], PRECISIONS) + [Spec(*large, "bf16", True), Spec(*large, "bf16", bands=8)]
+    timed = each([large, tiny, medium], PRECISIONS) + [Spec(*large, "bf16", True), Spec(*large, "bf16", bands=8), Spec(*large, "bf16", upconv="cudnn")]
     if stage == "first":
         return each([tiny, large], ["bf16"])
     if stage == "numerics":

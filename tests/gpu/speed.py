@@ -23,10 +23,10 @@ RATE, WARM_UP, SECONDS = 5e-4, 5, 1.5
 # What is measured one after the other: KIND of ours, or (way, precision, whether channels_last) of PyTorch; both of all
 # nets, in training and prediction, but for those that SLOW names.
 ORDER = ["bf16", ("eager", "bf16", True), ("compile", "bf16", True), "f32", ("eager", "f32", False),
-         "f16", ("eager", "f16", True), ("graph", "bf16", True), "tf32", ("eager", "tf32", True),
+         "f16", ("eager", "f16", True), ("graph", "bf16", True), "bf16, upconv by cudnn", "tf32", ("eager", "tf32", True),
          "bf16, nondeterministic", "bf16, 8 bands", ("eager", "tf32", False), ("graph", "tf32", True), ("compile", "tf32", True),
          ("reduce-overhead", "bf16", True)]
-DRY_ORDER = ["bf16", ("eager", "bf16", True), "f32", ("eager", "f32", False), "f16", "bf16, nondeterministic"]
+DRY_ORDER = ["bf16", ("eager", "bf16", True), "f32", ("eager", "f32", False), "f16", "bf16, nondeterministic", "bf16, upconv by cudnn"]
 # These take half a minute each, so most come at the end: first the large net, and training of the small one.
 SLOW, FIRST = ("compile", "reduce-overhead"), [(0, True), (1, True), (0, False)]
 

@@ -30,6 +30,12 @@ def body(text):
     return text[text.index("/* BEGIN */") + 11:text.index("/* END */")]
 
 
+def device_head(stored, *shared):
+    """What stands in front of the kernels of a program for a GPU: the prologue, and files that templates share."""
+    prologue = template("cuda/prologue.cuh").replace("/* BEGIN */", "").replace("/* END */", "")
+    return "#define UNET_STORED %s\n%s%s" % (stored, prologue, "".join(body(template("cuda/%s.cuh" % name)) for name in shared))
+
+
 def padded(channels, lanes):
     return -(-channels // lanes) * lanes
 
@@ -110,10 +116,7 @@ class Cases:
         self.random, self.stored, self.rows, self.wide = random.Random(seed), stored, rows, wide
         self.tested = set()
         self.lanes = 16 // BYTES[stored]
-        prologue = template("cuda/prologue.cuh")
-        head = "#define UNET_STORED %s\n%s%s" % (stored, prologue.replace("/* BEGIN */", "").replace("/* END */", ""),
-                                                body(template("cuda/rows.cuh")) + body(template("cuda/filters.cuh")) + body(template("cuda/comparisons.cuh")) + body(template("cuda/labels.cuh")) +
-                                                body(template("cuda/similarity.cuh")))
+        head = device_head(stored, "rows", "filters", "tiles", "comparisons", "labels", "similarity")
         self.cuda = Instances("cuda", head)
         prologue = template("reference/prologue.c")
         self.reference = Instances("reference", prologue.replace("/* BEGIN */", "").replace("/* END */", "") +
@@ -1013,14 +1016,14 @@ def braces(values):
 
 
 class Convolution:
-    """A convolution over segments, or the transposed one, with its table entries and filters."""
+    """A convolution over segments, or the transposed one, with its table entries and filters.  AXES: as of window()."""
 
-    def __init__(self, cases, transposed):
+    def __init__(self, cases, transposed, axes=None):
         r = cases.random
         three_d = r.random() < 0.25 and not cases.wide
         one = (1, 1, 1, 0, 0, 1, 1)
         self.cases, self.transposed = cases, transposed
-        self.axes = [window(cases) if three_d or i > 0 else one for i in range(3)]
+        self.axes = axes or [window(cases) if three_d or i > 0 else one for i in range(3)]
         self.taps = self.axes[0][0] * self.axes[1][0] * self.axes[2][0]
         self.n = r.randint(1, 2)
         self.ins = [cases.channels() for _ in range(r.choice([1, 1, 2, 3]))]
@@ -1070,6 +1073,93 @@ class Convolution:
         return {"FILTER": ("Filter", filters), "GRAPH": ("int", graphs)}
 
 
+def packing(cases, filters, dense, biases, bias_at, bias):
+    """Dense weights w, a bias b and, from them, filters for cuDNN, and BIAS numbers behind them."""
+    rows, columns, taps = dense
+    numbers = {"K": rows, "C": columns, "TAPS": taps, "SEGMENTS": len(filters), "BIAS": int(bias > 0), "BIAS_AT": bias_at, "PBIAS": bias}
+    pack = cases.cuda.add("filter_pack", numbers, {}, {}, {"FILTER": ("Filter", filters)})
+    given = {"packed": "packed", "w": "w", "b": "b" if bias else None}
+    lines = ["static const Filter filters[] = {%s};" % ", ".join(filters),
+             "Tensor w = test.weights(%d), b = test.weights(%d), packed = test.flat_output(%d);" % (
+                 rows * columns * taps, biases, bias_at + bias),
+             *cases.before("filter_pack", given, False),
+             cases.device_call("filter_pack", pack, given),
+             "for (const Filter &f : filters)",
+             "    test.pack(packed.host(), w.host(), f, %d, %d);" % (columns, taps)]
+    if bias:
+        lines += ["for (int i = 0; i < %d; i++)" % bias,
+                  "    packed.host()[%d + i] = i < %d ? b.host()[i] : 0;" % (bias_at, biases)]
+    return lines + [*cases.after("filter_pack", "filter_pack", given, {}), 'test.unchanged("filter_pack");']
+
+
+def banded(cases):
+    """What is around a convolution that cuDNN computes a few rows at a time, in windows of a fixed height (rows.cuh)."""
+    r = cases.random
+    height, width = cases.extent(4, 9), cases.extent(2, 9)
+    c = Convolution(cases, False, [(1, 1, 1, 0, 0, 1, 1)] + [(3, 1, 1, 1, 1, extent, extent) for extent in (height, width)])
+    c.n = 1  # or the gradient by weights is no part of a loop over bands
+    c.x, c.y = [cases.shape(x.channels, 1, x.size) for x in c.x], cases.shape(c.co, 1, c.y.size)
+    rows, segments = 256 if cases.wide else r.randint(1, 3), range(len(c.ins))
+    filters, elements = c.filters()
+    x, by, has_bias = ["x%d" % i for i in segments], c.by, c.variants["BIAS"]
+    size, widest = BYTES[cases.stored], max(shape.block for shape in [*c.x, c.y])
+    packed = padded(elements * size, 16)
+    bands = packed + 4 * c.variants["BANDS"] * c.y.block
+
+    def kernel(name, kind, layouts, sampled, filters, of):
+        """An instance for windows of SAMPLED positions, whose workspace has place for them behind packed gradients and sums."""
+        dense = sampled + 2
+        graphs = [c.graph(kind, s, accumulate=int(kind == "UNET_FORWARD" and s > 0), **{"in": braces([1, dense, width]), "out": braces([1, sampled, width]),
+                                      "before": braces([0, 0, 1]), "after": braces([0, 0, 1])}) for s in of]
+        at = padded(bands, 256)
+        numbers = {**c.numbers(), "ACCUMULATE": 0, "FINISHED": 0, "SLIDES": 0, "ROWS": rows, "DENSE": dense, "SAMPLED": sampled, "BIAS_AT": elements,
+                   "BANDS_AT": packed // 4, "WORKSPACE_AT": 0, "DENSE_AT": at, "SAMPLED_AT": at + padded(dense * width * widest * size, 256)}
+        return cases.cuda.add(name, numbers, layouts, {}, c.arrays(filters, graphs))
+
+    reference = lambda name, layouts: cases.reference.add(name, {**c.numbers(), "ACCUMULATE": 0}, layouts)
+    layouts, back = {"X": c.x, "Y": c.y}, {"DX": c.x[by], "DY": c.y, "M": c.x[by]}
+    forward = kernel("conv_rows", "UNET_FORWARD", layouts, rows, filters, segments), reference("conv", layouts)
+    backward = (kernel("conv_dgrad_rows", "UNET_BACKWARD_DATA", back, rows + 2, [filters[by]], [by]), reference("conv_dgrad", back))
+    layouts = {"X": c.x, "DY": c.y}
+    by_weights = kernel("conv_wgrad_rows", "UNET_BACKWARD_FILTER", layouts, rows, filters, segments), reference("conv_wgrad", layouts)
+    weights, space = c.co * c.ci * c.taps, bands + 3 * 256 + (2 * rows + 8) * width * widest * size
+    told = [1, "{0, %d}" % height]
+    given = {"y": "y", "x": x, "w": "w", "b": "b" if has_bias else None}
+    on_device = {"workspace": "space", "w": "packed"}
+    gradient = {"dx": "dx", "dy": "dy", "w": "w", "m": "m" if c.variants["MASK"] else None}
+    result = {"dw": "dw", "db": "db" if has_bias else None, "scratch": "space", "x": x, "dy": "dy"}
+    parts = lambda name, kernels, given, output: cases.parts(name, kernels[0], height, {**given, **on_device, output: "same_" + output})
+    cases.function("conv in bands of %d rows, %s to %d, %d x %d, %s" % (rows, c.ins, c.co, height, width, c.variants), [
+        *packing(cases, filters, (c.co, c.ci, c.taps), c.co, elements, 0),
+        *["Tensor x%d = test.numbers(%s);" % (i, s.cpp()) for i, s in enumerate(c.x)],
+        "Tensor y = test.output(%s), same_y = test.output(%s), dy = test.numbers(%s), space = test.real_output(%d);" % (
+            c.y.cpp(), c.y.cpp(), c.y.cpp(), space // 4),
+        *cases.run("conv_rows", "conv", forward, given, on_device, height, before=[1], tolerance={"y": [len(c.ins) + 2]},
+                   between=[*parts("conv", forward, given, "y"), 'test.same("conv_rows, others", same_y, y);']),
+        "Tensor dx = test.output({0}), same_dx = test.output({0}), m = test.coarse({0});".format(c.x[by].cpp()),
+        *cases.run("conv_dgrad_rows", "conv_dgrad", backward, gradient, on_device, height, before=[1],
+                   between=[*parts("conv_dgrad", backward, gradient, "dx"), 'test.same("conv_dgrad_rows, others", same_dx, dx);']),
+        "Tensor dw = test.reals(%d), db = test.reals(%d);" % (weights, c.co), "Result sums = test.result(%d);" % (weights + c.co),
+        *cases.before("conv_wgrad", result, False), cases.device_call("conv_wgrad", by_weights[0], result, (0, height)),
+        cases.reference_call("conv_wgrad", by_weights[1], {**result, "scratch": "sums"}, told),
+        *cases.after("conv_wgrad_rows", "conv_wgrad", result, {"dw": [-(-height // rows), "true"]}), 'test.unchanged("conv_wgrad_rows");'])
+
+
+def large_filters(cases):
+    """More weights, and more vectors of them, than 2^16: packed, and unpacked again."""
+    rows, columns = 1100, 261
+    filters = ["{0, %d, %d, 0, %d, %d, 0}" % (rows, rows, columns, padded(columns, cases.lanes))]
+    numbers = {"K": rows, "C": columns, "TAPS": 1, "SEGMENTS": 1, "BIAS": 0, "ACCUMULATE": 0, "SUMMED": 0, "BANDS": 0, "BANDS_AT": 0, "CO": 1}
+    unpack = cases.cuda.add("filter_unpack", numbers, {"DY": cases.shape(1, 1, [1, 1, 1])}, {}, {"FILTER": ("Filter", filters)})
+    given = {"dw": "dw", "db": None, "packed": "packed", "summed": None}
+    cases.function("filters of %d x %d" % (rows, columns), [
+        *packing(cases, filters, (rows, columns, 1), 1, rows * padded(columns, cases.lanes), 0),
+        "Tensor dw = test.reals(%d);" % (rows * columns),
+        *cases.before("filter_unpack", given, False), cases.device_call("filter_unpack", unpack, given),
+        "for (long i = 0; i < dw.count(); i++)", "    dw.host()[i] = w.host()[i];",
+        *cases.after("filter_unpack", "filter_unpack", given, {}), 'test.unchanged("filter_unpack");'])
+
+
 def convolution(cases, transposed):
     c = Convolution(cases, transposed)
     name, numbers, segments = "upconv" if transposed else "conv", c.numbers(), range(len(c.ins))
@@ -1077,22 +1167,7 @@ def convolution(cases, transposed):
     filters, bias_at = c.filters()
     bias = int(numbers["BIAS"] and not transposed)
     rows, columns = (c.ci, c.co) if transposed else (c.co, c.ci)
-    packing = {"K": rows, "C": columns, "TAPS": c.taps, "SEGMENTS": len(c.ins), "BIAS": bias, "BIAS_AT": bias_at,
-               "PBIAS": bias * c.y.block}
-    pack = cases.cuda.add("filter_pack", packing, {}, {}, {"FILTER": ("Filter", filters)})
-    packed = bias_at + bias * c.y.block
-    filtered = {"packed": "packed", "w": "w", "b": "b" if bias else None}
-    lines = ["static const Filter filters[] = {%s};" % ", ".join(filters),
-             "Tensor w = test.weights(%d), b = test.weights(%d), packed = test.flat_output(%d);" % (
-                 rows * columns * c.taps, c.co, packed),
-             *cases.before("filter_pack", filtered, False),
-             cases.device_call("filter_pack", pack, filtered),
-             "for (const Filter &f : filters)",
-             "    test.pack(packed.host(), w.host(), f, %d, %d);" % (columns, c.taps)]
-    if bias:
-        lines += ["for (int i = 0; i < %d; i++)" % c.y.block,
-                  "    packed.host()[%d + i] = i < %d ? b.host()[i] : 0;" % (bias_at, c.co)]
-    lines += [*cases.after("filter_pack", "filter_pack", filtered, {}), "test.unchanged(\"filter_pack\");"]
+    lines = packing(cases, filters, (rows, columns, c.taps), c.co, bias_at, bias * c.y.block)
     # forward
     lines += ["Tensor x%d = test.numbers(%s);" % (i, s.cpp()) for i, s in enumerate(c.x)]
     lines.append("Tensor y = test.output(%s), dy = test.numbers(%s);" % (c.y.cpp(), c.y.cpp()))
@@ -1148,6 +1223,34 @@ def convolution(cases, transposed):
     cases.function("%s %s to %d, x %d x %s, y %s, kernel, stride, dilation, padding %s, %s" % (
         name, c.ins, c.co, c.n, c.x_size, c.y_size, [a[:5] for a in c.axes if a != (1, 1, 1, 0, 0, 1, 1)],
         c.variants), lines)
+
+
+def cells(cases, deep):
+    """A transposed convolution whose windows do not overlap, by tensor cores: of 16 bits on a device, of any type here.  DEEP:
+    over more terms than a tile takes at a time."""
+    r = cases.random
+    kernel = [1, 2, 2] if cases.wide else r.choice([[1, 2, 2], [1, 2, 2], [2, 2, 2], [1, 3, 2]])
+    ci, co = (cases.channels(), cases.channels()) if cases.wide else (r.choice([33, 70] if deep else [1, 8, 24]), r.choice([1, 8, 16, 17, 33, 40]))
+    n, taps, x_size = r.randint(1, 2), kernel[0] * kernel[1] * kernel[2], cases.size(11)
+    if kernel[0] == 1:
+        x_size[0] = 1
+    y_size = [size * k for size, k in zip(x_size, kernel)]
+    x, y = cases.shape(ci, n, x_size), cases.shape(co, n, y_size)
+    filters = ["{0, %d, %d, 0, %d, %d, 0}" % (ci, x.block, co, y.block)]
+    numbers = {"N": n, "CI": ci, "CO": co, "SEGMENTS": 1, "BIAS": r.randint(0, 1), "RELU": r.randint(0, 1), "TRANSPOSED": 1,
+               **{name + axis: value for name, values in (("K", kernel), ("S", kernel), ("L", [1] * 3), ("P", [0] * 3))
+                  for axis, value in zip("DHW", values)}, **extents("I", x_size), **extents("", y_size)}
+    kernels = (cases.cuda.add("upconv_cells", numbers, {"X": [x], "Y": y}, {}, {"FILTER": ("Filter", filters)}),
+               cases.reference.add("upconv", numbers, {"X": [x], "Y": y}))
+    given = {"y": "y", "x": ["x0"], "w": "w", "b": "b" if numbers["BIAS"] else None}
+    on_device, rows = {"workspace": None, "w": "packed"}, y_size[0] * y_size[1]
+    cuts = sorted(r.randint(0, x_size[1]) * kernel[1] for _ in range(2)) if x_size[0] == 1 and kernel[0] == 1 else (0, rows)
+    parts = cases.parts("upconv", kernels[0], rows, {**given, **on_device, "y": "same_y"}, cuts)
+    cases.function("upconv of cells %s, %d to %d, x %d x %s, %s" % (kernel, ci, co, n, x_size, [numbers[k] for k in ("BIAS", "RELU")]), [
+        *packing(cases, filters, (ci, co, taps), co, x.block * taps * y.block, 0),
+        "Tensor x0 = test.numbers(%s), y = test.output(%s), same_y = test.output(%s);" % (x.cpp(), y.cpp(), y.cpp()),
+        *cases.run("upconv of cells", "upconv", kernels, given, on_device, rows, before=[n], between=[
+            *parts, 'test.same("upconv of cells by rows", same_y, y);'])])
 
 
 def grouped_convolution(cases):
@@ -1209,9 +1312,15 @@ def make(seed, stored, rounds, rows, wide=False, few=False):
         resized_labels(cases)
         scaling(cases)
         unpooling(cases)
+    for _ in range(rounds):
+        banded(cases)
+    if wide:
+        large_filters(cases)
     parameters(cases)
     zeroing(cases)
     ranks(cases)
+    for i in range(rounds if cases.wide or cases.lanes == 8 else 0): # nvcc knows no tensor cores of this kind for f32
+        cells(cases, i == 0)
     cases.rows.check_tested(cases.tested)
     return cases
 

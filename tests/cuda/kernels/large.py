@@ -1,10 +1,11 @@
 """large.py - instances of the CUDA templates for tensors as large as those of real nets, which are compiled but not run.
 
-Writes FOLDER/large.cu.  Usage: large.py FOLDER TYPE."""
+Writes FOLDER/large.cu and, for types of 16 bits, FOLDER/tiles.cu: what multiplies matrices on tensor cores.
+Usage: large.py FOLDER TYPE."""
 import os
 import sys
 
-from cases import Cases, Shape, extents, argmax_bits
+from cases import Cases, Shape, argmax_bits, device_head, extents
 
 N = 8
 
@@ -59,6 +60,19 @@ def convolving(cases, ins, out, size, taps):
         cases.cuda.add(name, numbers, {"X": [x, x], "Y": y, "DX": x, "DY": y, "M": x}, {}, arrays)
 
 
+def tiling(cases, ins, out, size, kernel):
+    """An upconv by cells of KERNEL points."""
+    y_size, taps = [s * k for s, k in zip(size, kernel)], kernel[0] * kernel[1] * kernel[2]
+    numbers = {"N": N, "CI": ins, "CO": out, "BIAS": 1, "RELU": 1, **{"K" + axis: k for axis, k in zip("DHW", kernel)}, **extents("I", size),
+               **extents("", y_size)}
+    x, y = cases.shape(ins, N, size), cases.shape(out, N, y_size)
+    filters = ["{0, %d, %d, 0, %d, %d, 0}" % (ins, x.block, out, y.block)]
+    cases.cuda.add("upconv_cells", numbers, {"X": [x], "Y": y}, {}, {"FILTER": ("Filter", filters)})
+    if taps == 4:
+        x.ring, y.ring = 35, 70
+        cases.cuda.add("upconv_cells", numbers, {"X": [x], "Y": y}, {}, {"FILTER": ("Filter", filters)})
+
+
 def updating(cases, count):
     numbers = {"COUNT": count, "DECAYED": count // 2, "BANDS": 528, "SCALED": 1, "GROWTH_INTERVAL": 2000, "DECOUPLED": 1,
                "NESTEROV": 1, "AMSGRAD": 1, "CENTERED": 1, "CLIPS": 1, "AVERAGED": 1, "RUNS": 2}
@@ -84,6 +98,15 @@ def main():
     convolving(cases, 24, 2, [64, 64, 64], 27)
     updating(cases, 31000000)
     with open(os.path.join(folder, "large.cu"), "w") as f:
+        f.write("\n".join(cases.cuda.text))
+    if cases.lanes == 4:
+        return
+    cases = Cases(1, stored, None)
+    cases.cuda.text = [device_head(stored, "tiles")]
+    tiling(cases, 512, 256, [1, 64, 64], [1, 2, 2])
+    tiling(cases, 32, 16, [1, 128, 128], [1, 2, 2])
+    tiling(cases, 320, 256, [8, 8, 8], [2, 2, 2])
+    with open(os.path.join(folder, "tiles.cu"), "w") as f:
         f.write("\n".join(cases.cuda.text))
 
 

@@ -69,6 +69,16 @@ FAULTS = [
      "const Vector sum = load_vector(dx, i);\n        store_vector(dx, i, v);\n        return sum;", "dgrad, sums: number"),
 ]
 
+# The same, where numbers have 16 bits. The short form plants the first one.
+TILE_FAULTS = [
+    ("factors of a tile before all are there", "put(factors[(share + 1) % 2], next);\n        __syncthreads();",
+     "put(factors[(share + 1) % 2], next);", "upconv of cells: number"),
+    ("sums of a warp before they are there", "            __syncwarp();\n#pragma unroll", "#pragma unroll", "upconv of cells: number"),
+    ("a row of a tile that is not there", "first + row < points.count && v < deep;", "v < deep;", "heap-buffer-overflow"),
+    ("terms of other filters", "term < deep * LANES && column + v < wide, term", "true, term", "heap-buffer-overflow"),
+    ("a fragment between two rows", "&of.a[row + i * CORE][k]", "&of.a[row + i * CORE][k + 1]", "tensor cores do not take"),
+]
+
 # The same, noticed on large tensors, of which the kernels of one kind are enough.
 WIDE_FAULT = ("an index cut to 16 bits", "return blockIdx.x * THREADS + threadIdx.x;",
               "return (unsigned short)(blockIdx.x * THREADS + threadIdx.x);", "relu: number")
@@ -162,8 +172,9 @@ def main():
                             os.path.join(folder, str(i)))
                 for i, (compiler, stored, rounds) in enumerate(BUILDS) if shutil.which(compiler)]
         jobs.append(pool.submit(compare_wide, home, seed, os.path.join(folder, "wide")))
-        try: # the first is of floats by g++
+        try: # the first is of floats by g++, the second of 16 bits
             jobs += [pool.submit(plant, jobs[0].result(), fault) for fault in FAULTS[::1 if LONG else 4]]
+            jobs += [pool.submit(plant, jobs[1].result(), fault) for fault in TILE_FAULTS[:None if LONG else 1]]
         except Failure:
             print("no faults are planted where the kernels fail without them", flush=True)
         for job in jobs:

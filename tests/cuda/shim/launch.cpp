@@ -90,16 +90,20 @@ Order chosen_order() {
     return forward;
 }
 
+Order order() {
+    static const Order chosen = chosen_order();
+    return chosen;
+}
+
 size_t common_divisor(size_t a, size_t b) {
     return b == 0 ? a : common_divisor(b, a % b);
 }
 
 /* Which of `count` comes as number i. */
 size_t ordered(size_t i, size_t count) {
-    static const Order order = chosen_order();
-    if (order == forward)
+    if (order() == forward)
         return i;
-    if (order == reverse)
+    if (order() == reverse)
         return count - 1 - i;
     size_t step = 7919;
     while (common_divisor(step, count) != 1)
@@ -215,15 +219,17 @@ size_t count_state(size_t first, size_t last, State state) {
     return found;
 }
 
-/* Lets the warps go on whose lanes have all come to an exchange; true if there is one. */
+/* Lets warps go on whose lanes have all come to an exchange; true if there is one. In forward order all do,
+ * and take turns; else one runs as far as it can before the next one does. */
 bool release_warps(size_t threads) {
+    const size_t warps = threads / warp_size;
     bool released = false;
-    for (size_t first = 0; first < threads; first += warp_size) {
-        const size_t last = first + warp_size;
-        if (last > threads || count_state(first, last, waits_for_warp) < warp_size)
+    for (size_t i = 0; i < warps && (!released || order() == forward); i++) {
+        const size_t first = ordered(i, warps) * warp_size, last = first + warp_size;
+        if (count_state(first, last, waits_for_warp) < warp_size)
             continue;
-        for (size_t i = first; i < last; i++)
-            fibers[i].state = runs;
+        for (size_t k = first; k < last; k++)
+            fibers[k].state = runs;
         released = true;
     }
     return released;
@@ -326,6 +332,11 @@ unsigned long long exchange(unsigned mask, unsigned long long value, unsigned la
     to_scheduler(current);
     const size_t self = (size_t)(current - fibers.data());
     return fibers[self / warp_size * warp_size + lane].value[turn];
+}
+
+void expect(bool holds, const char *what) {
+    if (!holds)
+        stop(what);
 }
 
 void fill_shared(void *array, size_t bytes, unsigned long *block) {

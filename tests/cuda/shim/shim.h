@@ -11,7 +11,8 @@
  * Without barriers the threads of a grid are the iterations of a loop; with them each thread of a block is
  * a fiber. What a device leaves open is chosen by the environment:
  *
- *     UNET_SHIM_ORDER         forward (also when not set), reverse or permuted: of blocks and of threads
+ *     UNET_SHIM_ORDER         forward (also when not set), reverse or permuted: of blocks and of threads;
+ *                             forward, warps take turns, else one runs until it waits for the block
  *     UNET_SHIM_LAZY          1: what a stream is asked to do is done when somebody waits for it, not at
  *                             once; 2: then, and all streams take turns as far as events let them
  *     UNET_SHIM_GRAPH         what a graph leaves open: the first that was captured begins first (also when
@@ -67,6 +68,7 @@ void launch(cudaStream_t stream, Kernel kernel, dim3 blocks, dim3 threads, void 
 }
 
 void barrier(int line);
+void expect(bool holds, const char *what); /* else the program ends, and says what was found */
 unsigned long long exchange(unsigned mask, unsigned long long value, unsigned lane);
 
 /* What runs now takes so many nanoseconds. */
@@ -82,10 +84,12 @@ void fill_shared(void *array, size_t bytes, unsigned long *block);
 #undef __device__
 #undef __host__
 #undef __forceinline__
+#undef __launch_bounds__
 #define __global__
 #define __device__
 #define __host__
 #define __forceinline__ inline
+#define __launch_bounds__(...)
 #define threadIdx shim::position.thread
 #define blockIdx shim::position.block
 #define gridDim shim::position.blocks
@@ -125,5 +129,7 @@ inline double atomicAdd(double *at, double x) {
     static type name extents;                                                                              \
     static unsigned long name##_of_block;                                                                  \
     shim::fill_shared(&name, sizeof name, &name##_of_block)
+
+#include "wmma.h"
 
 #endif
