@@ -5,13 +5,13 @@
 #                                          FOLDER/t1.nii.gz and t1_labels.nii.gz, a real scan (voxelmorph)
 #
 # Trains on scans that brains.c makes of the three maps, four of each, and predicts the real scan, which is left out:
-# voxels of 2 mm, windows of 40 x 40 x 40, batch 2, cross entropy and Dice, SGD 0.02 with momentum 0.95, 4,000 steps
+# voxels of 2 mm, windows of 40 x 40 x 40, batch 2, cross entropy and Dice, SGD 0.02 with momentum 0.95, 2,000 steps
 # (brains.unet).
 # `python3 tests/quality/brains_torch.py [STEPS]` is the same in PyTorch, on the scans that this makes.
 # Prints Dice of cerebral white matter, cerebral grey matter, cerebellum, deep grey matter and brain stem, and
 # the mean; exit code 1 below 0.75.  STEPS=N trains for N steps, SEED=N starts elsewhere.
-# A run of 4,000 steps by two threads that was stopped behind step 2,298 found 0.906, 0.826, 0.909, 0.766 and 0.811 with the
-# weights it had then: a mean of 0.844.
+# By two threads, in ten minutes on a machine with other work: 0.899, 0.802, 0.826, 0.729 and 0.717, a mean of 0.795.  A run
+# of 4,000 steps had come to 0.844 by step 2,298.
 set -eu
 cd "$(dirname "$0")/../.."
 volumes=${1:-${UNETC_SHARED:-../shared}/data/volumes}

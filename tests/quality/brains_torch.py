@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The recipe of brains.sh in PyTorch, on the scans that it made: brains_torch.py [STEPS [SEED [THREADS]]].  Needs torch and
-numpy, and build/quality/brains as brains.sh leaves it.  STEPS is 4000 without another number."""
+numpy, and build/quality/brains as brains.sh leaves it.  STEPS is 2000 without another number."""
 import glob
 import gzip
 import os
@@ -108,7 +108,7 @@ def predict(net, image):
 
 
 def main():
-    steps, seed, threads = (int(n) for n in (sys.argv[1:] + [4000, 0, 2][len(sys.argv) - 1:])[:3])
+    steps, seed, threads = (int(n) for n in (sys.argv[1:] + [2000, 0, 2][len(sys.argv) - 1:])[:3])
     torch.set_num_threads(threads)
     torch.manual_seed(seed)
     rng = random.Random(seed)
