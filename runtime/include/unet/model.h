@@ -23,7 +23,7 @@ extern "C" {
 #endif
 
 #define UNET_MOST_THREADS 1024 /* that a program can be compiled for */
-#define UNET_RUNTIME_VERSION 6 /* generated code refuses to compile against another */
+#define UNET_RUNTIME_VERSION 7 /* generated code refuses to compile against another */
 
 typedef enum { UNET_F32, UNET_F64, UNET_U8, UNET_BF16, UNET_F16, UNET_UNORM8 } UnetType;
 
@@ -471,10 +471,10 @@ typedef struct {
     int32_t ring;                              /* loader slots, at most */
     int64_t loader_ring_bytes; /* ring * the largest input_bytes, of training the share of a process */
     UnetPad predict_pad;
+    bool trims; /* of volumes only the box of what is not 0 is there */
+    bool cubic; /* images of volumes are resampled by splines of order 3, else linearly */
     UnetRegions regions;
     double spacing[3]; /* of depth, height, width, in mm, to which volumes are resampled; 0: they are not */
-    bool cubic;        /* images of them by splines of order 3, else linearly */
-    bool trims;        /* of volumes only the box of what is not 0 is there */
 
     const UnetData *data, *eval_data; /* NULL: no such section */
     const UnetTraining *training;     /* NULL: prediction only */
