@@ -178,7 +178,13 @@ static float point_of(const Axis *axis, int32_t i, const float *line) {
     return axis->part[i] > 0 ? between(first, line[axis->low[i] + 1], axis->part[i]) : first;
 }
 
-/* A row for point I of AXIS from those of its voxels: voxel K has ROW[K - low]. */
+/* The voxel that tap K of point I reads, or, behind the last tap, the last. */
+static int32_t voxel_of(const Axis *axis, int32_t i, int32_t k) {
+    const int32_t last = high(axis, i);
+    return axis->low[i] + k < last ? axis->low[i] + k : last;
+}
+
+/* A row for point I of AXIS from those of its voxels: tap K reads ROW[K]. */
 static void mix(const UnetResampler *r, const Axis *axis, int32_t i, const float *const row[MOST_TAPS],
                 float *out) {
     const size_t count = (size_t)r->axis[2].to;
@@ -210,8 +216,8 @@ static void fill_plane(const UnetResampler *r, const float *slice, float *plane)
     }
     for (int32_t i = 0; i < y->to; i++) {
         const float *row[MOST_TAPS];
-        for (int32_t k = y->low[i]; k <= high(y, i); k++) {
-            row[k - y->low[i]] = r->lines + (size_t)k * width;
+        for (int32_t k = 0; k < MOST_TAPS; k++) {
+            row[k] = r->lines + (size_t)voxel_of(y, i, k) * width;
         }
         mix(r, y, i, row, plane + (size_t)i * width);
     }
@@ -237,8 +243,8 @@ void unet_resampler_take(UnetResampler *resampler, float *slice) {
     for (int32_t y = 0; y < resampler->axis[1].to; y++) {
         const size_t at = (size_t)y * (size_t)width;
         const float *row[MOST_TAPS];
-        for (int32_t k = z->low[i]; k <= high(z, i); k++) {
-            row[k - z->low[i]] = resampler->plane[k % resampler->planes] + at;
+        for (int32_t k = 0; k < MOST_TAPS; k++) {
+            row[k] = resampler->plane[voxel_of(z, i, k) % resampler->planes] + at;
         }
         mix(resampler, z, i, row, slice + at);
     }
