@@ -529,9 +529,9 @@ def without_barrier(text):
 def with_frozen_rate(text):
     """The launcher of Adam reads the rate: right in a single launch, frozen in a graph."""
     return changed(text, (r"of_block\[0\] = \w+_adam_0_step\(control, scale, norm\);", r"of_block[0] = frozen;"),
-                   (r"(\w+_adam_0)_sweep\((.*?)const UnetControl \*control\)", r"\1_sweep(\2const \1_Step frozen)"),
-                   (r"LAUNCH_BLOCKS\(at, (\w+_adam_0)_sweep,(.*?)at\.control\)",
-                    r"LAUNCH_BLOCKS(at, \1_sweep,\2\1_step(at.control, scale, norm))"))
+                   (r"(\w+_adam_0)_sweep\((.*?)const UnetControl \*control,", r"\1_sweep(\2const \1_Step frozen,"),
+                   (r"LAUNCH_BLOCKS\(at, (\w+_adam_0)_sweep,(.*?)at\.control,",
+                    r"LAUNCH_BLOCKS(at, \1_sweep,\2\1_step(at.control, scale, norm),"))
 
 
 def without_step(text):
