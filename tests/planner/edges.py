@@ -92,7 +92,7 @@ def what_is_needed(unetc):
 def no_more_is_needed(unetc):
     """What a refusal of next to nothing says is needed is not much more than what does."""
     complaints = []
-    for target, net in ("cpu", "resnet34_unet"), ("cuda", "pp_liteseg"):
+    for target, net in ("cpu", "resnet34_unet"), ("cuda", "resnet34_unet"):
         file = os.path.join(plans.FOLDER, "..", "..", "examples", net, net + ".unet")
         options = ["--target=" + target, file]
         needed = plans.Plan(unetc, options, 1).arena
