@@ -92,12 +92,12 @@ def what_is_needed(unetc):
 def no_more_is_needed(unetc):
     """What a refusal of next to nothing says is needed is not much more than what does."""
     complaints = []
-    for target, net in ("cpu", "resnet34_unet"), ("cuda", "resnet34_unet"):
-        file = os.path.join(plans.FOLDER, "..", "..", "examples", net, net + ".unet")
-        options = ["--target=" + target, file]
+    net = os.path.join(plans.FOLDER, "..", "..", "examples", "resnet34_unet", "resnet34_unet.unet")
+    for target in "cpu", "cuda":
+        options = ["--target=" + target, net]
         needed = plans.Plan(unetc, options, 1).arena
         if plans.Plan(unetc, options, needed * 9 // 10).fits:
-            complaints.append("%s %s: needs %d, says the refusal; a tenth less is enough" % (target, net, needed))
+            complaints.append("%s: needs %d, says the refusal; a tenth less is enough" % (target, needed))
     return complaints
 
 
