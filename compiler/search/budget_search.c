@@ -299,8 +299,9 @@ typedef struct {
 
 /* What is known of their bytes is an estimate that may be too large, so those that need a little more than
  * BEST are tried, too: a 128th, or as much as an estimate was found to be WRONG.  But where it only matters
- * what fits, there is no use in those that hardly can; and where BEST needs far too much, only in those
- * that should need clearly less, if not as little as PLAN was thought to. */
+ * what fits, there is no use in those that hardly can.  And where nothing is thought to fit and BEST needs
+ * far too much, estimates were wrong if at all by much: only those are tried that should need clearly less
+ * than BEST and clearly more than PLAN was thought to. */
 static Worthwhile worthwhile(const Plan *plan, const Plan *best, int64_t wrong) {
     enum { LITTLE = 128, STEP = 8 };
     const Program *train = &plan->program[PROGRAM_TRAIN];

@@ -179,7 +179,7 @@ static void add_front(RematFront *front, RematFront *other) {
  * Where any schedule will do, or little time is wanted, it is sought for near the capacity, and briefly. */
 static void search_front(Pool *pool, const RematGraph *graph, const RematQuestion *question,
                          RematFront *front, RematSchedule *schedule) {
-    enum { DESCENT = 4, BRIEF = 4, ANY = 32 };
+    enum { DESCENT = 4, BRIEF = 4, ANY = 8 };
     static const int64_t default_effort = REMAT_EFFORT;
     const int64_t all = question->effort > 0 ? question->effort : default_effort;
     const bool near = (question->any || question->brief) && !question->full;

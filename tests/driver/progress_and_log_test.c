@@ -84,6 +84,12 @@ static const UnetModel plain_model = {.ninput = 2, .inputs = inputs, .nresult = 
 
 static int64_t most_rows = INT64_MAX; /* that a file keeps */
 
+static void make_temporary(char *path) {
+    const int fd = mkstemp(path);
+    if (fd < 0 || close(fd) != 0)
+        expect_text("temporary file", "none", "one");
+}
+
 static void expect_log(const char *path, const char *expected) {
     char text[2048];
     FILE *file = fopen(path, "r");
@@ -101,9 +107,7 @@ static void test_exchange_column(void) {
     UnetModel model = {.training = &several};
     UnetLog log;
     UnetError error;
-    int fd = mkstemp(path);
-    if (fd < 0 || close(fd) != 0)
-        expect_text("temporary file", "none", "one");
+    make_temporary(path);
     expect_ok(unet_log_open(&log, path, &model, -1, 0, &error), &error);
     UnetLogRow row = {.epoch = 1, .step = 1, .split = "train", .loss = 0.5, .exchange = 0.25};
     expect_ok(unet_log_write(&log, &row, &error), &error);
@@ -153,9 +157,7 @@ static void test_norm_column(void) {
     const UnetModel model = {.train = &train};
     UnetLog log;
     UnetError error;
-    int fd = mkstemp(path);
-    if (fd < 0 || close(fd) != 0)
-        expect_text("temporary file", "none", "one");
+    make_temporary(path);
     expect_ok(unet_log_open(&log, path, &model, -1, 0, &error), &error);
     UnetLogRow row = {.epoch = 1, .step = 1, .split = "train", .loss = 0.5, .gradient_norm = 0.25};
     expect_ok(unet_log_write(&log, &row, &error), &error);
@@ -177,9 +179,7 @@ static void test_norm_column(void) {
 
 static void test_log(void) {
     char path[] = "/tmp/unet_log_XXXXXX";
-    int fd = mkstemp(path);
-    if (fd < 0 || close(fd) != 0)
-        expect_text("temporary file", "none", "one");
+    make_temporary(path);
     write_rows(path, false, -1, 1, 3);
     expect_log(path, HEADER ROW(1) "1,2,train,0.5,0.5,28.5,,0.001,100.00,2.000\n" ROW(3));
     write_rows(path, false, 1, 3, 4); /* resumed from step 1: what came after it goes */
