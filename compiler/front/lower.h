@@ -16,7 +16,7 @@ typedef struct {
 } Define;
 
 /* Options that override the file; zero: as the file says. */
-typedef struct {
+typedef struct LowerOptions {
     const char *path; /* of the file: gives the model its name */
     const char *text;
     ProgramKind program; /* for which it is lowered: an operator may build other nodes in training */

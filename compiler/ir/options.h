@@ -55,10 +55,12 @@ typedef struct {
     int64_t passed_rows; /*   the same in prediction, which then passes row by row; 0: whole images */
     int64_t capacity;    /* bytes for the search for what to compute again, 0: everything is kept */
     const RematSchedule *found; /* not NULL: this is computed again, without a search */
-    /* The same search for fewer samples, which answers for this one, or NULL. */
+    /* The same search for fewer samples, another size or width, which answers for this one, or NULL. */
     const RematProblem *typical;
+    const struct LowerOptions *typical_file; /* the size or width at which that is asked, or NULL */
     RematMemo *memo;          /* where its answer may be, or NULL */
     bool repeats;             /* in bands of rows: some may be computed again, as repeat.h says */
+    int64_t of_use;           /* no search for what surely needs an arena of more bytes; 0: all is of use */
     int64_t most_extra;       /* no search where an iteration is known to cost so much more, or 0 */
     bool any_plan;            /* any schedule that fits will do, however slow */
     bool only_bands;          /*   but what computes again without bands of rows does not help */

@@ -392,11 +392,13 @@ static const RematSchedule *schedule_for(const Translation *t, const RematProble
     const bool recurs = !carries && choices->any_plan && choices->memo != NULL &&
                         t->program->micro_batch < t->program->batch;
     const RematQuestion question = {.capacity = capacity,
+                                    .of_use = choices->of_use - t->program->remat_outside,
                                     .any = choices->any_plan,
-                                    .brief = choices->brief || recurs,
+                                    .brief = choices->brief || recurs || choices->typical_file != NULL,
                                     .typical = carries  ? choices->typical
                                                : recurs ? of_any_batch(pool, problem)
                                                         : NULL,
+                                    .closely = choices->typical_file != NULL,
                                     .memo = choices->memo};
     if (choices->most_extra > 0 || choices->sketch) {
         const RematQuestion all_kept = {.capacity = INT64_MAX};

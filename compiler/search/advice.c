@@ -99,6 +99,7 @@ typedef struct {
     bool freely;        /* with all freedoms */
     bool whole_batch;   /* an operator sees all samples, so there is no loop over them */
     bool narrower_only; /* what is fixed is too much already */
+    bool is_refused;    /* by the target, whatever the budget */
     int64_t width_of_image;
     const char *width; /* or NULL */
     int64_t value;
@@ -348,6 +349,7 @@ static SweepEnd end_of_bands(Pool *pool, const Plan *plan, const FitQuestion *as
         return sweep_end(plan);
     options->bands = 2;
     options->budget = INT64_MAX - 1;
+    options->no_branches = true;
     const Plan *other =
         plan_file(pool, diag_quiet(pool), asked->file, &asked->lower, options, &asked->fixed);
     return other == NULL ? (SweepEnd){.name = ""} : sweep_end(other);
@@ -382,24 +384,50 @@ static Ideas ideas_for(Pool *pool, const Plan *plan, const FitQuestion *asked) {
     return all;
 }
 
+static void propose_what_fits(Advice *a, Ideas *all) {
+    const bool restricted = !all->narrower_only && propose_freedoms(a, all);
+    propose_singles(a, all);
+    if (a->count == 0 && restricted) {
+        all->freely = true;
+        propose_singles(a, all);
+        all->freely = false;
+    }
+    if (!all->narrower_only && !has_proposal(a, all, false))
+        propose_pairs(a, all);
+    if (a->count == 0)
+        propose_narrower_pairs(a, all);
+    put_in_order(a);
+    if (a->count == 0 && !all->is_refused)
+        a->smallest = smallest(&all->question);
+}
+
+/* One half of the advice. */
+typedef struct {
+    Advice *advice;
+    Ideas *ideas; /* what fits is proposed; NULL: what ends bands is looked for */
+    const Plan *plan;
+    const FitQuestion *asked;
+} Half;
+
+static void *work_out_half(void *item) {
+    Half *half = item;
+    if (half->ideas != NULL) {
+        propose_what_fits(half->advice, half->ideas);
+        return NULL;
+    }
+    Pool *pool = pool_new();
+    half->advice->ends = end_of_bands(pool, half->plan, half->asked);
+    pool_free(pool);
+    return NULL;
+}
+
 Advice advise(Pool *pool, const Plan *plan, const FitQuestion *asked) {
-    Advice a = {.pool = pool, .fixed = fixed_bytes(plan), .ends = end_of_bands(pool, plan, asked)};
+    Advice a = {.pool = pool, .fixed = fixed_bytes(plan)};
     Ideas all = ideas_for(pool, plan, asked);
     all.narrower_only = plan->budget > 0 && a.fixed > plan->budget;
-    const bool restricted = !all.narrower_only && propose_freedoms(&a, &all);
-    propose_singles(&a, &all);
-    if (a.count == 0 && restricted) {
-        all.freely = true;
-        propose_singles(&a, &all);
-        all.freely = false;
-    }
-    if (!all.narrower_only && !has_proposal(&a, &all, false))
-        propose_pairs(&a, &all);
-    if (a.count == 0)
-        propose_narrower_pairs(&a, &all);
-    put_in_order(&a);
-    if (a.count == 0 && plan->refusal == NULL)
-        a.smallest = smallest(asked);
+    all.is_refused = plan->refusal != NULL;
+    Half half[] = {{&a, &all, plan, asked}, {&a, NULL, plan, asked}};
+    in_threads(work_out_half, half, sizeof *half, sizeof half / sizeof *half);
     return a;
 }
 

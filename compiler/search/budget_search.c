@@ -98,16 +98,23 @@ static uint64_t hash_of(const char *text, uint64_t hash) {
 
 /* Where many samples are trained at once, what to compute again is sought for at FEW of them: the
  * proportions are the same but for what does not grow with samples, and one search answers for all
- * batches.  What it finds is measured at the batch there is.  NULL: the search is at that batch. */
+ * batches.  So does one for many sizes or widths, where any plan will do.  What it finds is measured as
+ * things are here.  NULL: the search is for these. */
 static const RematProblem *typical_problem(const Request *r, Choices choices, const Model *train) {
     enum { FEW = 16 };
     const bool searches = choices.capacity > 0 && choices.capacity < INT64_MAX && choices.found == NULL &&
                           !choices.repeats && !choices.brief && (!choices.any_plan || choices.memo != NULL);
-    if (!searches || train == NULL || train->train.batch <= FEW || train->train.accumulate > 1 ||
-        train->train.ranks > 1 || choices.micro_batch < train->train.batch)
+    if (!searches || train == NULL)
         return NULL;
-    LowerOptions options = sized(r, PROGRAM_TRAIN, r->lower->size);
-    options.batch = choices.micro_batch = FEW;
+    const bool few = train->train.batch > FEW && train->train.accumulate == 1 && train->train.ranks == 1 &&
+                     choices.micro_batch >= train->train.batch,
+               other = choices.any_plan && choices.typical_file != NULL;
+    if (!few && !other)
+        return NULL;
+    LowerOptions options = other ? *choices.typical_file : sized(r, PROGRAM_TRAIN, r->lower->size);
+    options.program = PROGRAM_TRAIN;
+    if (few)
+        options.batch = choices.micro_batch = FEW;
     Model *model = lower(r->pool, diag_quiet(r->pool), r->file, &options);
     return model == NULL ? NULL : training_problem(r->pool, r->options, &choices, model);
 }
@@ -359,6 +366,8 @@ static Plan *recompute_in_turns(const Request *r, Choices choices, int64_t sampl
         return best;
     if (plan_fits(best))
         choices.most_extra = (best->cost - kept->cost) / iterations_of(&kept->program[PROGRAM_TRAIN]) + 1;
+    else
+        choices.of_use = best->arena;
     return cheaper(with_recomputation(r, choices, kept), best);
 }
 
@@ -490,8 +499,8 @@ static Plan *with_branches(const Request *r, Plan *plan) {
     const int64_t left = plan->budget > plan->arena ? plan->budget - plan->arena : 0;
     Choices choices = as_found(plan);
     choices.branches = true;
-    if (r->options->no_branches || choices.any_plan || choices.brief || choices.rough ||
-        plan->arena == INT64_MAX || !runs_beside(plan))
+    if (r->options->no_branches || choices.any_plan || choices.brief || choices.rough || !plan_fits(plan) ||
+        !runs_beside(plan))
         return plan;
     for (choices.branch_bytes = left;; choices.branch_bytes = 0) {
         Plan *forked = attempt(r, choices);

@@ -13,6 +13,7 @@
 #include "front/lower_state.h"
 #include "ir/ops.h"
 #include "search/threads.h"
+#include "solve/remat_memo.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -102,8 +103,8 @@ struct Row {
     int64_t first, last;              /* candidates */
     int64_t unit;                     /* of batches: how many samples more the next one has */
     int64_t declared[AXES], multiple[AXES];
-    Pool *pool; /* of widths: for their definitions */
     LowerOptions asked;
+    Pool *pool;        /* of widths: for their definitions */
     const char *width; /*   the name, which ASKED does not define */
     int axis; /* the one that a step of the row makes larger by its multiple; others keep the ratio to it */
 };
@@ -144,11 +145,16 @@ static Row batches(const FitQuestion *q) {
     const Model *model = lower(pool, diag_quiet(pool), q->file, &q->lower);
     const int64_t unit = model == NULL ? 1 : ranks_batch_unit(&model->train);
     pool_free(pool);
-    return (Row){.question = *q, .set = set_batch, .first = 1, .last = FIT_MAX_BATCH / unit, .unit = unit};
+    return (Row){.question = *q,
+                 .asked = q->lower,
+                 .set = set_batch,
+                 .first = 1,
+                 .last = FIT_MAX_BATCH / unit,
+                 .unit = unit};
 }
 
 static Row sizes(const FitQuestion *q) {
-    Row row = {.question = *q, .set = set_size};
+    Row row = {.question = *q, .asked = q->lower, .set = set_size};
     Pool *pool = pool_new();
     Model *model = lower(pool, diag_quiet(pool), q->file, &q->lower);
     if (model != NULL) {
@@ -372,17 +378,28 @@ static void ask_for_any_plan(Choices *fixed) {
     fixed->any_plan = fixed->sketch = true;
 }
 
-/* The largest candidate below the one behind the last, which is known to fail as REFUSED does. */
-static bool largest_below(Row *row, const FitTrial *refused, FitTrial *best) {
+/* About the largest candidate below the one behind the last, which is known to fail as REFUSED does; the
+ * first, if not even that fits. */
+static Tried about_largest(Row *row, const FitTrial *refused) {
     Tried fails = {row->last + 1, *refused};
-    ask_for_any_plan(&row->question.fixed);
     Tried fits = try_candidate(row, legal_from(row, row->first, 1, row->last + 1));
-    *best = fits.trial;
-    if (!fits.trial.fits)
-        return false;
-    close_in(row, &fits, &fails, true);
-    *best = good_trial_in_brief(row, &fits);
-    return true;
+    if (fits.trial.fits)
+        close_in(row, &fits, &fails, true);
+    return fits;
+}
+
+/* The same, and a plan of it that is sought for in brief. */
+static bool largest_below(Row *row, const FitTrial *refused, FitTrial *best) {
+    Choices *fixed = &row->question.fixed;
+    ask_for_any_plan(fixed);
+    fixed->memo = remat_memo_new();
+    fixed->typical_file = &row->asked;
+    const Tried found = about_largest(row, refused);
+    remat_memo_free(fixed->memo);
+    fixed->memo = NULL;
+    fixed->typical_file = NULL;
+    *best = found.trial.fits ? good_trial_in_brief(row, &found) : found.trial;
+    return found.trial.fits;
 }
 
 bool fit_smaller_batch(const FitQuestion *q, const FitTrial *refused, FitTrial *best) {
@@ -440,12 +457,8 @@ bool fit_cheaper_size(const FitQuestion *q, const FitTrial *dear, double most, F
 
 bool fit_as_asked(const FitQuestion *asked, FitTrial *best) {
     FitQuestion q = *asked;
-    ask_for_any_plan(&q.fixed);
+    q.fixed.sketch = q.fixed.brief = true;
     *best = fit_try(&q);
-    q.fixed.any_plan = false;
-    q.fixed.brief = true;
-    if (best->fits)
-        *best = fit_try(&q);
     return best->fits;
 }
 

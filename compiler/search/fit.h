@@ -42,8 +42,7 @@ FitTrial fit_try(const FitQuestion *question);
 bool fit_largest_batch(const FitQuestion *question, const FitTrial *from, FitTrial *best, FitTrial *next);
 bool fit_largest_size(const FitQuestion *question, const FitTrial *from, FitTrial *best, FitTrial *next);
 
-/* fit_try(), but whether there is a plan at all is asked first, which takes less time; the plan is sought
- * for in brief. */
+/* fit_try(), in brief. */
 bool fit_as_asked(const FitQuestion *question, FitTrial *best);
 
 /* About the largest batch or size below the one of the question, which is known to fail as REFUSED did:

@@ -154,11 +154,18 @@ static void carry_over(Pool *pool, const RematGraph *graph, const RematQuestion 
     }
 }
 
-/* Does what QUESTION asks for lie well below all that FRONT has? */
-static bool in_vain(const RematQuestion *question, const RematFront *front) {
+/* Does CAPACITY lie well below all that FRONT has? */
+static bool in_vain(int64_t capacity, const RematFront *front) {
     enum { PER_CENT = 15 };
     const int64_t least = front->least.totals.peak;
-    return !question->full && question->capacity < least - least / (100 + PER_CENT) * PER_CENT;
+    return capacity < least - least / (100 + PER_CENT) * PER_CENT;
+}
+
+/* Is a long search worth while, after the one run down that has MET this? */
+static bool searches_on(const RematQuestion *question, const RematFront *met, bool vain) {
+    if (question->any)
+        return !vain && !question->full && remat_front_within(met, question->capacity) < 0;
+    return !(vain && question->of_use > 0 && in_vain(question->of_use, met));
 }
 
 /* FRONT gets what OTHER has, which was met before it. */
@@ -173,10 +180,11 @@ static void add_front(RematFront *front, RematFront *other) {
             remat_front_add(front, &other->order[k]);
 }
 
-/* First one run down from where the given order fits to the least that it comes to; what lies well below
- * that is sought for in vain, so briefly, to tell how much is needed.  Then many runs, for themselves. What
- * they seek does not depend on the capacity, which only chooses from it: so more of it never costs more.
- * Where any schedule will do, or little time is wanted, it is sought for near the capacity, and briefly. */
+/* First one run down from where the given order fits to the least that it comes to.  What lies well below
+ * that is sought for in vain: briefly, to tell how much is needed, or, where something is known that needs
+ * much less, not at all.  Then many runs, for themselves. What they seek does not depend on the capacity,
+ * which only chooses from it: so more of it never costs more. Where any schedule will do, or little time is
+ * wanted, it is sought for near the capacity, and briefly. */
 static void search_front(Pool *pool, const RematGraph *graph, const RematQuestion *question,
                          RematFront *front, RematSchedule *schedule) {
     enum { DESCENT = 4, BRIEF = 4, ANY = 8 };
@@ -187,9 +195,8 @@ static void search_front(Pool *pool, const RematGraph *graph, const RematQuestio
     const RematAim down = {.effort = all / (near ? ANY : DESCENT), .enough = enough, .descends = true};
     RematFront *met = remat_front_copy(front);
     schedule->effort = remat_search(pool, graph, &down, met);
-    const bool found = enough > 0 && remat_front_within(met, enough) >= 0;
-    const bool vain = in_vain(question, met);
-    if (!found && !(vain && question->any) && !(question->full && question->any)) {
+    const bool vain = !question->full && in_vain(question->capacity, met);
+    if (searches_on(question, met, vain)) {
         const RematAim aim = {.effort = all / (question->any     ? ANY
                                                : question->brief ? BRIEF
                                                                  : 1),
@@ -201,6 +208,10 @@ static void search_front(Pool *pool, const RematGraph *graph, const RematQuestio
     add_front(front, met);
 }
 
+static bool nearly_fits(const RematQuestion *question, const RematFront *front) {
+    return remat_front_within(front, question->capacity) < 0 && !in_vain(question->capacity, front);
+}
+
 static void search(Pool *pool, const RematGraph *graph, const RematOrder *given,
                    const RematQuestion *question, RematSchedule *schedule) {
     enum { PER_MILLE = 2 };
@@ -209,7 +220,7 @@ static void search(Pool *pool, const RematGraph *graph, const RematOrder *given,
     remat_front_add(front, given);
     if (question->typical != NULL)
         carry_over(pool, graph, question, front);
-    else
+    if (question->typical == NULL || (question->closely && nearly_fits(question, front)))
         search_front(pool, graph, question, front, schedule);
     const int found = remat_front_within(front, capacity);
     if (found >= 0)

@@ -53,6 +53,7 @@ typedef struct RematMemo RematMemo;
 
 typedef struct {
     int64_t capacity;
+    int64_t of_use; /* no schedule that needs more is of any use; 0 or less: all are */
     int64_t effort; /* bounds the search; 0: a default of less than a second */
     bool any;       /* return the first schedule that fits, whatever it costs */
     bool brief;     /* end early: what is found may cost some more, and no bound on costs is wanted */
@@ -61,6 +62,7 @@ typedef struct {
      * search.  So problems that differ little in their proportions need one search, in brief if `brief`
      * says so, and so does one that is asked for again and again with other capacities. */
     const RematProblem *typical;
+    bool closely;    /* where none of that fits, but nearly does, search here, too */
     RematMemo *memo; /* where that is looked up, or NULL */
 } RematQuestion;
 
