@@ -167,6 +167,24 @@ run ./volumes train --data=data --cache=cache --out=parts --steps=11
 run ./volumes train --data=data --cache=cache --out=parts --steps=30 --resume
 cmp run/volumes.safetensors parts/volumes.safetensors || fail "a resumed run has other weights"
 
+
+# ---- with `trim` and a mask, and under a budget: the same weights for any threads, resumed or not
+sed 's/normalize "ct"/normalize "zscore_masked"\n    trim true/; s/steps     30/steps     6/; s/save      10/save      2/' volumes.unet >trimmed.unet
+sed 's/threads 2/threads 1/' trimmed.unet >tight.unet
+run "$unetc" --no-recompute trimmed.unet
+run "$unetc" --programs=train --mem=1500KiB tight.unet
+run "$unetc" mem --mem=1500KiB --programs=train tight.unet
+says "2 micro-batches of 1 sample, whole images, 6."
+run ./trimmed train --data=data --cache=cache --out=whole
+run ./tight train --data=data --cache=cache --out=tightrun --threads=1 --steps=3
+run ./tight train --data=data --cache=cache --out=tightrun --threads=1 --steps=6 --resume
+python3 - <<'PYTHON' || fail "weights of trimmed volumes"
+def tensors(path):
+    data = open(path, "rb").read()
+    return data[8 + int.from_bytes(data[:8], "little"):]
+assert tensors("whole/trimmed.safetensors") == tensors("tightrun/tight.safetensors")
+PYTHON
+
 # ---- prediction and evaluation agree, and the result lies where the input does
 run ./volumes predict --weights=run/volumes.safetensors data/imagesTr/case_*_0000.nii.gz -o out/
 run ./volumes eval --weights=run/volumes.safetensors --eval-data=data --cache=cache
