@@ -128,6 +128,6 @@ for stage in "$@"; do
 done
 if [ -n "$dry" ]; then
     "$PYTHON" -B "$here/cut_off.py" "$programs" "$scratch/cut" "$@" || failed=1
-    case " $* " in *" memory "*) "$PYTHON" -B "$here/told.py" "$programs" "$scratch/told" || failed=1 ;; esac
+    "$PYTHON" -B "$here/told.py" "$programs" "$scratch/told" "$out" "$@" || failed=1
 fi
 exit $failed
