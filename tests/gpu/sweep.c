@@ -60,6 +60,39 @@ static int of_most_bytes_first(const void *a, const void *b) {
     return (x < y) - (x > y);
 }
 
+static bool tiles(const UnetConvolution *c) {
+    bool tiles = c->kind == UNET_FORWARD && (c->stride[1] > 1 || c->stride[2] > 1);
+    for (int k = 0; k < 3; k++)
+        tiles = tiles && c->kernel[k] == c->stride[k] && c->before[k] == 0;
+    return tiles;
+}
+
+/* A convolution whose windows tile its operand is the gradient of a transposed one, mostly, which a kernel
+ * of ours may compute: by cuDNN it is this. */
+static UnetConvolution transposed(const UnetConvolution *c) {
+    UnetConvolution t = *c;
+    t.kind = UNET_BACKWARD_DATA;
+    t.accumulate = t.bias = t.relu = false;
+    t.engine = (UnetEngine){.version = 0};
+    return t;
+}
+
+/* All convolutions that differ, with their numbers, and behind them transposed ones, which are stored in
+ * MORE; both have room.  Returns how many. */
+static int32_t list_items(const UnetCudaModel *tables, Item *item, UnetConvolution *more) {
+    int32_t count = 0, first;
+    for (int32_t i = 0; i < tables->nconvolution; i++)
+        if (is_first(tables, i))
+            item[count++] = (Item){&tables->convolution[i], i};
+    first = count;
+    for (int32_t i = 0; i < first; i++)
+        if (tiles(item[i].c)) {
+            more[i] = transposed(item[i].c);
+            item[count++] = (Item){&more[i], item[i].number};
+        }
+    return count;
+}
+
 /* ---- memory ---- */
 
 static void take_memory(Sweep *s, const UnetCudaModel *tables) {
@@ -160,6 +193,16 @@ static int64_t place(const Sweep *s, const FusedGraph *graph, Launch *l) {
     return at;
 }
 
+/* Where no engine computes it, or the one that should fails: WHY is cuDNN's, or empty. */
+static void print_none(const Item *item, int form, const char *why) {
+    print_start(item->c, item->number, fused_name(form));
+    printf("\"engine\": null, \"why\": \"");
+    for (; *why != '\0'; why++)
+        putchar(*why < ' ' || *why == '"' || *why == '\\' ? ' ' : *why);
+    printf("\", \"runtime compiled\": false, \"planned\": false, \"seconds\": null}\n");
+    (void)fflush(stdout);
+}
+
 static void measure_fused(const Sweep *s, Build *b, const FusedGraph *graph, const Item *item, int form,
                           const UnetCudnnCandidate *candidate) {
     const int32_t mark = b->count;
@@ -172,21 +215,13 @@ static void measure_fused(const Sweep *s, Build *b, const FusedGraph *graph, con
     l.plan = build_plan(b, graph->graph, item->c, &engine);
     const double planning = seconds_now() - begin;
     if (l.plan != NULL && engine.workspace <= room &&
-        unet_cuda_timer_launches(&s->timer, launch, &l, &seconds, &error) != UNET_OK)
-        fail(error.text);
-    print_start(item->c, item->number, fused_name(form));
-    print_end(&engine, candidate->runtime_compiled, false, planning, seconds);
+        unet_cuda_timer_launches(&s->timer, launch, &l, &seconds, &error) != UNET_OK) {
+        print_none(item, form, error.text);
+    } else {
+        print_start(item->c, item->number, fused_name(form));
+        print_end(&engine, candidate->runtime_compiled, false, planning, seconds);
+    }
     build_release(b, mark);
-}
-
-/* One line also where there is no engine: WHY is cuDNN's, or empty. */
-static void print_none(const Item *item, int form, const char *why) {
-    print_start(item->c, item->number, fused_name(form));
-    printf("\"engine\": null, \"why\": \"");
-    for (; *why != '\0'; why++)
-        putchar(*why < ' ' || *why == '"' || *why == '\\' ? ' ' : *why);
-    printf("\", \"runtime compiled\": false, \"planned\": false, \"seconds\": null}\n");
-    (void)fflush(stdout);
 }
 
 static void sweep_fused(const Sweep *s, const Item *item, int form, double last) {
@@ -258,14 +293,13 @@ static void sweep_all_fused(const Sweep *s, const Item *item, int32_t count, dou
 
 int sweep(const UnetCudaModel *tables, double seconds, int repeats) {
     const double begin = seconds_now();
+    const size_t all = (size_t)tables->nconvolution;
     Sweep s = {.timer = {.repeats = repeats}};
-    Item *item = calloc((size_t)tables->nconvolution + 1, sizeof *item);
-    int32_t count = 0;
-    if (tables->nconvolution == 0 || item == NULL)
+    Item *item = calloc(2 * all + 1, sizeof *item);
+    UnetConvolution *more = calloc(all + 1, sizeof *more);
+    if (all == 0 || item == NULL || more == NULL)
         fail("this model has no convolution");
-    for (int32_t i = 0; i < tables->nconvolution; i++)
-        if (is_first(tables, i))
-            item[count++] = (Item){&tables->convolution[i], i};
+    const int32_t count = list_items(tables, item, more);
     open_device(&s);
     take_memory(&s, tables);
     sweep_all(&s, item, count, false, begin + 0.5 * seconds);
@@ -273,6 +307,7 @@ int sweep(const UnetCudaModel *tables, double seconds, int repeats) {
     sweep_all_fused(&s, item, count, begin + 0.8 * seconds);
     sweep_all(&s, item, count, true, begin + seconds);
     close_device(&s);
+    free(more);
     free(item);
     return 0;
 }
