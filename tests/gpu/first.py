@@ -3,7 +3,8 @@ UNetDenoiser at 512x512 in bf16.
 
 Versions and engines; the tests of the kernels; one training step beside PyTorch's f32; our step with all its parts,
 as a graph of two streams and of one, and launched one by one; PyTorch's step, eager and as a CUDA graph; `tune`, and our
-step with the table that it leaves; memory beside the arena; how long each convolution takes by each engine that cuDNN has for it; PyTorch's step, compiled.
+step with the table that it leaves; memory beside the arena; how long each convolution takes by each engine that cuDNN has for
+it, and in one graph with what may follow it; PyTorch's step, compiled.
 """
 import json
 import os
@@ -152,7 +153,8 @@ class Sweep:
         both = [(self.fastest(which, planned=True), self.fastest(which)) for which in self.found]
         sums = [sum(pair[i]["seconds"] for pair in both if all(pair)) for i in (0, 1)]
         self.stage.say("- %s: %d convolutions that differ, %d engines: %.3f ms by those planned, %.3f by the fastest" % (
-            self.spec.name, len({number for number, _ in self.found}), len(self.lines), MS * sums[0], MS * sums[1]))
+            self.spec.name, len({number for number, _ in self.found}), sum(one["engine"] is not None for one in self.lines),
+            MS * sums[0], MS * sums[1]))
         if code == 124:
             self.stage.unfinished("engines of %s" % self.spec.name)
         else:
