@@ -51,7 +51,9 @@ static void lay_out(const Value *value, int64_t batch, Layout *s) {
 }
 
 /* Kernels count the vectors of a tensor, those of rows that are not there included, and elements of
- * parameters, in 32 bits.  What they count in a workspace is less. */
+ * parameters, in 32 bits.  What they count in a workspace is less, and so are the points of labels and of
+ * images of bytes: a net has a tensor of as many points.  tests/cuda/kernels/narrow.h shows that they count
+ * nothing more in 32 bits. */
 static const char *too_large(Pool *pool, const Buffer *buffer) {
     enum { VECTOR = 16 };
     const int64_t unit = buffer->batch > 0 ? VECTOR : type_bytes(buffer->type);

@@ -151,10 +151,8 @@ static cudnnBackendDescriptor_t pinned_config(Build *b, cudnnBackendDescriptor_t
     return config;
 }
 
-/* The plan of PIN, whose workspace is set to what the plan needs; NULL, and nothing built, where cuDNN does
- * not accept it. */
-static cudnnBackendDescriptor_t make_plan(Build *b, cudnnBackendDescriptor_t graph,
-                                          const UnetConvolution *c, UnetEngine *pin) {
+cudnnBackendDescriptor_t build_plan(Build *b, cudnnBackendDescriptor_t graph, const UnetConvolution *c,
+                                    UnetEngine *pin) {
     const int32_t mark = b->count;
     cudnnBackendDescriptor_t config = pinned_config(b, graph, c, pin);
     cudnnBackendDescriptor_t plan = build_new(b, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
@@ -190,7 +188,7 @@ static bool try_candidate(Build *b, cudnnBackendDescriptor_t graph, const UnetCo
     UnetEngine engine = candidate->engine;
     bool believed = candidate->runtime_compiled && b->target->handle == NULL && engine.workspace >= 0;
     if (!believed && (engine.workspace <= s->cap || s->min < 0)) {
-        s->plan = make_plan(b, graph, c, &engine);
+        s->plan = build_plan(b, graph, c, &engine);
         if (s->plan == NULL) {
             return false;
         }
@@ -281,16 +279,22 @@ UnetStatus unet_cudnn_choose(const UnetCudnnTarget *target, UnetConvolution *c, 
     return status;
 }
 
+int32_t build_candidates(Build *b, cudnnBackendDescriptor_t graph, const UnetConvolution *c,
+                         UnetCudnnCandidate list[UNET_CUDNN_CANDIDATES]) {
+    int32_t count = 0;
+    for (int i = 0; i < NMODES; i++) {
+        count += list_candidates(b, graph, c, modes[i], list + count);
+    }
+    return count;
+}
+
 UnetStatus unet_cudnn_candidates(const UnetCudnnTarget *target, const UnetConvolution *c,
                                  UnetCudnnCandidate list[UNET_CUDNN_CANDIDATES], int32_t *count,
                                  UnetError *error) {
     Build b = build_start(target, error);
     cudnnBackendDescriptor_t graph = build_convolution(&b, c);
     const UnetStatus status = b.status;
-    *count = 0;
-    for (int i = 0; i < NMODES && status == UNET_OK; i++) {
-        *count += list_candidates(&b, graph, c, modes[i], list + *count);
-    }
+    *count = status == UNET_OK ? build_candidates(&b, graph, c, list) : 0;
     build_release(&b, 0);
     return status;
 }
@@ -307,7 +311,7 @@ static bool plan_pinned(Build *b, cudnnBackendDescriptor_t graph, const UnetConv
     }
     const int32_t mark = b->count;
     plan->engine = *pin;
-    plan->plan = make_plan(b, graph, c, &plan->engine);
+    plan->plan = build_plan(b, graph, c, &plan->engine);
     plan->pinned = plan->plan != NULL && plan->engine.workspace <= pin->workspace;
     if (!plan->pinned) {
         build_release(b, mark);
@@ -367,35 +371,49 @@ void unet_cudnn_plan_free(const UnetCudnnTarget *target, UnetCudnnPlan *plan) {
     plan->plan = NULL;
 }
 
-UnetStatus unet_cudnn_execute(const UnetCudnnTarget *target, const UnetConvolution *c,
-                              const UnetCudnnPlan *plan, void *result, const void *a, const void *b,
-                              const void *bias, void *workspace, UnetError *error) {
-    enum { MAX_POINTERS = 5 };
-    int64_t count = 3, uid[MAX_POINTERS] = {UID_RESULT, UID_A, UID_B};
-    const void *pointer[MAX_POINTERS] = {result, a, b};
-    if (c->bias) {
-        uid[count] = UID_BIAS;
-        pointer[count++] = bias;
+static bool is_aligned(const void *pointer) {
+    return ((uintptr_t)pointer & 15) == 0;
+}
+
+UnetStatus build_launch(const UnetCudnnTarget *target, cudnnBackendDescriptor_t plan, const Bindings *bound,
+                        void *workspace, UnetError *error) {
+    bool usable = plan != NULL && is_aligned(workspace);
+    for (int64_t i = 0; i < bound->count; i++) {
+        usable = usable && bound->pointer[i] != NULL && is_aligned(bound->pointer[i]);
     }
-    if (convolution_has_sum(c)) {
-        uid[count] = UID_SUM;
-        pointer[count++] = result;
-    }
-    bool usable = plan->engine.workspace == 0 || workspace != NULL;
-    for (int64_t i = 0; i < count; i++) {
-        usable = usable && pointer[i] != NULL && ((uintptr_t)pointer[i] & 15) == 0;
-    }
-    if (plan->plan == NULL || !usable || ((uintptr_t)workspace & 15) != 0) {
+    if (!usable) {
         return unet_fail(error, UNET_BUG, "an operand of a convolution is missing or not aligned");
     }
     Build pack = build_start(target, error);
     cudnnBackendDescriptor_t d = build_new(&pack, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
-    build_set(&pack, d, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, count, uid);
-    build_set(&pack, d, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, count, pointer);
+    build_set(&pack, d, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, bound->count, bound->uid);
+    build_set(&pack, d, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, bound->count,
+              bound->pointer);
     build_set(&pack, d, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace);
     build_finish(&pack, d, "the operands of a convolution");
-    build_execute(&pack, plan->plan, d);
+    build_execute(&pack, plan, d);
     UnetStatus status = pack.status;
     build_release(&pack, 0);
     return status;
+}
+
+static void bind(Bindings *bound, int64_t uid, const void *pointer) {
+    bound->uid[bound->count] = uid;
+    bound->pointer[bound->count++] = pointer;
+}
+
+UnetStatus unet_cudnn_execute(const UnetCudnnTarget *target, const UnetConvolution *c,
+                              const UnetCudnnPlan *plan, void *result, const void *a, const void *b,
+                              const void *bias, void *workspace, UnetError *error) {
+    Bindings bound = {.count = 3, .uid = {UID_RESULT, UID_A, UID_B}, .pointer = {result, a, b}};
+    if (c->bias) {
+        bind(&bound, UID_BIAS, bias);
+    }
+    if (convolution_has_sum(c)) {
+        bind(&bound, UID_SUM, result);
+    }
+    if (plan->engine.workspace > 0 && workspace == NULL) {
+        return unet_fail(error, UNET_BUG, "a convolution has no workspace");
+    }
+    return build_launch(target, plan->plan, &bound, workspace, error);
 }

@@ -164,19 +164,11 @@ static bool is_convolution(const UnetConvolution *c) {
 
 /* ---- tensors ---- */
 
-enum { MAX_AXES = 5 };
-
-typedef struct {
-    int32_t axes;
-    int64_t size[MAX_AXES], stride[MAX_AXES];
-} Extent;
-
 static cudnnDataType_t data_type(UnetType type) {
     return type == UNET_F32 ? CUDNN_DATA_FLOAT : type == UNET_BF16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_HALF;
 }
 
-/* Packed as (n, d, h, w, channel). */
-static Extent packed(const UnetConvolution *c, int64_t n, const int64_t size[3], int64_t channels) {
+Extent build_packed(const UnetConvolution *c, int64_t n, const int64_t size[3], int64_t channels) {
     Extent e = {.axes = c->axes + 2};
     e.size[0] = n;
     e.size[1] = channels;
@@ -191,9 +183,19 @@ static Extent packed(const UnetConvolution *c, int64_t n, const int64_t size[3],
     return e;
 }
 
-static cudnnBackendDescriptor_t tensor(Build *b, int64_t uid, cudnnDataType_t type, const Extent *e,
-                                       bool is_virtual) {
+void build_extents(const UnetConvolution *c, Extent extent[3]) {
+    const Extent x = build_packed(c, c->batch, c->in, c->in_channels);
+    const Extent y = build_packed(c, c->batch, c->out, c->out_channels);
+    const Extent w = build_packed(c, c->out_channels, c->kernel, c->in_channels);
+    extent[0] = c->kind == UNET_FORWARD ? y : c->kind == UNET_BACKWARD_DATA ? x : w;
+    extent[1] = c->kind == UNET_BACKWARD_DATA ? y : x;
+    extent[2] = c->kind == UNET_BACKWARD_FILTER ? y : w;
+}
+
+cudnnBackendDescriptor_t build_tensor(Build *b, int64_t uid, UnetType stored, const Extent *e,
+                                      bool is_virtual) {
     const int64_t alignment = 16;
+    const cudnnDataType_t type = data_type(stored);
     cudnnBackendDescriptor_t d = build_new(b, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
     build_set(b, d, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type);
     build_set(b, d, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, e->axes, e->size);
@@ -252,11 +254,13 @@ static const struct {
                               CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA},
 };
 
-static cudnnBackendDescriptor_t convolve(Build *b, const UnetConvolution *c, const Extent operand[2],
-                                         cudnnBackendDescriptor_t result, float beta) {
+cudnnBackendDescriptor_t build_convolve(Build *b, const UnetConvolution *c, cudnnBackendDescriptor_t result,
+                                        float beta) {
     const float alpha = 1;
-    cudnnBackendDescriptor_t first = tensor(b, UID_A, data_type(c->type), &operand[0], false);
-    cudnnBackendDescriptor_t second = tensor(b, UID_B, data_type(c->type), &operand[1], false);
+    Extent extent[3];
+    build_extents(c, extent);
+    cudnnBackendDescriptor_t first = build_tensor(b, UID_A, c->type, &extent[1], false);
+    cudnnBackendDescriptor_t second = build_tensor(b, UID_B, c->type, &extent[2], false);
     cudnnBackendDescriptor_t place = window(b, c);
     cudnnBackendDescriptor_t d = build_new(b, convolution_names[c->kind].type);
     build_set_part(b, d, convolution_names[c->kind].result, result);
@@ -269,14 +273,18 @@ static cudnnBackendDescriptor_t convolve(Build *b, const UnetConvolution *c, con
     return d;
 }
 
-/* result = mode(x), or mode(x, other). */
-static cudnnBackendDescriptor_t pointwise(Build *b, cudnnPointwiseMode_t mode, cudnnBackendDescriptor_t x,
-                                          cudnnBackendDescriptor_t other, cudnnBackendDescriptor_t result) {
+cudnnBackendDescriptor_t build_mode(Build *b, cudnnPointwiseMode_t mode) {
     const cudnnDataType_t arithmetic = CUDNN_DATA_FLOAT;
     cudnnBackendDescriptor_t what = build_new(b, CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
     build_set(b, what, CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &mode);
     build_set(b, what, CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, &arithmetic);
     build_finish(b, what, "a pointwise mode");
+    return what;
+}
+
+cudnnBackendDescriptor_t build_pointwise(Build *b, cudnnPointwiseMode_t mode, cudnnBackendDescriptor_t x,
+                                         cudnnBackendDescriptor_t other, cudnnBackendDescriptor_t result) {
+    cudnnBackendDescriptor_t what = build_mode(b, mode);
     cudnnBackendDescriptor_t d = build_new(b, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
     build_set_part(b, d, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, what);
     build_set_part(b, d, CUDNN_ATTR_OPERATION_POINTWISE_XDESC, x);
@@ -288,12 +296,16 @@ static cudnnBackendDescriptor_t pointwise(Build *b, cudnnPointwiseMode_t mode, c
     return d;
 }
 
-enum { MAX_OPERATIONS = 4 };
-
-typedef struct {
-    int32_t count;
-    cudnnBackendDescriptor_t item[MAX_OPERATIONS];
-} Operations;
+cudnnBackendDescriptor_t build_graph(Build *b, const Operations *list) {
+    cudnnBackendDescriptor_t graph = build_new(b, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+    if (b->target->handle != NULL) {
+        build_set(b, graph, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &b->target->handle);
+    }
+    build_set(b, graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, list->count,
+              list->item);
+    build_finish(b, graph, "an operation graph");
+    return graph;
+}
 
 /* What is done to BETWEEN, the bare convolution, on its way to RESULT. */
 static void finish_forward(Build *b, const UnetConvolution *c, const Extent *e, Operations *list,
@@ -301,30 +313,29 @@ static void finish_forward(Build *b, const UnetConvolution *c, const Extent *e, 
     enum { UID_BIASED = 11, UID_ADDED };
     static const int64_t point[3] = {1, 1, 1};
     if (convolution_has_sum(c)) {
-        cudnnBackendDescriptor_t before = tensor(b, UID_SUM, data_type(c->type), e, false);
-        cudnnBackendDescriptor_t added = tensor(b, UID_ADDED, CUDNN_DATA_FLOAT, e, true);
-        list->item[list->count++] = pointwise(b, CUDNN_POINTWISE_ADD, between, before, added);
+        cudnnBackendDescriptor_t before = build_tensor(b, UID_SUM, c->type, e, false);
+        cudnnBackendDescriptor_t added = build_tensor(b, UID_ADDED, UNET_F32, e, true);
+        list->item[list->count++] = build_pointwise(b, CUDNN_POINTWISE_ADD, between, before, added);
         between = added;
     }
     if (c->bias) {
-        Extent row = packed(c, 1, point, c->out_channels);
-        cudnnBackendDescriptor_t bias = tensor(b, UID_BIAS, data_type(c->type), &row, false);
-        cudnnBackendDescriptor_t biased =
-            c->relu ? tensor(b, UID_BIASED, CUDNN_DATA_FLOAT, e, true) : result;
-        list->item[list->count++] = pointwise(b, CUDNN_POINTWISE_ADD, between, bias, biased);
+        Extent row = build_packed(c, 1, point, c->out_channels);
+        cudnnBackendDescriptor_t bias = build_tensor(b, UID_BIAS, c->type, &row, false);
+        cudnnBackendDescriptor_t biased = c->relu ? build_tensor(b, UID_BIASED, UNET_F32, e, true) : result;
+        list->item[list->count++] = build_pointwise(b, CUDNN_POINTWISE_ADD, between, bias, biased);
         between = biased;
     }
     if (c->relu) {
-        list->item[list->count++] = pointwise(b, CUDNN_POINTWISE_RELU_FWD, between, NULL, result);
+        list->item[list->count++] = build_pointwise(b, CUDNN_POINTWISE_RELU_FWD, between, NULL, result);
     }
 }
 
 static void finish_filter(Build *b, const UnetConvolution *c, const Extent *e, Operations *list,
                           cudnnBackendDescriptor_t between, cudnnBackendDescriptor_t result) {
     cudnnBackendDescriptor_t sum =
-        convolution_has_sum(c) ? tensor(b, UID_SUM, CUDNN_DATA_FLOAT, e, false) : NULL;
-    list->item[list->count++] =
-        pointwise(b, sum != NULL ? CUDNN_POINTWISE_ADD : CUDNN_POINTWISE_IDENTITY, between, sum, result);
+        convolution_has_sum(c) ? build_tensor(b, UID_SUM, UNET_F32, e, false) : NULL;
+    list->item[list->count++] = build_pointwise(
+        b, sum != NULL ? CUDNN_POINTWISE_ADD : CUDNN_POINTWISE_IDENTITY, between, sum, result);
 }
 
 cudnnBackendDescriptor_t build_convolution(Build *b, const UnetConvolution *c) {
@@ -335,28 +346,17 @@ cudnnBackendDescriptor_t build_convolution(Build *b, const UnetConvolution *c) {
     if (b->status != UNET_OK) {
         return NULL;
     }
-    const Extent x = packed(c, c->batch, c->in, c->in_channels);
-    const Extent y = packed(c, c->batch, c->out, c->out_channels);
-    const Extent w = packed(c, c->out_channels, c->kernel, c->in_channels);
-    const Extent operand[][2] = {
-        [UNET_FORWARD] = {x, w}, [UNET_BACKWARD_DATA] = {y, w}, [UNET_BACKWARD_FILTER] = {x, y}};
-    const Extent *e = c->kind == UNET_FORWARD ? &y : c->kind == UNET_BACKWARD_DATA ? &x : &w;
-
+    Extent extent[3];
     Operations list = {0};
-    cudnnBackendDescriptor_t result = tensor(b, UID_RESULT, data_type(c->result_type), e, false);
+    build_extents(c, extent);
+    const Extent *e = &extent[0];
+    cudnnBackendDescriptor_t result = build_tensor(b, UID_RESULT, c->result_type, e, false);
     if (c->bias || c->relu || convolution_widens(c)) {
-        cudnnBackendDescriptor_t between = tensor(b, UID_BETWEEN, CUDNN_DATA_FLOAT, e, true);
-        list.item[list.count++] = convolve(b, c, operand[c->kind], between, 0);
+        cudnnBackendDescriptor_t between = build_tensor(b, UID_BETWEEN, UNET_F32, e, true);
+        list.item[list.count++] = build_convolve(b, c, between, 0);
         (c->kind == UNET_FORWARD ? finish_forward : finish_filter)(b, c, e, &list, between, result);
     } else {
-        list.item[list.count++] = convolve(b, c, operand[c->kind], result, c->accumulate ? 1 : 0);
+        list.item[list.count++] = build_convolve(b, c, result, c->accumulate ? 1 : 0);
     }
-    cudnnBackendDescriptor_t graph = build_new(b, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
-    if (b->target->handle != NULL) {
-        build_set(b, graph, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &b->target->handle);
-    }
-    build_set(b, graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, list.count,
-              list.item);
-    build_finish(b, graph, "an operation graph");
-    return graph;
+    return build_graph(b, &list);
 }

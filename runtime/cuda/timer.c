@@ -89,18 +89,13 @@ void unet_cuda_timer_close(UnetCudaTimer *timer) {
  */
 
 /* Of each of COUNT launches. */
-static UnetStatus time_launches(const UnetCudaTimer *timer, const UnetConvolution *c,
-                                const UnetCudnnPlan *plan, int32_t count, double *seconds,
-                                UnetError *error) {
-    int64_t at[OPERANDS + 1];
+static UnetStatus time_launches(const UnetCudaTimer *timer, UnetCudaLaunch *launch, const void *of,
+                                int32_t count, double *seconds, UnetError *error) {
     float milliseconds = 0;
-    places(c, at);
-    char *const m = timer->memory;
     cudaError_t code = cudaEventRecord(timer->begin, timer->stream);
     UnetStatus status = UNET_OK;
     for (int32_t i = 0; i < count && status == UNET_OK; i++)
-        status = unet_cudnn_execute(timer->target, c, plan, m + at[0], m + at[1], m + at[2],
-                                    c->bias ? m + at[3] : NULL, m + at[OPERANDS], error);
+        status = launch(timer, of, error);
     if (status != UNET_OK)
         return status;
     if (code == cudaSuccess)
@@ -119,22 +114,41 @@ static int ascending(const void *a, const void *b) {
 }
 
 /* The first launch loads the kernels, the second says how many make a round. */
-UnetStatus unet_cuda_timer_run(const UnetCudaTimer *timer, const UnetConvolution *c,
-                               const UnetCudnnPlan *plan, double *seconds, UnetError *error) {
+UnetStatus unet_cuda_timer_launches(const UnetCudaTimer *timer, UnetCudaLaunch *launch, const void *of,
+                                    double *seconds, UnetError *error) {
     double round[ROUNDS] = {0};
-    if (unet_cuda_operand_bytes(c) + plan->engine.workspace > timer->bytes)
-        return unet_fail(error, UNET_BUG, "a convolution is timed in too little memory");
-    UnetStatus status = time_launches(timer, c, plan, 1, &round[0], error);
+    UnetStatus status = time_launches(timer, launch, of, 1, &round[0], error);
     if (status == UNET_OK)
-        status = time_launches(timer, c, plan, 1, &round[0], error);
+        status = time_launches(timer, launch, of, 1, &round[0], error);
     int32_t count = 1;
     while (count < timer->repeats && round[0] * count < round_seconds)
         count++;
     for (int i = 0; i < ROUNDS && status == UNET_OK; i++)
-        status = time_launches(timer, c, plan, count, &round[i], error);
+        status = time_launches(timer, launch, of, count, &round[i], error);
     if (status != UNET_OK)
         return status;
     qsort(round, ROUNDS, sizeof *round, ascending);
     *seconds = round[ROUNDS / 2];
     return UNET_OK;
+}
+
+typedef struct {
+    const UnetConvolution *c;
+    const UnetCudnnPlan *plan;
+} Planned;
+
+static UnetStatus launch_convolution(const UnetCudaTimer *timer, const void *of, UnetError *error) {
+    const Planned *p = of;
+    int64_t at[OPERANDS + 1];
+    places(p->c, at);
+    char *const m = timer->memory;
+    return unet_cudnn_execute(timer->target, p->c, p->plan, m + at[0], m + at[1], m + at[2],
+                              p->c->bias ? m + at[3] : NULL, m + at[OPERANDS], error);
+}
+
+UnetStatus unet_cuda_timer_run(const UnetCudaTimer *timer, const UnetConvolution *c,
+                               const UnetCudnnPlan *plan, double *seconds, UnetError *error) {
+    if (unet_cuda_operand_bytes(c) + plan->engine.workspace > timer->bytes)
+        return unet_fail(error, UNET_BUG, "a convolution is timed in too little memory");
+    return unet_cuda_timer_launches(timer, launch_convolution, &(Planned){c, plan}, seconds, error);
 }

@@ -27,7 +27,14 @@ UNET_MUST_USE UnetStatus unet_cuda_timer_open(UnetCudaTimer *timer, UnetType typ
                                               UnetError *error);
 void unet_cuda_timer_close(UnetCudaTimer *timer);
 
-/* The median of five rounds; C and the workspace of PLAN fit into the memory. */
+/* Queues what is timed, OF, in the timer's stream, once. */
+typedef UnetStatus UnetCudaLaunch(const UnetCudaTimer *timer, const void *of, UnetError *error);
+
+/* The median of five rounds. */
+UNET_MUST_USE UnetStatus unet_cuda_timer_launches(const UnetCudaTimer *timer, UnetCudaLaunch *launch,
+                                                  const void *of, double *seconds, UnetError *error);
+
+/* Of C by PLAN; C and the workspace of PLAN fit into the memory. */
 UNET_MUST_USE UnetStatus unet_cuda_timer_run(const UnetCudaTimer *timer, const UnetConvolution *c,
                                              const UnetCudnnPlan *plan, double *seconds, UnetError *error);
 

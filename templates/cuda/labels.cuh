@@ -349,10 +349,10 @@ static __global__ void unet_count_digits(double *scratch, const real *terms, uns
     const unsigned i = thread_index();
     if (i < N * points) {
         const real term = terms[term_at(i, points, sample)];
-        unsigned bits;
+        uint32_t bits;
         memcpy(&bits, &term, sizeof bits);
         bits &= 0x7fffffff;
-        if (!(term < 0) && (bits >> shift) / DIGITS == (unsigned)s->begins)
+        if (!(term < 0) && (bits >> shift) / DIGITS == (uint32_t)s->begins)
             atomicAdd(&count[bits >> shift & (DIGITS - 1)], 1.0);
     }
     __syncthreads();
@@ -395,7 +395,7 @@ static __global__ void unet_choose_digit(double *scratch, const UnetControl *con
 }
 
 DEVICE double selected_limit(const Selection *s, Hard hard) {
-    const unsigned bits = (unsigned)s->begins;
+    const uint32_t bits = (uint32_t)s->begins;
     float bound;
     memcpy(&bound, &bits, sizeof bound);
     return hard_limit(hard, s->counted, kept_at_least(hard, s->all), bound);
@@ -480,7 +480,7 @@ struct Sorted {
     }
 };
 
-DEVICE int digit_of(unsigned error, int shift) {
+DEVICE int digit_of(uint32_t error, int shift) {
     return SORTING_DIGITS - 1 - (error >> shift & (SORTING_DIGITS - 1));
 }
 
@@ -490,7 +490,7 @@ DEVICE int digit_of(unsigned error, int shift) {
         s->all = s->present = 0;
 }
 
-[[maybe_unused]] static __global__ void unet_count_places(double *scratch, const unsigned *from,
+[[maybe_unused]] static __global__ void unet_count_places(double *scratch, const uint32_t *from,
                                                           unsigned count, int shift) {
     Sorting *s = reinterpret_cast<Sorting *>(scratch);
     const unsigned part = thread_index();
@@ -517,8 +517,8 @@ DEVICE int digit_of(unsigned error, int shift) {
         }
 }
 
-[[maybe_unused]] static __global__ void unet_move_places(double *scratch, const unsigned *from,
-                                                         unsigned *to, unsigned count, int shift) {
+[[maybe_unused]] static __global__ void unet_move_places(double *scratch, const uint32_t *from,
+                                                         uint32_t *to, unsigned count, int shift) {
     Sorting *s = reinterpret_cast<Sorting *>(scratch);
     const unsigned part = thread_index();
     if (part >= SORTING_PARTS)
@@ -543,7 +543,7 @@ DEVICE void store_given(real *slopes, const stored *x, Sorted of, unsigned i) {
 }
 
 /* Errors of class k, in the order of the points, and how many are of it. */
-DEVICE void store_errors(double *scratch, unsigned *errors, const real *given, Sorted of, int k,
+DEVICE void store_errors(double *scratch, uint32_t *errors, const real *given, Sorted of, int k,
                          unsigned part) {
     Sorting *s = reinterpret_cast<Sorting *>(scratch);
     if (part >= SORTING_PARTS)
@@ -562,7 +562,7 @@ DEVICE void store_errors(double *scratch, unsigned *errors, const real *given, S
 }
 
 /* How many of the sorted points of a part are of class k. */
-DEVICE void count_hits(double *scratch, const unsigned *errors, Sorted of, int k, unsigned part) {
+DEVICE void count_hits(double *scratch, const uint32_t *errors, Sorted of, int k, unsigned part) {
     Sorting *s = reinterpret_cast<Sorting *>(scratch);
     if (part >= SORTING_PARTS)
         return;
@@ -587,7 +587,7 @@ DEVICE void count_hits(double *scratch, const unsigned *errors, Sorted of, int k
 }
 
 /* The slopes of sorted points, and in s->loss what each part adds. */
-DEVICE void store_lovasz(double *scratch, const unsigned *errors, real *slopes, Sorted of, int k,
+DEVICE void store_lovasz(double *scratch, const uint32_t *errors, real *slopes, Sorted of, int k,
                          unsigned part) {
     Sorting *s = reinterpret_cast<Sorting *>(scratch);
     const int one = of.by.channels == 1;

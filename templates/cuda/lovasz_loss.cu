@@ -22,17 +22,17 @@ static __global__ void KERNEL_given(real *slopes, const stored *x, const uint8_t
     store_given(slopes, x, KERNEL_sorted(t, control), thread_index());
 }
 
-static __global__ void KERNEL_errors(double *scratch, unsigned *errors, const real *given, int k,
+static __global__ void KERNEL_errors(double *scratch, uint32_t *errors, const real *given, int k,
                                      const uint8_t *t, const UnetControl *control) {
     store_errors(scratch, errors, given, KERNEL_sorted(t, control), k, thread_index());
 }
 
-static __global__ void KERNEL_hits(double *scratch, const unsigned *errors, int k, const uint8_t *t,
+static __global__ void KERNEL_hits(double *scratch, const uint32_t *errors, int k, const uint8_t *t,
                                    const UnetControl *control) {
     count_hits(scratch, errors, KERNEL_sorted(t, control), k, thread_index());
 }
 
-static __global__ void KERNEL_slopes(double *scratch, const unsigned *errors, real *slopes, int k,
+static __global__ void KERNEL_slopes(double *scratch, const uint32_t *errors, real *slopes, int k,
                                      const uint8_t *t, const UnetControl *control) {
     store_lovasz(scratch, errors, slopes, KERNEL_sorted(t, control), k, thread_index());
 }
@@ -44,14 +44,14 @@ LAUNCHER void KERNEL(UnetLaunch at, double *result, double *present, real *slope
                        parts = blocks_for(SORTING_PARTS);
     constexpr auto end_one = unet_end_class<(C == 1)>;
     constexpr auto end = unet_end_lovasz<N, ACCUMULATE>;
-    unsigned *errors = reinterpret_cast<unsigned *>(scratch + sizeof(Sorting) / sizeof *scratch);
+    uint32_t *errors = reinterpret_cast<uint32_t *>(scratch + sizeof(Sorting) / sizeof *scratch);
     LAUNCH(at, unet_begin_sorting, 1, scratch);
     LAUNCH(at, KERNEL_given, blocks_for(count), slopes, x, t, at.control);
     for (int k = C == 1; k < CLASSES; k++) {
         real *plane = slopes + (C == 1 ? 0 : (long)k * points);
         LAUNCH(at, KERNEL_errors, parts, scratch, errors, plane, k, t, at.control);
         for (int shift = 0, second = 0; shift < 32; shift += 4, second = !second) {
-            unsigned *from = errors + (second ? 2 * count : 0), *to = errors + (second ? 0 : 2 * count);
+            uint32_t *from = errors + (second ? 2 * count : 0), *to = errors + (second ? 0 : 2 * count);
             LAUNCH(at, unet_count_places, parts, scratch, from, count, shift);
             LAUNCH(at, unet_sum_places, 1, scratch);
             LAUNCH(at, unet_move_places, parts, scratch, from, to, count, shift);

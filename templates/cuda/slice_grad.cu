@@ -15,7 +15,7 @@ static __global__ void KERNEL_vectors(Range range, stored *dx, const stored *__r
     if (i == NO_VECTOR)
         return;
     const unsigned point = place(from, i / columns);
-    const int c = i % columns * LANES - C0;
+    const int c = (int)(i % columns) * LANES - C0;
     Vector more;
     for (int l = 0; l < LANES; l++)
         more.lane[l] = c + l >= 0 && c + l < C ? load(dy, (long)point * DY.block + c + l) : 0;

@@ -3,7 +3,8 @@ UNetDenoiser at 512x512 in bf16.
 
 Versions and engines; the tests of the kernels; one training step beside PyTorch's f32; our step with all its parts,
 as a graph of two streams and of one, and launched one by one; PyTorch's step, eager and as a CUDA graph; `tune`, and our
-step with the table that it leaves; memory beside the arena; how long each convolution takes by each engine that cuDNN has for it; PyTorch's step, compiled.
+step with the table that it leaves; memory beside the arena; how long each convolution takes by each engine that cuDNN has for
+it, and in one graph with what may follow it; PyTorch's step, compiled.
 """
 import json
 import os
@@ -106,10 +107,10 @@ def tuned_steps(stage, specs, table, comparisons):
 
 
 class Sweep:
-    """What `PROGRAM sweep` says of one net, with a row for each convolution."""
+    """What `PROGRAM sweep` says of one net, with a row for each convolution, and below them for each with what may follow it."""
 
     def __init__(self, stage, spec):
-        self.stage, self.spec, self.by_number, self.saved = stage, spec, {}, 0
+        self.stage, self.spec, self.found, self.saved = stage, spec, {}, 0
         self.lines = stage.results.setdefault("sweep", {}).setdefault(spec.name, [])
         self.table = stage.table("## Engines of the convolutions of %s" % spec.name, SWEEP_HEAD)
 
@@ -119,36 +120,41 @@ class Sweep:
         except ValueError:  # cut off
             return
         self.lines.append(one)
-        self.by_number.setdefault(one["convolution"], []).append(one)
+        self.found.setdefault((one["convolution"], one["form"]), []).append(one)
         if time.monotonic() < self.saved + SAVED_EVERY:
             return
         self.saved = time.monotonic()
         self.save()
-        print("engines: %d; at convolution %d" % (len(self.lines), one["convolution"]), flush=True)
+        print("engines: %d; at convolution %d, %s" % (len(self.lines), one["convolution"], one["form"]), flush=True)
 
     def save(self):
-        self.table.rows = [self.row(number) for number in sorted(self.by_number)]
+        in_order = sorted(self.found, key=lambda which: ("," in which[1] or " " in which[1], which))
+        self.table.rows = [self.row(which) for which in in_order]
         self.stage.save()
 
-    def fastest(self, number, **wanted):
-        timed = [one for one in self.by_number[number] if one["seconds"] is not None and
+    def fastest(self, which, **wanted):
+        timed = [one for one in self.found[which] if one["seconds"] is not None and
                  all(one[key.replace("_", " ")] == value for key, value in wanted.items())]
         return min(timed, key=lambda one: one["seconds"]) if timed else None
 
-    def row(self, number):
-        first, cells = self.by_number[number][0], []
-        for one in (self.fastest(number, planned=True), self.fastest(number), self.fastest(number, runtime_compiled=True)):
+    def row(self, which):
+        first, cells = self.found[which][0], []
+        engines = [one for one in self.found[which] if one["engine"] is not None]
+        for one in (self.fastest(which, planned=True), self.fastest(which), self.fastest(which, runtime_compiled=True)):
             cells += ["%d" % one["engine"], "%.1f" % (1e6 * one["seconds"]), one["workspace"]] if one else [""] * 3
-        return [number, first["form"], first["sizes"], len(self.by_number[number])] + cells
+        if not engines:
+            cells[3] = "no engine computes this"
+        return [first["convolution"], first["form"], first["sizes"], len(engines)] + cells
 
     def run(self, seconds):
         command = [self.stage.path(self.spec, "program"), "sweep", str(seconds), str(1 if self.stage.dry else SWEEP_REPEATS)]
         code = self.stage.stream(command, self.take, self.spec, seconds + 30)
         self.save()
-        both = [(self.fastest(n, planned=True), self.fastest(n)) for n in self.by_number]
+        both = [(self.fastest(which, planned=True), self.fastest(which)) for which in self.found]
         sums = [sum(pair[i]["seconds"] for pair in both if all(pair)) for i in (0, 1)]
         self.stage.say("- %s: %d convolutions that differ, %d engines: %.3f ms by those planned, %.3f by the fastest" % (
-            self.spec.name, len(self.by_number), len(self.lines), MS * sums[0], MS * sums[1]))
+            self.spec.name, len({number for number, _ in self.found}), sum(one["engine"] is not None for one in self.lines),
+            MS * sums[0], MS * sums[1]))
         if code == 124:
             self.stage.unfinished("engines of %s" % self.spec.name)
         else:

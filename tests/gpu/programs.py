@@ -22,7 +22,7 @@ sys.path.insert(0, os.path.join(ROOT, "tests"))
 import emitted  # noqa: E402
 
 HERE = os.path.join(ROOT, "tests", "gpu")
-HARNESS = [os.path.join(HERE, name) for name in ("harness.c", "sweep.c")]
+HARNESS = [os.path.join(HERE, name) for name in ("harness.c", "sweep.c", "fused.c")]
 STAGES = ["first", "numerics", "memory", "speed", "sanitizer", "ranks"]
 PRECISIONS = ["bf16", "f32", "f16", "tf32"]  # the most telling first
 TYPES = ["float", "__nv_bfloat16", "__half"]

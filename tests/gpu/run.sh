@@ -88,6 +88,11 @@ driver_runs_packed() {
     return 1
 }
 
+# Into the scratch folder. Some Pythons are built without xz, some machines have no tar.
+unpack() {
+    "$PYTHON" -m tarfile -e "$1" "$scratch" 2>"$scratch/why" || tar -xJf "$1" -C "$scratch" || { cat "$scratch/why" >&2 && exit 1; }
+}
+
 # run_stage STAGE SECONDS: so many of its time are over
 run_stage() {
     "$PYTHON" -B "$here/$1.py" "$programs" "$out" --spent "$2" $dry
@@ -108,7 +113,7 @@ else
     programs=$scratch/programs
     if [ -e "$root/.gpu/tools/unetc" ]; then export TOOLS="$root/.gpu/tools"; fi
     if [ -z "${REBUILD:-}" ] && [ -e "$root/.gpu/programs.tar.xz" ] && driver_runs_packed; then
-        "$PYTHON" -m tarfile -e "$root/.gpu/programs.tar.xz" "$scratch"
+        unpack "$root/.gpu/programs.tar.xz"
     else
         [ -n "$toolkit" ] || skip "programs cannot be built: no nvcc in CUDA_HOME, /usr/local/cuda, PATH or Python's wheels"
     fi
@@ -128,6 +133,6 @@ for stage in "$@"; do
 done
 if [ -n "$dry" ]; then
     "$PYTHON" -B "$here/cut_off.py" "$programs" "$scratch/cut" "$@" || failed=1
-    case " $* " in *" memory "*) "$PYTHON" -B "$here/told.py" "$programs" "$scratch/told" || failed=1 ;; esac
+    "$PYTHON" -B "$here/told.py" "$programs" "$scratch/told" "$out" "$@" || failed=1
 fi
 exit $failed

@@ -78,6 +78,17 @@ int64_t engine_number(const Descriptor *plan) {
     return number_of(part_of(config, CUDNN_ATTR_ENGINECFG_ENGINE), CUDNN_ATTR_ENGINE_GLOBAL_INDEX);
 }
 
+/* Sums of channels that are stored in 16 bits: no engine computes those. */
+static bool sums_halves(Descriptor *const *operation, int64_t count) {
+    const Descriptor *last = operation[count - 1];
+    Descriptor *operand[2];
+    if (last->type != CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR) {
+        return false;
+    }
+    operands_of(last, operand);
+    return choice_of(operand[0], CUDNN_ATTR_TENSOR_DATA_TYPE) != CUDNN_DATA_FLOAT;
+}
+
 static bool computes(const Engine *engine, const Descriptor *graph) {
     const char *refused = getenv("UNET_CUDNN_REFERENCE_REFUSES");
     int64_t count;
@@ -87,6 +98,9 @@ static bool computes(const Engine *engine, const Descriptor *graph) {
     Descriptor *const *operation = operations_of(graph, &count);
     if (count == 1) {
         return true;
+    }
+    if (sums_halves(operation, count)) {
+        return false;
     }
     const Descriptor *mode = part_of(operation[1], CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR);
     bool bias = operation[0]->type == CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR &&

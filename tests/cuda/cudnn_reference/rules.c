@@ -27,6 +27,8 @@ typedef struct {
 #define FILTER CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR
 #define MODE CUDNN_BACKEND_POINTWISE_DESCRIPTOR
 #define POINTWISE CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR
+#define REDUCTION CUDNN_BACKEND_REDUCTION_DESCRIPTOR
+#define REDUCE CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR
 #define GRAPH CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR
 #define DEVICE CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR
 #define HEURISTIC CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR
@@ -81,7 +83,16 @@ static const Rule rules[] = {
     PART(POINTWISE, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, MODE, true),
     PART(POINTWISE, CUDNN_ATTR_OPERATION_POINTWISE_XDESC, TENSOR, true),
     PART(POINTWISE, CUDNN_ATTR_OPERATION_POINTWISE_BDESC, TENSOR, false),
-    PART(POINTWISE, CUDNN_ATTR_OPERATION_POINTWISE_YDESC, TENSOR, true),
+    PART(POINTWISE, CUDNN_ATTR_OPERATION_POINTWISE_YDESC, TENSOR, false),
+    PART(POINTWISE, CUDNN_ATTR_OPERATION_POINTWISE_DYDESC, TENSOR, false),
+    PART(POINTWISE, CUDNN_ATTR_OPERATION_POINTWISE_DXDESC, TENSOR, false),
+
+    CHOICE(REDUCTION, CUDNN_ATTR_REDUCTION_OPERATOR, CUDNN_TYPE_REDUCTION_OPERATOR_TYPE),
+    CHOICE(REDUCTION, CUDNN_ATTR_REDUCTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE),
+
+    PART(REDUCE, CUDNN_ATTR_OPERATION_REDUCTION_DESC, REDUCTION, true),
+    PART(REDUCE, CUDNN_ATTR_OPERATION_REDUCTION_XDESC, TENSOR, true),
+    PART(REDUCE, CUDNN_ATTR_OPERATION_REDUCTION_YDESC, TENSOR, true),
 
     {GRAPH, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, 1, false, 0},
     {GRAPH, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, MAX_OPERATIONS, true,
@@ -132,7 +143,7 @@ size_t attribute_size(cudnnBackendAttributeType_t type) {
 }
 
 static bool is_operation(const Descriptor *d) {
-    return convolution_names(d) != NULL || d->type == POINTWISE;
+    return convolution_names(d) != NULL || d->type == POINTWISE || d->type == REDUCE;
 }
 
 static cudnnStatus_t check_parts(const Rule *rule, int64_t count, const void *values) {
@@ -256,14 +267,26 @@ const ConvolutionNames *convolution_names(const Descriptor *d) {
 
 Descriptor *result_of(const Descriptor *operation) {
     const ConvolutionNames *names = convolution_names(operation);
-    return part_of(operation, names != NULL ? names->result : CUDNN_ATTR_OPERATION_POINTWISE_YDESC);
+    if (names != NULL) {
+        return part_of(operation, names->result);
+    }
+    if (operation->type == REDUCE) {
+        return part_of(operation, CUDNN_ATTR_OPERATION_REDUCTION_YDESC);
+    }
+    Descriptor *dx = part_of(operation, CUDNN_ATTR_OPERATION_POINTWISE_DXDESC);
+    return dx != NULL ? dx : part_of(operation, CUDNN_ATTR_OPERATION_POINTWISE_YDESC);
 }
 
 int operands_of(const Descriptor *operation, Descriptor *operand[2]) {
     const ConvolutionNames *names = convolution_names(operation);
+    if (operation->type == REDUCE) {
+        operand[0] = part_of(operation, CUDNN_ATTR_OPERATION_REDUCTION_XDESC);
+        return 1;
+    }
     if (names == NULL) {
+        Descriptor *dy = part_of(operation, CUDNN_ATTR_OPERATION_POINTWISE_DYDESC);
         operand[0] = part_of(operation, CUDNN_ATTR_OPERATION_POINTWISE_XDESC);
-        operand[1] = part_of(operation, CUDNN_ATTR_OPERATION_POINTWISE_BDESC);
+        operand[1] = dy != NULL ? dy : part_of(operation, CUDNN_ATTR_OPERATION_POINTWISE_BDESC);
         return operand[1] != NULL ? 2 : 1;
     }
     const int each[] = {names->x, names->w, names->y};
@@ -311,15 +334,23 @@ static cudnnStatus_t check_convolution(const Descriptor *d) {
     return CUDNN_STATUS_SUCCESS;
 }
 
+/* Which operands a mode has: Y out of X, of X and B, or DX out of X and DY. */
+static bool operands_fit(const Descriptor *d, int mode) {
+    const bool backward = mode == CUDNN_POINTWISE_RELU_BWD, two = mode == CUDNN_POINTWISE_ADD;
+    return (part_of(d, CUDNN_ATTR_OPERATION_POINTWISE_DYDESC) != NULL) == backward &&
+           (part_of(d, CUDNN_ATTR_OPERATION_POINTWISE_DXDESC) != NULL) == backward &&
+           (part_of(d, CUDNN_ATTR_OPERATION_POINTWISE_YDESC) != NULL) == !backward &&
+           (part_of(d, CUDNN_ATTR_OPERATION_POINTWISE_BDESC) != NULL) == two;
+}
+
 static cudnnStatus_t check_pointwise(const Descriptor *d) {
     const Descriptor *mode = part_of(d, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR);
-    const Descriptor *other = part_of(d, CUDNN_ATTR_OPERATION_POINTWISE_BDESC);
     int what = choice_of(mode, CUDNN_ATTR_POINTWISE_MODE);
     if (what != CUDNN_POINTWISE_ADD && what != CUDNN_POINTWISE_RELU_FWD &&
-        what != CUDNN_POINTWISE_IDENTITY) {
+        what != CUDNN_POINTWISE_RELU_BWD && what != CUDNN_POINTWISE_IDENTITY) {
         return refuse(CUDNN_STATUS_NOT_SUPPORTED, "this pointwise operation is not known here");
     }
-    if ((what == CUDNN_POINTWISE_ADD) != (other != NULL)) {
+    if (!operands_fit(d, what)) {
         return refuse(CUDNN_STATUS_BAD_PARAM, "an operand too many or too few");
     }
     if (choice_of(mode, CUDNN_ATTR_POINTWISE_MATH_PREC) != CUDNN_DATA_FLOAT) {
@@ -333,13 +364,32 @@ static cudnnStatus_t check_pointwise(const Descriptor *d) {
         const int64_t *size = values_of(operand[i], CUDNN_ATTR_TENSOR_DIMENSIONS, NULL);
         bool agree = same_count(operand[i], CUDNN_ATTR_TENSOR_DIMENSIONS, axes);
         for (int64_t k = 0; agree && k < axes; k++) {
-            agree = size[k] == y[k] || (i == 1 && size[k] == 1);
+            agree = size[k] == y[k] || (i == 1 && what == CUDNN_POINTWISE_ADD && size[k] == 1);
         }
         if (!agree) {
             return refuse(CUDNN_STATUS_BAD_PARAM_SHAPE_MISMATCH, "pointwise operands differ in size");
         }
     }
     return CUDNN_STATUS_SUCCESS;
+}
+
+/* Sums of each channel. */
+static cudnnStatus_t check_reduction(const Descriptor *d) {
+    const Descriptor *what = part_of(d, CUDNN_ATTR_OPERATION_REDUCTION_DESC);
+    if (choice_of(what, CUDNN_ATTR_REDUCTION_OPERATOR) != CUDNN_REDUCE_TENSOR_ADD ||
+        choice_of(what, CUDNN_ATTR_REDUCTION_COMP_TYPE) != CUDNN_DATA_FLOAT) {
+        return refuse(CUDNN_STATUS_NOT_SUPPORTED, "this reduction is not known here");
+    }
+    int64_t axes, count;
+    const Descriptor *from = part_of(d, CUDNN_ATTR_OPERATION_REDUCTION_XDESC);
+    const int64_t *x = values_of(from, CUDNN_ATTR_TENSOR_DIMENSIONS, &axes);
+    const int64_t *y = values_of(result_of(d), CUDNN_ATTR_TENSOR_DIMENSIONS, &count);
+    bool agree = axes == count && choice_of(result_of(d), CUDNN_ATTR_TENSOR_DATA_TYPE) == CUDNN_DATA_FLOAT;
+    for (int64_t k = 0; agree && k < axes; k++) {
+        agree = y[k] == (k == 1 ? x[k] : 1);
+    }
+    return agree ? CUDNN_STATUS_SUCCESS
+                 : refuse(CUDNN_STATUS_BAD_PARAM_SHAPE_MISMATCH, "a sum of each channel, in f32");
 }
 
 /* ---- graphs and what is made of them ---- */
@@ -358,19 +408,28 @@ static bool written_before(Descriptor *const *operation, int64_t last, const Des
     return false;
 }
 
+/* What is virtual is written by an operation before; what is stored too is read by a reduction alone. */
+static bool operands_are_there(Descriptor *const *operation, int64_t i) {
+    Descriptor *operand[2];
+    int count = operands_of(operation[i], operand);
+    for (int k = 0; k < count; k++) {
+        bool written = written_before(operation, i, operand[k]);
+        if (is_virtual(operand[k]) ? !written : written && operation[i]->type != REDUCE) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static cudnnStatus_t check_graph(const Descriptor *d) {
     int64_t count;
     Descriptor *const *operation = operations_of(d, &count);
     for (int64_t i = 0; i < count; i++) {
-        Descriptor *operand[2];
-        int noperand = operands_of(operation[i], operand);
-        for (int k = 0; k < noperand; k++) {
-            if (is_virtual(operand[k]) != written_before(operation, i, operand[k])) {
-                return refuse(CUDNN_STATUS_BAD_PARAM,
-                              "a virtual tensor is one that the graph writes first");
-            }
+        if (!operands_are_there(operation, i)) {
+            return refuse(CUDNN_STATUS_BAD_PARAM, "a virtual tensor is one that the graph writes first");
         }
-        if (is_virtual(result_of(operation[i])) == (i == count - 1) ||
+        bool is_last = i == count - 1, is_summed = i == count - 2 && operation[i + 1]->type == REDUCE;
+        if (is_virtual(result_of(operation[i])) == (is_last || is_summed) ||
             (i > 0) == (convolution_names(operation[i]) != NULL)) {
             return refuse(CUDNN_STATUS_NOT_SUPPORTED_GRAPH_PATTERN,
                           "not a convolution and what follows it");
@@ -427,6 +486,8 @@ cudnnStatus_t rules_finalize(const Descriptor *d) {
         return check_convolution(d);
     case POINTWISE:
         return check_pointwise(d);
+    case REDUCE:
+        return check_reduction(d);
     case GRAPH:
         return check_graph(d);
     case ENGINE:

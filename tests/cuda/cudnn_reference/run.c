@@ -270,6 +270,8 @@ static float pointwise(int mode, float x, float other) {
         return x + other;
     case CUDNN_POINTWISE_RELU_FWD:
         return x > 0 ? x : 0; /* a NaN need not stay one: nobody asks for it */
+    case CUDNN_POINTWISE_RELU_BWD:
+        return x > 0 ? other : 0;
     default:
         return x;
     }
@@ -289,6 +291,33 @@ static void run_pointwise(Run *run, const Descriptor *operation) {
     free(x.value);
     free(other.value);
     keep(run, y);
+}
+
+/* The sums of each channel. */
+static void run_reduction(Run *run, const Descriptor *operation) {
+    Descriptor *operand[2];
+    operands_of(operation, operand);
+    Dense x = load(run, operand[0]), y = dense(result_of(operation));
+    double *sum = must(calloc((size_t)x.c, sizeof *sum));
+    for (int64_t i = 0; i < elements(&x); i++) {
+        sum[i % x.c] += x.value[i];
+    }
+    for (int64_t c = 0; c < x.c; c++) {
+        y.value[c] = (float)sum[c];
+    }
+    free(sum);
+    free(x.value);
+    keep(run, y);
+}
+
+static void run_operation(Run *run, const Descriptor *operation) {
+    if (convolution_names(operation) != NULL) {
+        run_convolution(run, operation);
+    } else if (operation->type == CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR) {
+        run_reduction(run, operation);
+    } else {
+        run_pointwise(run, operation);
+    }
 }
 
 /* ---- launches ---- */
@@ -330,7 +359,7 @@ static void run_launch(void *data) {
     Descriptor *const *operation = operations_of(graph_of(run.launch->plan), &count);
     spoil(run.launch);
     for (int64_t i = 0; i < count; i++) {
-        (convolution_names(operation[i]) != NULL ? run_convolution : run_pointwise)(&run, operation[i]);
+        run_operation(&run, operation[i]);
     }
     for (int i = 0; i < run.count; i++) {
         free(run.item[i].value);
@@ -347,7 +376,8 @@ static bool is_bound(const Launch *launch, const Descriptor *tensor) {
 
 /* Whether each tensor that is not virtual has its pointer, and each pointer its tensor. */
 static bool all_bound(const Launch *launch) {
-    int64_t count, used = 0;
+    int64_t count;
+    bool used[MAX_TENSORS] = {false}, all = true;
     Descriptor *const *operation = operations_of(graph_of(launch->plan), &count);
     for (int64_t i = 0; i < count; i++) {
         Descriptor *tensor[3] = {result_of(operation[i])};
@@ -356,10 +386,15 @@ static bool all_bound(const Launch *launch) {
             if (!is_bound(launch, tensor[k])) {
                 return false;
             }
-            used += pointer_of(launch, tensor[k]) != NULL;
+            for (int64_t p = 0; p < launch->npointer; p++) {
+                used[p] = used[p] || launch->uid[p] == number_of(tensor[k], CUDNN_ATTR_TENSOR_UNIQUE_ID);
+            }
         }
     }
-    return used == launch->npointer;
+    for (int64_t p = 0; p < launch->npointer; p++) {
+        all = all && used[p];
+    }
+    return all;
 }
 
 static Launch *find_same(cudnnHandle_t handle, const Launch *wanted) {

@@ -1,7 +1,7 @@
 """cases.py - random geometries, and instances of the CUDA kernel templates for them, made as the compiler makes them.
 
-With --wide, tensors have more than 2^16 points, lists of parameters as many numbers; with --few, there are only the
-kernels that map each number to another.
+With --wide, tensors have more than 2^16 points and less than 2^18 vectors, of 16 bits more than 2^18 elements, and lists
+of parameters have more than 2^16 numbers; with --few, there are only the kernels that map each number to another.
 
 Writes kernels.cu (instances of templates/cuda), reference.c (of templates/reference) and cases.cpp (one function
 a case, which calls both and compares, see test.h).  Usage: cases.py FOLDER SEED TYPE ROUNDS ROWS [--wide]; TYPE is float,
@@ -138,6 +138,10 @@ class Cases:
     def few(self, *some):
         """So many classes; of many the reference takes long."""
         return self.random.choice([k for k in some if k < 4] if self.wide else some)
+
+    def samples(self, most):
+        """So many, and of large tensors one, where there are several vectors at a point."""
+        return 1 if self.wide else self.random.randint(1, most)
 
     def extent(self, least, most):
         return self.random.randint(257, 263) if self.wide else self.random.randint(least, most)
@@ -306,8 +310,8 @@ def parameters(cases):
 
 def joining(cases):
     r = cases.random
-    n, size = r.randint(1, 2), cases.size(6)
-    ins = [cases.channels() for _ in range(r.randint(1, 4))]
+    n, size = cases.samples(2), cases.size(6)
+    ins = [cases.channels() for _ in range(3 if cases.wide else r.randint(1, 4))]
     by = r.randrange(len(ins))
     x = [cases.shape(c, n, size) for c in ins]
     y, part = cases.shape(sum(ins), n, size), cases.shape(ins[by], n, size)
@@ -346,14 +350,14 @@ def argmax_bits(taps):
 def pooling(cases, variant):
     """Kernel, stride and padding of each axis: the usual ones; taps that take a byte; those of chance."""
     r = cases.random
-    c, n = cases.channels(), r.randint(1, 2)
+    c, n = cases.channels(), cases.samples(2)
     size, axes = [1, cases.extent(3, 9), cases.extent(3, 9)], [(1, 1, 0)] + 2 * [(2, 2, 0)]
     if cases.wide:
         c = 17  # so that windows have that many vectors, too
     if variant == 1:
         size[0], axes = r.randint(3, 4), 3 * [(3, 2, 1)]
     elif variant == 0:
-        size[1:] = [r.choice([4, 6, 8]) for _ in range(2)]
+        size[1:] = [r.choice([258, 260, 262] if cases.wide else [4, 6, 8]) for _ in range(2)]
     else:
         if r.random() < 0.4:
             size[0], axes[0] = r.randint(3, 4), (2, 2, 0)
@@ -512,7 +516,7 @@ def across(cases):
     check("channel_mean_grad", "y", {"dy": "map"}, {"DX": "y", "DY": "map"})
     check("channel_max", "map", {"x": "x"}, {"Y": "map", "X": "x"})
     check("channel_max_grad", "y", {"x": "x", "dy": "map"}, {"DX": "y", "X": "x", "DY": "map"})
-    fold, small = r.choice([1, 2, 3]), [1, r.randint(1, 4), r.randint(1, 4)]
+    fold, small = (2, [1, 130, 131]) if cases.wide else (r.choice([1, 2, 3]), [1, r.randint(1, 4), r.randint(1, 4)])
     large = [1, small[1] * fold, small[2] * fold]
     shapes.update(few=cases.shape(c, n, large), many=cases.shape(c * fold * fold, n, small))
     for name in ("few", "many"):
@@ -534,7 +538,7 @@ def across(cases):
 
 def scaling(cases):
     r = cases.random
-    c, n, size = cases.channels(), r.randint(1, 3), cases.size()
+    c, n, size = cases.channels(), cases.samples(3), cases.size()
     shape, rows, count = cases.shape(c, n, size), size[0] * size[1], r.choice([1, c])
     numbers = {"C": c, "N": n, "SHARED": int(count < c), "BIAS": 0, "BELOW_ZERO": 0, "ACCUMULATE": r.randint(0, 1), **extents("", size)}
     both = lambda name, **more: cases.both(name, {**numbers, **more}, {k: shape for k in ("X", "Y", "DX", "DY")}, {"EPSILON": 0.01})
@@ -561,7 +565,7 @@ def scaling(cases):
 def unpooling(cases):
     """Where the maxima were, the kernel is told or finds again."""
     r = cases.random
-    c, n, size = cases.channels(), r.randint(1, 2), [1 if cases.wide else r.choice([1, 4]), cases.extent(3, 9), cases.extent(3, 9)]
+    c, n, size = cases.channels(), cases.samples(2), [1 if cases.wide else r.choice([1, 4]), cases.extent(3, 9), cases.extent(3, 9)]
     c = 17 if cases.wide else c
     axes = [(2, 2) if size[0] > 1 else (1, 1)] + [r.choice([(2, 2), (2, 3), (3, 3)]) for _ in range(2)]
     out = [(s - k) // stride + 1 for s, (k, stride) in zip(size, axes)]
@@ -857,16 +861,16 @@ def ohem(cases):
 
 
 def lovasz(cases):
-    """All samples count, for of others the reference has no slopes, and takes the square of the points."""
+    """All samples count, for of others the reference has no slopes, and for each point that is valid it looks at all."""
     r = cases.random
-    c, size, n, start = r.choice([1, 2, 3, 5]), cases.small_size(7), r.randint(1, 3), r.choice([0, 2])
+    c, size, n, start = 5 if cases.wide else r.choice([1, 2, 3, 5]), cases.size(7), cases.samples(3), r.choice([0, 2])
     classes, rows = max(c, 2), size[0] * size[1]
     points = rows * size[2]
     x, t, slopes = cases.shape(c, n, size), Shape(1, n, size, 1), Shape(points * c, n, [1, 1, 1], points * c)
     numbers = {"C": c, "N": n, "ACCUMULATE": int(r.random() < 0.5), "SCALED": int(r.random() < 0.7),
                "CLASSES": classes, "IGNORE": r.choice([-1, 0]), **extents("", size)}
     layouts = {"X": x, "T": t, "DX": x, "SLOPES": slopes}
-    some = [[r.randint(1, s) for s in size] for _ in range(start + n)]
+    some = [[1, 5, 9] if cases.wide else [r.randint(1, s) for s in size] for _ in range(start + n)]
     loss, slope = (cases.both(name, numbers, layouts, {"WEIGHT": 0.7}) for name in ("lovasz_loss", "lovasz_loss_grad"))
     cases.function("Lovasz loss of %d channels, %d x %s from %d on, %s" % (c, n, size, start, {
         k: numbers[k] for k in ("IGNORE", "SCALED")}), [
@@ -997,7 +1001,7 @@ def zeroing(cases):
 # ---- convolutions ----
 
 
-def window(cases):
+def window(cases, most_stride=3):
     """Kernel, stride, dilation, padding in front and behind, sampled extent, dense extent, for one axis."""
     r = cases.random
     while True:
@@ -1007,7 +1011,7 @@ def window(cases):
         front = (reach // 2, 0, 0, r.randint(0, reach))[kind]
         behind = (reach - front, 0, 0, r.randint(0, reach))[kind]
         dense = cases.extent(1, 6)
-        if dense + front + behind > reach:
+        if dense + front + behind > reach and s <= most_stride:
             return k, s, l, front, behind, (dense + front + behind - reach - 1) // s + 1, dense
 
 
@@ -1146,8 +1150,8 @@ def banded(cases):
 
 
 def large_filters(cases):
-    """More weights, and more vectors of them, than 2^16: packed, and unpacked again."""
-    rows, columns = 1100, 261
+    """More weights than 2^16: packed, and unpacked again."""
+    rows, columns = 500, 261
     filters = ["{0, %d, %d, 0, %d, %d, 0}" % (rows, rows, columns, padded(columns, cases.lanes))]
     numbers = {"K": rows, "C": columns, "TAPS": 1, "SEGMENTS": 1, "BIAS": 0, "ACCUMULATE": 0, "SUMMED": 0, "BANDS": 0, "BANDS_AT": 0, "CO": 1}
     unpack = cases.cuda.add("filter_unpack", numbers, {"DY": cases.shape(1, 1, [1, 1, 1])}, {}, {"FILTER": ("Filter", filters)})
@@ -1230,8 +1234,8 @@ def cells(cases, deep):
     over more terms than a tile takes at a time."""
     r = cases.random
     kernel = [1, 2, 2] if cases.wide else r.choice([[1, 2, 2], [1, 2, 2], [2, 2, 2], [1, 3, 2]])
-    ci, co = (cases.channels(), cases.channels()) if cases.wide else (r.choice([33, 70] if deep else [1, 8, 24]), r.choice([1, 8, 16, 17, 33, 40]))
-    n, taps, x_size = r.randint(1, 2), kernel[0] * kernel[1] * kernel[2], cases.size(11)
+    ci, co = (17, cases.channels()) if cases.wide else (r.choice([33, 70] if deep else [1, 8, 24]), r.choice([1, 8, 16, 17, 33, 40]))
+    n, taps, x_size = cases.samples(2), kernel[0] * kernel[1] * kernel[2], [1, 180, 179] if cases.wide else cases.size(11)
     if kernel[0] == 1:
         x_size[0] = 1
     y_size = [size * k for size, k in zip(x_size, kernel)]
@@ -1256,9 +1260,9 @@ def cells(cases, deep):
 def grouped_convolution(cases):
     """Each group of channels by itself: depthwise, or a few to a few."""
     r, one = cases.random, (1, 1, 1, 0, 0, 1, 1)
-    axes = [window(cases) if r.random() < 0.25 and not cases.wide or i > 0 else one for i in range(3)]
+    axes = [window(cases, 1 if cases.wide else 3) if r.random() < 0.25 and not cases.wide or i > 0 else one for i in range(3)]
     groups, ins, outs = r.choice([(17, 1, 1), (3, 1, 1), (5, 1, 2), (2, 9, 8), (4, 2, 3)])
-    n, y_size, x_size = r.randint(1, 2), [a[5] for a in axes], [a[6] for a in axes]
+    n, y_size, x_size = cases.samples(2), [a[5] for a in axes], [a[6] for a in axes]
     ci, co, taps = groups * ins, groups * outs, axes[0][0] * axes[1][0] * axes[2][0]
     x, y = cases.shape(ci, n, x_size), cases.shape(co, n, y_size)
     letters = {"%s%s" % (name, axis): axes[i][column] for column, name in enumerate("KSLP") for i, axis in enumerate("DHW")}

@@ -2,13 +2,14 @@
 bf16 and f16, by gcc and clang, under sanitizers, the threads in three orders, which must agree to the bit.  Then faults
 are planted in the kernels, and each must be noticed.  See cases.py and test.h.
 
-Tensors of these geometries are small; all kernels but the Lovasz loss's also run once on tensors of more than 2^16
-vectors, points or parameters, where an index of 16 bits is too short.
+Tensors of these geometries are small; all kernels also run once on tensors of more than 2^16 vectors or parameters and
+2^18 elements, where an index of 16 bits is too short, and `unsigned` has 18 bits in place of 32 (narrow.h).
 
 Usage: run.py [--long] ROWS [SEED]; ROWS: the program that prints the rows of the operators.  --long: more
 geometries and compilers, and all faults, of which else only every fourth one is planted."""
 import concurrent.futures
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -80,8 +81,25 @@ TILE_FAULTS = [
 ]
 
 # The same, noticed on large tensors, of which the kernels of one kind are enough.
-WIDE_FAULT = ("an index cut to 16 bits", "return blockIdx.x * THREADS + threadIdx.x;",
-              "return (unsigned short)(blockIdx.x * THREADS + threadIdx.x);", "relu: number")
+WIDE_FAULTS = [
+    ("an index cut to 16 bits", "return blockIdx.x * THREADS + threadIdx.x;",
+     "return (unsigned short)(blockIdx.x * THREADS + threadIdx.x);", "relu: number"),
+    ("elements counted in 32 bits", "reinterpret_cast<const uint4 *>(p)[i];", "*reinterpret_cast<const uint4 *>(p + i * LANES);",
+     "relu: number"),
+]
+
+# Where one arm of ?: is an index and the other a constant, C++ wants to be told that both are.
+ARMS = ["* row : 0", "blocks_for(count) : 1056", "2 * count : 0", "0 : 2 * count", "from : COUNT / 4 * 4", "channel_blocks(CO) : 0",
+        "deep + v : 0"]
+
+
+def narrow(kernels):
+    """With narrow.h's numbers in place of `unsigned`."""
+    text = re.sub(r"\bunsigned\b(?! long| short)", "Index", kernels)
+    for arm in ARMS:
+        first, second = arm.split(" : ")
+        text = text.replace(arm, "Index(%s) : %s" % (first, second) if first == "0" else "%s : Index(%s)" % (first, second))
+    return '#include "narrow.h"\n' + text
 
 
 class Failure(Exception):
@@ -97,12 +115,12 @@ def run(command, folder, environment=None, fails=False):
 
 
 class Build:
-    """WIDE: on large tensors, and without sanitizers, since operands on small ones show what these look for.  LIKE: a build
-    with the same but for the cases, of which there are few."""
+    """WIDE: on large tensors, with narrow numbers, and without sanitizers, since operands on small ones show what these look
+    for.  LIKE: a build with the same but for the cases, of which there are few."""
 
     def __init__(self, home, compiler, stored, seed, rounds, folder, wide=False, like=None):
         os.mkdir(folder)
-        self.folder, self.compiler, self.quick = folder, compiler, [] if wide else QUICK
+        self.folder, self.compiler, self.wide, self.quick = folder, compiler, wide, [] if wide else QUICK
         self.flags = [flag for flag in FLAGS.split() if not (wide and "sanitize" in flag)] + (CLANG.split() if compiler == "clang++" else [])
         self.flags += ["-Wno-unused-function"] * (like is not None)
         self.flags += ["-O1", "-isystem", home + "/include", "-I", cuda.ROOT + "/runtime/include", "-I", SHIM, "-I", HERE]
@@ -117,6 +135,14 @@ class Build:
         made = [os.path.basename(s)[:-3] + "o" for s in sources]
         shared = [os.path.join(like.folder, name) for name in made[1:]] if like else made[1:]
         self.objects = made[:1] + shared + ["reference.o"]
+
+    def kernels(self):
+        with open(os.path.join(self.folder, "kernels.cu")) as f:
+            return f.read()
+
+    def write(self, text, name):
+        with open(os.path.join(self.folder, name), "w") as f:
+            f.write(narrow(text) if self.wide else text)
 
     def link(self, kernels, program, more=()):
         run([self.compiler, *self.flags, *more, "-x", "c++", "-include", "shim.h", "-c", kernels, "-o", program + ".o"], self.folder)
@@ -137,20 +163,22 @@ def compare(home, compiler, stored, rounds, seed, folder):
 
 
 def compare_wide(home, seed, folder):
-    build = Build(home, "g++", "float", seed, 1, folder, wide=True)
-    build.link("kernels.cu", "kernels")
-    print("large tensors, seed %d: %s" % (seed, build.run("kernels", "forward").strip().splitlines()[-1]), flush=True)
-    plant(Build(home, "g++", "float", seed, 1, folder + "_few", wide=True, like=build), WIDE_FAULT)
+    build = Build(home, "g++", "__nv_bfloat16", seed, 1, folder, wide=True)
+    build.write(build.kernels(), "narrow.cu")
+    build.link("narrow.cu", "narrow")
+    print("large tensors, seed %d: %s" % (seed, build.run("narrow", "forward").strip().splitlines()[-1]), flush=True)
+    few = Build(home, "g++", "__nv_bfloat16", seed, 1, folder + "_few", wide=True, like=build)
+    for fault in WIDE_FAULTS:
+        plant(few, fault)
 
 
 def plant(build, fault):
     name, right, wrong, expected = fault
-    text = open(os.path.join(build.folder, "kernels.cu")).read()
+    text = build.kernels()
     if right not in text:
         raise Failure("%s: nowhere to plant it" % name)
     program = "fault_" + "_".join(name.split())
-    with open(os.path.join(build.folder, program + ".cu"), "w") as f:
-        f.write(text.replace(right, wrong))
+    build.write(text.replace(right, wrong), program + ".cu")
     build.link(program + ".cu", program, build.quick)
     for order in ORDERS:
         said = build.run(program, order, fails=True)
