@@ -44,13 +44,15 @@ static void agree_in_place(Program *program) {
     }
 }
 
-/* A loop over samples holds a few of each tensor; the loader brings whole batches, of which a target that
- * stages them takes what an iteration works on. */
+/* A loop over samples holds a few of each tensor, or, if others follow, all of a process; the loader brings
+ * whole batches, of which a target that stages them takes what an iteration works on. */
 static int64_t samples_of(const Program *program, const Value *value) {
     if (!value->per_sample)
         return 1;
-    return value->class == CLASS_STAGING && !program->target->stages ? program->batch
-                                                                     : program->micro_batch;
+    if (value->class == CLASS_STAGING && !program->target->stages)
+        return program->batch;
+    return merging_node(program->graph) != NULL ? samples_of_process(&program->model->train)
+                                                : program->micro_batch;
 }
 
 void choose_layouts(Program *program) {

@@ -94,8 +94,31 @@ SweepEnd sweep_end(const Plan *plan) {
                                      node_line(node)};
 }
 
+/* A synchronised batch_norm, NODE, is there. */
+static bool suits_merges(Diag *diag, const Options *options, const Node *node) {
+    if (options->target->merges && options->bands <= 1)
+        return true;
+    diag_begin(diag, ERROR, "U0418", node->span, "`sync = true` does not go with %s%s",
+               options->bands > 1 ? "--bands" : "--target=", options->bands > 1 ? "" : options->target->name);
+    if (node_line(node).line != node->span.line)
+        diag_also(diag, node_line(node), "called here");
+    if (options->bands > 1) {
+        diag_note(diag, "all samples of a step wait for each other at each normalisation, and a loop over "
+                        "bands of rows has one sample at a time");
+        diag_help(diag, "leave the option out: what does not fit is computed a second time");
+    } else {
+        diag_note(diag, "there, processes exchange nothing in the middle of a step");
+        diag_help(diag, "train with --target=cpu, or leave out `sync = true`: each group of samples has "
+                        "statistics of its own then");
+    }
+    diag_end(diag);
+    return false;
+}
+
 bool suits_whole_batch(Diag *diag, const Options *options, const Model *train) {
     const Graph *g = train->graph;
+    if (merging_node(g) != NULL && !suits_merges(diag, options, merging_node(g)))
+        return false;
     const Node *first = whole_batch_node(g);
     const int64_t batch = batch_of(train), parts = options->micro_batches;
     if (first != NULL && parts > 1 && iterations(train->train.batch, parts) < batch)

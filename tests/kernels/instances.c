@@ -258,6 +258,9 @@ static Attributes attributes_of(Pool *pool, const Line *line, Op op) {
     case ATTRIBUTES_SLICE:
         a.slice.channel_begin = number(line, "channel_begin");
         break;
+    case ATTRIBUTES_PART:
+        a.part.begin = number(line, "begin");
+        break;
     case ATTRIBUTES_REDUCTION:
         a.reduction.limit = real_number(line, "limit");
         break;
