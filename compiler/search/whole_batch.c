@@ -68,7 +68,7 @@ static bool report_one_value(Diag *diag, const Model *train, const Node *node) {
 }
 
 /* With `ranks`: each group has statistics of its own. */
-static void warn_of_one_sample(Diag *diag, const Model *train, const Node *node) {
+static void warn_of_one_sample(Diag *diag, const Options *options, const Model *train, const Node *node) {
     const char *name = called(train->graph, node);
     const int64_t ranks = train->train.ranks;
     diag_begin(diag, WARNING, "U0416", node->span, "`%s` sees one sample at a time", name);
@@ -80,6 +80,8 @@ static void warn_of_one_sample(Diag *diag, const Model *train, const Node *node)
         (long long)ranks, (long long)train->train.batch);
     diag_help(diag, "train with `batch %lld` or more, or with fewer ranks, or use `group_norm` here",
               2 * (long long)ranks_batch_unit(&train->train));
+    if (options->target->merges && train->train.accumulate == 1)
+        diag_help(diag, "or write `batch_norm(sync = true)`: its statistics are those of the whole batch");
     diag_end(diag);
 }
 
@@ -130,6 +132,6 @@ bool suits_whole_batch(Diag *diag, const Options *options, const Model *train) {
             return report_one_value(diag, train, node);
     }
     if (first != NULL && !is_loss(first) && batch == 1 && train->train.ranks > 1)
-        warn_of_one_sample(diag, train, first);
+        warn_of_one_sample(diag, options, train, first);
     return true;
 }
