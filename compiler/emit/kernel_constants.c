@@ -149,15 +149,9 @@ void constant_channels(Constants *c, const char *name, ValueId v) {
 static const char *layout_text(const Constants *c, ValueId v, unsigned fields) {
     const Layout *s = &c->program->layout[v];
     const Value *value = &c->program->graph->value[v];
-    const int64_t number[LAYOUT_FIELDS] = {channels_of(value),
-                                           s->block,
-                                           s->blocks,
-                                           s->origin,
-                                           value->per_sample ? s->sample : 0,
-                                           s->plane,
-                                           s->depth,
-                                           s->row,
-                                           s->ring};
+    const int64_t number[LAYOUT_FIELDS] = {
+        channels_of(value), s->block, s->blocks, s->origin, value->per_sample ? s->sample : 0,
+        s->plane,           s->depth, s->row,    s->ring};
     const char *text = "";
     for (int k = 0; k < LAYOUT_FIELDS; k++)
         text = pool_text(c->emitter->pool, "%s%s%lld", text, k > 0 ? ", " : "",

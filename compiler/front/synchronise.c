@@ -1,8 +1,8 @@
 /* synchronise.c - `batch_norm(sync = true)`: statistics of all samples of a step, whoever has them.
  *
  * With `ranks` the samples of a step are cut into groups, and a batch_norm sees those of one group, as it
- * would see a batch.  Synchronised, it takes statistics of each sample, and `norm_merge` makes of them those
- * of all samples, of other processes, too:
+ * would see a batch.  Synchronised, it takes statistics of each sample, and `norm_merge` makes of them
+ * those of all samples, of other processes, too:
  *
  *     mean, variance = batch_statistics(x)     ->     means, variances = norm_statistics(x)
  *                                                     mean, variance = norm_merge(means, variances)
@@ -47,7 +47,9 @@ static void synchronise(Graph *g) {
     for (int i = 0; i < before; i++) {
         if (is_synchronised(&g->node[i]))
             g->node[i].a.norm.batch = false;
-        merge[i] = is_synchronised(&g->node[i]) && g->node[i].op == OP_BATCH_STATISTICS ? merge_statistics(g, i) : -1;
+        merge[i] = is_synchronised(&g->node[i]) && g->node[i].op == OP_BATCH_STATISTICS
+                       ? merge_statistics(g, i)
+                       : -1;
     }
     NodeId *order = NEW_ARRAY(g->pool, NodeId, g->nnode);
     int n = 0;
@@ -65,7 +67,8 @@ static bool report_accumulation(Lower *l, const Node *norm) {
     diag_begin(l->diag, ERROR, "U0417", norm->span, "`sync = true` does not go with `accumulate`");
     diag_also(l->diag, l->model->train.accumulate_span, "a step is %lld batches here",
               (long long)l->model->train.accumulate);
-    diag_note(l->diag, "with `ranks` the samples of a step are cut into groups, and a group belongs to no batch");
+    diag_note(l->diag,
+              "with `ranks` the samples of a step are cut into groups, and a group belongs to no batch");
     diag_help(l->diag, "write a larger `batch` and no `accumulate`, or leave out `sync = true`");
     diag_end(l->diag);
     return false;
@@ -74,9 +77,10 @@ static bool report_accumulation(Lower *l, const Node *norm) {
 static bool report_local(Lower *l, const Node *norm, const Node *local) {
     diag_begin(l->diag, ERROR, "U0417", local->span, "this `batch_norm` needs `sync = true`, too");
     diag_also(l->diag, norm->span, "this one is synchronised");
-    diag_note(l->diag,
-              "one that is not has statistics of each group of samples, which are gone once all groups wait "
-              "for the synchronised one");
+    diag_note(
+        l->diag,
+        "one that is not has statistics of each group of samples, which are gone once all groups wait "
+        "for the synchronised one");
     diag_help(l->diag, "write `sync = true` in all of them, or in none");
     diag_end(l->diag);
     return false;

@@ -28,9 +28,10 @@ static Buffer buffer_like(const Program *program, ValueId v) {
                     .span = node == NULL ? value->span : node_line(node),
                     .type = value->type,
                     .shape = value->shape,
-                    .batch = !value->per_sample                               ? 0
-                             : program->held != NULL && program->held[v] ? samples_of_process(&program->model->train)
-                                                                         : program->micro_batch,
+                    .batch = !value->per_sample ? 0
+                             : program->held != NULL && program->held[v]
+                                 ? samples_of_process(&program->model->train)
+                                 : program->micro_batch,
                     .bytes = program->layout[v].bytes,
                     .same = -1,
                     .slice = -1,

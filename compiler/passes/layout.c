@@ -67,5 +67,6 @@ void choose_layouts(Program *program) {
     agree_in_place(program);
     for (ValueId v = 0; v < g->nvalue; v++)
         if (g->value[v].nsegments == 0)
-            program->target->lay_out(&g->value[v], samples_of(program, &g->value[v], few), &program->layout[v]);
+            program->target->lay_out(&g->value[v], samples_of(program, &g->value[v], few),
+                                     &program->layout[v]);
 }

@@ -10,8 +10,8 @@
  * just before they are used.
  *
  * Where all samples of a step are merged on the way (batch_norm with `sync = true`), the body is cut there:
- * each part is a loop, at the end of which stands what ends its sums, and what a later one reads is held for
- * all samples of the process:
+ * each part is a loop, at the end of which stands what ends its sums, and what a later one reads is held
+ * for all samples of the process:
  *
  *     loop { load, conv, statistics } | merge | loop { norm, conv, statistics } | merge | ...
  *
@@ -287,10 +287,11 @@ static const char *lost_sums(const Loops *l) {
         const Node *producer = g->value[v].producer < 0 ? NULL : &g->node[g->value[v].producer];
         if (producer != NULL && has_trait(producer, TRAIT_WHOLE_BATCH) && !g->value[v].per_sample &&
             g->value[v].class == CLASS_BATCH_STATISTIC && l->first[v] != l->last[v])
-            return pool_text(g->pool,
-                             "`%s` on line %d sums each group of samples, and a `batch_norm` with `sync = true` "
-                             "stands between it and its gradient",
-                             producer->name, node_line(producer).line);
+            return pool_text(
+                g->pool,
+                "`%s` on line %d sums each group of samples, and a `batch_norm` with `sync = true` "
+                "stands between it and its gradient",
+                producer->name, node_line(producer).line);
     }
     return NULL;
 }

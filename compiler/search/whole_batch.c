@@ -100,8 +100,9 @@ SweepEnd sweep_end(const Plan *plan) {
 static bool suits_merges(Diag *diag, const Options *options, const Node *node) {
     if (options->target->merges && options->bands <= 1)
         return true;
-    diag_begin(diag, ERROR, "U0418", node->span, "`sync = true` does not go with %s%s",
-               options->bands > 1 ? "--bands" : "--target=", options->bands > 1 ? "" : options->target->name);
+    diag_begin(
+        diag, ERROR, "U0418", node->span, "`sync = true` does not go with %s%s",
+        options->bands > 1 ? "--bands" : "--target=", options->bands > 1 ? "" : options->target->name);
     if (node_line(node).line != node->span.line)
         diag_also(diag, node_line(node), "called here");
     if (options->bands > 1) {
