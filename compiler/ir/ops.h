@@ -30,8 +30,7 @@ enum {
     TRAIT_IN_ITERATION = 8192, /* of a loop over samples, though it is not per sample */
     TRAIT_AGAIN = 16384,       /* of volumes it runs again for the backward pass (passes/renormalise.c) */
     TRAIT_OF_RANKS = 32768,    /* training by ranks has it (passes/groups.c) */
-    TRAIT_MERGES =
-        65536, /* needs something of all samples of a step, and asks other processes for theirs */
+    TRAIT_MERGES = 65536,      /* waits for all samples of a step, those of other processes, too */
 };
 
 /* Appends the nodes that compute the gradients by the inputs of NODE, given those by its outputs (DOUT, -1:

@@ -9,11 +9,7 @@
  * Packed weights take memory through the whole loop; where there is too little, each iteration makes them
  * just before they are used.
  *
- * Where all samples of a step are merged on the way (batch_norm with `sync = true`), the body is cut there:
- * each part is a loop, at the end of which stands what ends its sums, and what a later one reads is held
- * for all samples of the process:
- *
- *     loop { load, conv, statistics } | merge | loop { norm, conv, statistics } | merge | ...
+ * Where all samples of a step are merged on the way, there are several loops (merges.c).
  *
  * Samples are added in the same order as in a whole batch, so the result is the same to the last bit.
  * Prediction may pack weights once for many steps; what a step is told comes behind that.  Without a loop,
@@ -220,137 +216,13 @@ static int iteration_steps(Program *program, const Split *s, Step **step) {
     return count;
 }
 
-static Step loop_over_samples(const Program *program, Step *body, int count) {
+Step loop_over_samples(const Program *program, Step *body, int count) {
     return (Step){.node = -1,
                   .axis = AXIS_SAMPLES,
                   .samples = program->micro_batch,
                   .times = iterations_of(program),
                   .body = body,
                   .nbody = count};
-}
-
-/* ---- several loops over samples ---- */
-
-/* Loops are numbered. */
-typedef struct {
-    Program *program;
-    int *first, *last; /* per value: the loops in which steps touch it; of no loop: -1 */
-    NodeId *end;       /* what ends sums: */
-    int nend, *end_in; /*   in which loop */
-} Loops;
-
-/* The sums of groups of different values have a buffer in common. */
-static bool tells_loop(const Touch *t) {
-    return !has_trait(t->node, TRAIT_OF_RANKS) || t->number == 0;
-}
-
-static void touch_in(Loops *l, NodeId id, int loop) {
-    const Graph *g = l->program->graph;
-    for (Touch t = node_touches(g, &g->node[id]); touch_next(&t);) {
-        if (!tells_loop(&t))
-            continue;
-        if (l->first[t.value] < 0)
-            l->first[t.value] = loop;
-        l->last[t.value] = loop > l->last[t.value] ? loop : l->last[t.value];
-    }
-}
-
-/* The loop behind which all is there that NODE ends. */
-static int loop_of_end(const Loops *l, const Node *node) {
-    const Graph *g = l->program->graph;
-    int loop = 0;
-    for (Touch t = node_touches(g, node); touch_next(&t);)
-        if (tells_loop(&t) && l->last[t.value] > loop)
-            loop = l->last[t.value];
-    return loop;
-}
-
-static void find_loops_of(Loops *l, const Step *step, int nstep) {
-    const Graph *g = l->program->graph;
-    int loop = 0;
-    for (ValueId v = 0; v < g->nvalue; v++)
-        l->first[v] = l->last[v] = -1;
-    for (int i = 0; i < nstep; i++) {
-        const bool merges = has_trait(&g->node[step[i].node], TRAIT_MERGES);
-        touch_in(l, step[i].node, merges ? ++loop : loop);
-    }
-    for (int i = 0; i < l->nend; i++) {
-        l->end_in[i] = loop_of_end(l, &g->node[l->end[i]]);
-        touch_in(l, l->end[i], l->end_in[i]);
-    }
-}
-
-/* Why sums of a group are not there where their gradient reads them, or NULL. */
-static const char *lost_sums(const Loops *l) {
-    const Graph *g = l->program->graph;
-    for (ValueId v = 0; v < g->nvalue; v++) {
-        const Node *producer = g->value[v].producer < 0 ? NULL : &g->node[g->value[v].producer];
-        if (producer != NULL && has_trait(producer, TRAIT_WHOLE_BATCH) && !g->value[v].per_sample &&
-            g->value[v].class == CLASS_BATCH_STATISTIC && l->first[v] != l->last[v])
-            return pool_text(
-                g->pool,
-                "`%s` on line %d sums each group of samples, and a `batch_norm` with `sync = true` "
-                "stands between it and its gradient",
-                producer->name, node_line(producer).line);
-    }
-    return NULL;
-}
-
-/* What is touched in one loop alone is there for the samples of an iteration. */
-static void hold_samples(Loops *l) {
-    Program *program = l->program;
-    const Graph *g = program->graph;
-    bool *held = NEW_ARRAY(g->pool, bool, g->nvalue);
-    for (ValueId v = 0; v < g->nvalue; v++) {
-        if (!g->value[v].per_sample || g->value[v].nsegments > 0 || g->value[v].class == CLASS_STAGING)
-            continue;
-        held[v] = l->first[v] != l->last[v];
-        if (!held[v])
-            program->target->lay_out(&g->value[v], program->micro_batch, &program->layout[v]);
-    }
-    program->held = held;
-}
-
-/* Appends the loop of that number, of BODY and what ends its sums. */
-static void add_loop(const Loops *l, Step *body, int nbody, int loop, Step **step, int *nstep) {
-    Program *program = l->program;
-    Step *bands;
-    for (int i = 0; i < l->nend; i++)
-        if (l->end_in[i] == loop)
-            add_steps(program, &body, &nbody, &l->end[i], 1);
-    nbody = loop_over_bands(program, body, nbody, &bands);
-    if (nbody > 0)
-        PUSH(program->graph->pool, *step, *nstep, loop_over_samples(program, bands, nbody));
-}
-
-/* STEP[0..NSTEP) of one iteration become loops, between which samples are merged; returns how many steps
- * these are. */
-static int cut_at_merges(Program *program, const Split *s, const Step *step, int nstep, Step **cut) {
-    const Graph *g = program->graph;
-    Loops l = {.program = program,
-               .first = NEW_ARRAY(g->pool, int, g->nvalue),
-               .last = NEW_ARRAY(g->pool, int, g->nvalue),
-               .end = s->node[PART_END],
-               .nend = s->count[PART_END],
-               .end_in = NEW_ARRAY(g->pool, int, s->count[PART_END])};
-    Step *body = NULL;
-    int count = 0, nbody = 0, loop = 0;
-    find_loops_of(&l, step, nstep);
-    hold_samples(&l);
-    program->refusal = lost_sums(&l);
-    *cut = NULL;
-    for (int i = 0; i < nstep; i++) {
-        if (!has_trait(&g->node[step[i].node], TRAIT_MERGES)) {
-            PUSH(g->pool, body, nbody, step[i]);
-            continue;
-        }
-        add_loop(&l, body, nbody, loop++, cut, &count);
-        PUSH(g->pool, *cut, count, step[i]);
-        body = NULL;
-        nbody = 0;
-    }
-    add_loop(&l, body, nbody, loop, cut, &count);
-    return count;
 }
 
 void schedule(Program *program) {
@@ -366,7 +238,7 @@ void schedule(Program *program) {
     Step *iteration;
     int count = iteration_steps(program, &s, &iteration);
     if (merges) {
-        count = cut_at_merges(program, &s, iteration, count, &iteration);
+        count = cut_at_merges(program, s.node[PART_END], s.count[PART_END], iteration, count, &iteration);
     } else {
         add_steps(program, &iteration, &count, s.node[PART_END], s.count[PART_END]);
         count = loop_over_bands(program, iteration, count, &iteration);
