@@ -177,7 +177,9 @@ static bool sweeps_regions(const Graph *g, const Node *node) {
 }
 
 const char *shapes_text(Pool *pool, const Program *program, const Node *node) {
-    if (sweeps_regions(program->graph, node))
+    const bool sums_one =
+        node->a.kind == ATTRIBUTES_PART && program->graph->value[node->out[0]].nsegments == 0;
+    if (sweeps_regions(program->graph, node) && !sums_one)
         return " all parameters";
     const char *text = "";
     for (int k = 0; k < node->nin + node->nout; k++) {
