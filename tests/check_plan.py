@@ -36,7 +36,7 @@ The laws:
 
 Lifetimes.  A buffer of one step lives from its first write to its last use; if it is used inside a loop and
 outside, or read in a loop's body before that body writes it, it lives for the whole loop.  A metric lives to
-the end of the program, where it is returned; but not what a loss leaves for its gradient beside a metric that is.  A whole lives as long as any of its slices.  A buffer of a whole
+the end of the program, where it is returned; but not what a loss leaves for its gradient beside a metric that is, nor sums of its groups.  A whole lives as long as any of its slices.  A buffer of a whole
 program lives in each program that touches it, or, where no step does, in prediction.  A persistent one lives in all, since they take turns on one arena.
 What a loader fills lives from the first step on.
 Steps side by side that say "section": [NUMBER, BRANCH] with one number may run at once where their branches differ: what one
@@ -421,7 +421,8 @@ class Judge:
         """Is it no result, but written with one?"""
         steps = list(all_steps(self.plan["programs"][program]))
         results = {result for step in steps if step["op"] == "return" for result in step["reads"]}
-        return number not in results and all(results.intersection(step["writes"]) for step in steps if number in step["writes"])
+        return number not in results and all(results.intersection(step["writes"]) for step in steps
+                                             if number in step["writes"] and step["op"] != "zero")
 
     # ---- places -------------------------------------------------------------------------------------
 

@@ -40,6 +40,8 @@ NAMED = {
     "compiler/front/operators.c": {"OP_CONV_GROUPS": "what `groups` of a convolution mean"},
     "compiler/front/operators_norm.c": {op: "a normalisation is several nodes" for op in (
         "OP_BATCH_STATISTICS", "OP_NORM_STATISTICS", "OP_NORM_TRACK", "OP_LAYER_NORM", "OP_SCALE")},
+    "compiler/front/synchronise.c": {op: "takes apart what batch_norm is made of" for op in (
+        "OP_BATCH_STATISTICS", "OP_NORM_STATISTICS", "OP_NORM_MERGE")},
     "compiler/front/operators_channel.c": {"OP_SLICE": "what `chunk` in a file means"},
     "compiler/front/label_losses.c": {"OP_ARGMAX": "metrics of one channel compare its classes",
                                      "OP_SOFTMAX": "losses of logits apply it", "OP_SIGMOID": "losses of logits apply it",

@@ -183,7 +183,7 @@ static const char *condition_text(const Emitter *e, const Program *program, cons
     const long long group = program->group;
     if (node->ends_group)
         return pool_text(e->pool, "(start + n) %% %lld == 0 || start + n == last", group);
-    if (group > 0 && of_first_group(program->graph, node))
+    if (group > 0 && of_first_group(program->graph, node) && !node->a.norm.sync)
         return pool_text(e->pool, "start < %lld", group);
     return NULL;
 }

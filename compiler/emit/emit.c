@@ -61,15 +61,25 @@ static void add_argument(Text *call, const char *argument) {
              argument);
 }
 
+/* Of what several loops over samples touch: the samples of an iteration; what merges them takes all. */
+static const char *operand_text(const Emitter *e, const Constants *c, ValueId v) {
+    const char *place = pointer_text(e, c->program, v);
+    const bool held = v >= 0 && c->program->held != NULL && c->program->held[v];
+    if (!held || has_trait(c->node, TRAIT_MERGES))
+        return place;
+    return pool_text(e->pool, "%s + (start - step->first) * %lldL", place,
+                     (long long)c->program->layout[v].sample);
+}
+
 static const char *input_text(const Emitter *e, const Constants *c, int k) {
     const ValueId *segment;
     int n = value_segments(c->program->graph, &c->node->in[k], &segment);
     if (!c->array[k])
-        return pointer_text(e, c->program, n == 0 ? -1 : segment[0]);
+        return operand_text(e, c, n == 0 ? -1 : segment[0]);
     Text text = text_new(e->pool);
     text_add(&text, "(const %s *const[]){", c_type(e->plan, c->program->graph->value[segment[0]].type));
     for (int p = 0; p < n; p++)
-        text_add(&text, "%s%s", p > 0 ? ", " : "", pointer_text(e, c->program, segment[p]));
+        text_add(&text, "%s%s", p > 0 ? ", " : "", operand_text(e, c, segment[p]));
     text_add(&text, "}");
     return text.bytes;
 }
@@ -78,7 +88,7 @@ static const char *input_text(const Emitter *e, const Constants *c, int k) {
 static const char *output_text(const Emitter *e, const Constants *c, int k) {
     const ValueId *segment;
     const int n = value_segments(c->program->graph, &c->node->out[k], &segment);
-    return pointer_text(e, c->program, n == 0 ? -1 : segment[0]);
+    return operand_text(e, c, n == 0 ? -1 : segment[0]);
 }
 
 void emit_call(Emitter *e, const Constants *c, const Instance *k, const char *first, const char *last) {
@@ -167,7 +177,9 @@ static bool sweeps_regions(const Graph *g, const Node *node) {
 }
 
 const char *shapes_text(Pool *pool, const Program *program, const Node *node) {
-    if (sweeps_regions(program->graph, node))
+    const bool sums_one =
+        node->a.kind == ATTRIBUTES_PART && program->graph->value[node->out[0]].nsegments == 0;
+    if (sweeps_regions(program->graph, node) && !sums_one)
         return " all parameters";
     const char *text = "";
     for (int k = 0; k < node->nin + node->nout; k++) {

@@ -145,17 +145,13 @@ void constant_channels(Constants *c, const char *name, ValueId v) {
     constant(c, name, channels_of(&c->program->graph->value[v]));
 }
 
+/* What all samples share is the same for each of them. */
 static const char *layout_text(const Constants *c, ValueId v, unsigned fields) {
     const Layout *s = &c->program->layout[v];
-    const int64_t number[LAYOUT_FIELDS] = {channels_of(&c->program->graph->value[v]),
-                                           s->block,
-                                           s->blocks,
-                                           s->origin,
-                                           s->sample,
-                                           s->plane,
-                                           s->depth,
-                                           s->row,
-                                           s->ring};
+    const Value *value = &c->program->graph->value[v];
+    const int64_t number[LAYOUT_FIELDS] = {
+        channels_of(value), s->block, s->blocks, s->origin, value->per_sample ? s->sample : 0,
+        s->plane,           s->depth, s->row,    s->ring};
     const char *text = "";
     for (int k = 0; k < LAYOUT_FIELDS; k++)
         text = pool_text(c->emitter->pool, "%s%s%lld", text, k > 0 ? ", " : "",

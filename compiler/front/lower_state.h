@@ -387,6 +387,8 @@ void set_ranks(Call *call);
 /* Brings train.batch to the samples of a step. */
 void check_accumulation(Lower *l);
 void check_ranks(Lower *l);
+/* synchronise.c: with ranks, batch norms that ask for it have statistics of all samples of a step. */
+void synchronise_norms(Lower *l);
 /* Reports settings of `train` that do not go together. */
 void check_updates(Lower *l);
 

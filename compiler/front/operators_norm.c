@@ -86,7 +86,9 @@ static ValueId append_norm(const Call *call, const Norm *norm, const ValueId sta
  * later normalises by those. */
 ValueId build_batch_norm(Call *call) {
     Norm norm = {.a.batch = true};
-    if (!argument_normalised(call, &norm) || !argument_number(call, "momentum", &norm.a.momentum))
+    bool sync;
+    if (!argument_normalised(call, &norm) || !argument_number(call, "momentum", &norm.a.momentum) ||
+        !argument_truth(call, "sync", &sync))
         return -1;
     if (!(norm.a.momentum >= 0 && norm.a.momentum <= 1)) {
         report_range(call, "momentum", "from 0 to 1");
@@ -100,6 +102,7 @@ ValueId build_batch_norm(Call *call) {
     if (call->l->options->program != PROGRAM_TRAIN)
         return append_norm(call, &norm, running);
     ValueId statistic[2];
+    norm.a.sync = sync;
     append_statistics(call, &norm, statistic);
     const ValueId tracked[] = {running[0], running[1], statistic[0], statistic[1]};
     norm_append(call, OP_NORM_TRACK, &norm, tracked, 4, NULL, 0);

@@ -749,6 +749,7 @@ void check_sections(Lower *l) {
     if (l->options->ranks > 0)
         model->train.ranks = l->options->ranks;
     check_ranks(l);
+    synchronise_norms(l);
     check_sources(l);
     check_folds(l);
     check_transforms(l, &model->data);

@@ -173,6 +173,7 @@ typedef struct {
     double epsilon, momentum;
     int64_t groups;  /* of channels, each with a mean and a variance of its own */
     bool batch;      /* over all samples, not over each */
+    bool sync;       /* of a batch: with those of other groups of samples */
     int64_t points;  /* of a sample that a mean of the batch is over */
     bool transposed; /* norm_fold: the weights are those of an upconv */
     int64_t bands;   /* in how many parts the rows of a sample are summed, fixed by the target */
@@ -192,6 +193,7 @@ typedef enum {
     ATTRIBUTES_CONV,
     ATTRIBUTES_POOL,
     ATTRIBUTES_SLICE,
+    ATTRIBUTES_PART,
     ATTRIBUTES_LOSS,
     ATTRIBUTES_NORM,
     ATTRIBUTES_HEAD,
@@ -223,6 +225,9 @@ typedef struct {
         struct {
             int64_t channel_begin;
         } slice;
+        struct {
+            int64_t begin; /* group_sum: where in a row of `levels` the sums have their place */
+        } part;
         struct {
             int64_t bands;
             double limit; /* gradient_norm: that it may have */

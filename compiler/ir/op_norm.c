@@ -10,7 +10,8 @@
  *     z = (x - mean) / sqrt(variance + epsilon)        dw = sum(dy z)        db = sum(dy)
  *     dx = (w dy - mean(w dy) - z mean(w dy z)) / sqrt(variance + epsilon)
  *
- * where `sums` are the two means, over all that has one mean and variance.
+ * where `sums` are the two means, over all that has one mean and variance.  A synchronised batch_norm takes
+ * them for each sample, as it takes the statistics, and merges them (front/synchronise.c).
  */
 #include "base/size_math.h"
 #include "ir/rule_gradient.h"
@@ -21,12 +22,20 @@ enum { X, MEAN, VARIANCE, W, B }; /* the inputs of a normalisation */
 
 /* ---- gradients ---- */
 
-static ValueId new_sums(Autodiff *ad, const Node *node) {
+static ValueId new_sums(Autodiff *ad, const Node *node, bool of_each_sample) {
     Graph *g = gradient_graph(ad);
     Value sums = g->value[node->in[MEAN]];
-    sums.name = pool_text(g->pool, "%s sums", node->name);
+    sums.name = pool_text(g->pool, "%s sums%s", node->name, of_each_sample ? " of samples" : "");
     sums.shape.dim[0] = size_product(2, sums.shape.dim[0]);
+    sums.per_sample |= of_each_sample;
     return value_new(g, sums);
+}
+
+/* Of the sums of each sample those of all. */
+static ValueId merged(Autodiff *ad, const Node *node, ValueId sums) {
+    const ValueId in[] = {sums, -1}, out[] = {new_sums(ad, node, false), -1, -1};
+    gradient_node(ad, node, OP_NORM_MERGE, node->a, in, 2, out, 3);
+    return out[0];
 }
 
 void gradient_norm(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
@@ -34,7 +43,7 @@ void gradient_norm(Autodiff *ad, const Node *node, const ValueId *dout, ValueId 
     const ValueId wgrad_in[] = {x, dout[0], mean, variance, w, -1};
     if (!gradient_wanted(ad, x) && !(w >= 0 && gradient_wanted(ad, w)))
         return;
-    const ValueId sums = new_sums(ad, node);
+    ValueId sums = new_sums(ad, node, node->a.norm.sync);
     for (int k = W; k <= B; k++)
         din[k] = node->in[k] < 0 ? -1 : gradient_value(ad, node->in[k]);
     const ValueId out[] = {din[W], din[B], -1, sums};
@@ -42,6 +51,8 @@ void gradient_norm(Autodiff *ad, const Node *node, const ValueId *dout, ValueId 
                   out, 4);
     if (!gradient_wanted(ad, x))
         return;
+    if (node->a.norm.sync)
+        sums = merged(ad, node, sums);
     const ValueId dgrad_in[] = {x, dout[0], mean, variance, w, sums, -1};
     din[X] = gradient_value(ad, x);
     gradient_node(ad, node, OP_NORM_DGRAD, node->a, dgrad_in, 7, &din[X], 1);
@@ -124,6 +135,18 @@ void constants_norm_track(Constants *c, const Node *node) {
     constant(c, "POINTS", node->a.norm.points);
     constant(c, "GROUP", constant_group(c));
     constant_real(c, "MOMENTUM", node->a.norm.momentum);
+    if (node->a.norm.sync)
+        call_arguments(c, "step->n", "");
+}
+
+void constants_norm_merge(Constants *c, const Node *node) {
+    constant(c, "NUMBERS", shape_elements(constants_graph(c)->value[node->out[0]].shape));
+    constant_layout(c, "MEANS", node->in[0]);
+    constant(c, "VARIANCES", node->out[1] >= 0);
+    constant(c, "GROUP", constant_group(c));
+    constant(c, "RANKS", constant_training(c)->ranks);
+    call_arguments(
+        c, "step->team != NULL ? step->team->gather : NULL, step->team, step->first, last, step->n", "");
 }
 
 /* Weight i is that of output channel i / INNER % CO. */

@@ -110,11 +110,13 @@ void constants_update(Constants *c, const Node *node) {
         c, "", pool_text(constants_graph(c)->pool, "step->learning_rate, step->step%s", updated_text(c)));
 }
 
-/* Numbers of the sums of NODE: of a region all that are stored. */
+/* Numbers of the sums of NODE: of gradients all that are stored. */
 static void constant_sums(Constants *c, const Node *node) {
     const Value *sums = &constants_graph(c)->value[node->out[0]];
+    const ValueId *segment;
+    const int n = value_segments(constants_graph(c), &node->out[0], &segment);
     constant(c, "COUNT",
-             sums->class == CLASS_PARAMETER_GRADIENT ? constant_region_elements(c)
+             sums->class == CLASS_PARAMETER_GRADIENT ? constant_stored_elements(c, segment, n)
                                                      : shape_elements(sums->shape));
 }
 
@@ -125,6 +127,7 @@ void constants_group_sum(Constants *c, const Node *node) {
     constant_sums(c, node);
     constant(c, "LEVELS", levels->shape.dim[0]);
     constant(c, "APART", levels->shape.dim[1]);
+    constant(c, "BEGIN", node->a.part.begin);
     constant(c, "DOUBLES", levels->class != CLASS_PARAMETER_GRADIENT);
     constant(c, "GROUP", constant_group(c));
     call_arguments(

@@ -24,11 +24,19 @@ bool has_trait(const Node *node, unsigned trait) {
     return (op_table[node->op].traits & trait) != 0;
 }
 
-const Node *whole_batch_node(const Graph *g) {
+static const Node *node_with(const Graph *g, unsigned trait) {
     for (int i = 0; i < g->nnode; i++)
-        if (has_trait(&g->node[i], TRAIT_WHOLE_BATCH))
+        if (has_trait(&g->node[i], trait))
             return &g->node[i];
     return NULL;
+}
+
+const Node *whole_batch_node(const Graph *g) {
+    return node_with(g, TRAIT_WHOLE_BATCH);
+}
+
+const Node *merging_node(const Graph *g) {
+    return node_with(g, TRAIT_MERGES);
 }
 
 bool computes_rows(const Node *node) {

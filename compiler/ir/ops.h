@@ -30,6 +30,7 @@ enum {
     TRAIT_IN_ITERATION = 8192, /* of a loop over samples, though it is not per sample */
     TRAIT_AGAIN = 16384,       /* of volumes it runs again for the backward pass (passes/renormalise.c) */
     TRAIT_OF_RANKS = 32768,    /* training by ranks has it (passes/groups.c) */
+    TRAIT_MERGES = 65536,      /* waits for all samples of a step, those of other processes, too */
 };
 
 /* Appends the nodes that compute the gradients by the inputs of NODE, given those by its outputs (DOUT, -1:
@@ -75,6 +76,8 @@ Op op_by_name(const char *name);
 bool has_trait(const Node *node, unsigned trait);
 /* The first node of G that sees the whole batch, so that there is no loop over samples; or NULL. */
 const Node *whole_batch_node(const Graph *g);
+/* The first node with TRAIT_MERGES, or NULL: no sample waits for those of other groups. */
+const Node *merging_node(const Graph *g);
 /* "conv", "conv + max_pool": all that NODE does. */
 const char *node_operator(Pool *pool, const Node *node);
 /* The rows of a feature map: depth * height. */

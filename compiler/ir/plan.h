@@ -28,7 +28,7 @@ typedef enum { AXIS_SAMPLES, AXIS_BANDS } LoopAxis;
 enum { MAX_STATES = 4 }; /* numbers that an optimiser keeps for each parameter */
 
 /* The schedule is a tree: a step runs a node; a loop runs its body `times` times, and may hold loops
- * itself.
+ * itself.  Where all samples are merged on the way (TRAIT_MERGES), there are several loops over samples.
  *
  * Iteration i of a loop over samples works on the samples [i * samples, (i + 1) * samples) of the batch, as
  * far as they are valid.  In iteration i of a loop over bands a step computes the rows [i * rows - lag, (i
@@ -65,6 +65,8 @@ typedef struct {
     int64_t batch;
     int64_t micro_batch; /* samples at a time: the batch, or less, in a loop */
     int64_t group; /* sums of so many samples are added as a tree (passes/groups.c); 0: of all, in order */
+    const bool *held; /* per value: several loops over samples touch it, so that all samples of the process
+                         are there; NULL: there is one loop at most, and those of an iteration are */
     int nparameter;
     ValueId *parameter; /* per parameter of the model: its value in this graph */
     ValueId *gradient;  /* train: per parameter the gradient, or -1 */

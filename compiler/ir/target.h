@@ -64,6 +64,7 @@ struct Target {
     bool packs_once;     /* steps that depend on weights alone may run once, when these were loaded */
     bool rings;          /* kernels take tensors of which a loop over bands holds a few rows */
     bool passes_rows;    /* the runtime brings inputs and takes outputs of prediction row by row */
+    bool merges;         /* processes may wait for each other in the middle of a step */
     const KernelRow *kernel; /* [OPS] */
 
     /* Why OPTIONS are not for this target, or NULL.  BUILDS: a program is to be built, not only sources. */

@@ -19,6 +19,14 @@ static int buffer_new(Plan *plan, Buffer b) {
     return plan->nbuffer - 1;
 }
 
+/* So many samples of V are there at a time. */
+static int64_t samples_there(const Program *program, ValueId v) {
+    if (!program->graph->value[v].per_sample)
+        return 0;
+    const bool held = program->held != NULL && program->held[v];
+    return held ? samples_of_process(&program->model->train) : program->micro_batch;
+}
+
 static Buffer buffer_like(const Program *program, ValueId v) {
     const Value *value = &program->graph->value[v];
     const Node *node = value->producer < 0 ? NULL : &program->graph->node[value->producer];
@@ -28,7 +36,7 @@ static Buffer buffer_like(const Program *program, ValueId v) {
                     .span = node == NULL ? value->span : node_line(node),
                     .type = value->type,
                     .shape = value->shape,
-                    .batch = value->per_sample ? program->micro_batch : 0,
+                    .batch = samples_there(program, v),
                     .bytes = program->layout[v].bytes,
                     .same = -1,
                     .slice = -1,

@@ -11,7 +11,9 @@
  * and adds what of the tree is complete.  Of the unfinished branches of a process there is at most one for
  * each level of its part of the tree; they wait in a buffer of its own.  Behind the loop `rank_sum` adds
  * the branches of all processes, and has that buffer for what they send.  With --shard-optimizer each
- * process updates a slice, and `rank_gather` brings these to all.
+ * process updates a slice, and `rank_gather` brings these to all.  Where the samples of all groups are
+ * merged on the way (batch_norm with `sync = true`), gradients are completed in several loops over groups,
+ * and so each has a `group_sum` of its own, with a place in the same buffer.
  *
  * Requires: the complete graph, the micro-batch.
  * Provides: `group_sum` of all gradients and of each loss and metric, `rank_sum` of the gradients,
@@ -54,16 +56,28 @@ static ValueId levels_new(Program *program, ValueId sums, const char *name, int6
     return value_new(g, levels);
 }
 
-static NodeId sum_group(Program *program, ValueId sums, ValueId levels) {
+static void sum_group(Program *program, ValueId sums, ValueId levels, int64_t begin) {
     Graph *g = program->graph;
     const ValueId out[2] = {sums, levels};
-    return node_new(g,
-                    (Node){.op = OP_GROUP_SUM,
-                           .nout = 2,
-                           .ends_group = true,
-                           .name = g->value[levels].name,
-                           .span = program->model->train.span},
-                    NULL, out);
+    (void)node_new(g,
+                   (Node){.op = OP_GROUP_SUM,
+                          .nout = 2,
+                          .a = {.kind = ATTRIBUTES_PART, .part.begin = begin},
+                          .ends_group = true,
+                          .name = g->value[levels].name,
+                          .span = program->model->train.span},
+                   NULL, out);
+}
+
+/* Each of the GRADIENTS by itself. */
+static void sum_each(Program *program, ValueId gradients, ValueId levels) {
+    const ValueId *segment;
+    const int n = value_segments(program->graph, &gradients, &segment);
+    int64_t begin = 0;
+    for (int i = 0; i < n; i++) {
+        sum_group(program, segment[i], levels, begin);
+        begin = size_sum(begin, region_numbers(program, segment[i]));
+    }
 }
 
 /* Results are few numbers; the runtime adds those of other processes. */
@@ -77,8 +91,8 @@ static void sum_results(Program *program) {
         for (int k = 0; k < i; k++)
             known |= model->result[k].value == result;
         if (!known)
-            (void)sum_group(program, result,
-                            levels_new(program, result, name, shape_elements(g->value[result].shape)));
+            sum_group(program, result,
+                      levels_new(program, result, name, shape_elements(g->value[result].shape)), 0);
     }
 }
 
@@ -87,7 +101,10 @@ static void sum_gradients(Program *program, ValueId gradients) {
     Graph *g = program->graph;
     const int64_t room = size_sum(region_numbers(program, gradients), program->model->train.ranks);
     const ValueId levels = levels_new(program, gradients, "gradients of groups", room);
-    (void)sum_group(program, gradients, levels);
+    if (merging_node(g) != NULL)
+        sum_each(program, gradients, levels);
+    else
+        sum_group(program, gradients, levels, 0);
     (void)node_new(g,
                    (Node){.op = OP_RANK_SUM,
                           .nin = 1,

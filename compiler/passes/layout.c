@@ -44,22 +44,29 @@ static void agree_in_place(Program *program) {
     }
 }
 
-/* A loop over samples holds a few of each tensor; the loader brings whole batches, of which a target that
+/* A loop over samples holds a FEW of each tensor; the loader brings whole batches, of which a target that
  * stages them takes what an iteration works on. */
-static int64_t samples_of(const Program *program, const Value *value) {
+static int64_t samples_of(const Program *program, const Value *value, int64_t few) {
     if (!value->per_sample)
         return 1;
-    return value->class == CLASS_STAGING && !program->target->stages ? program->batch
-                                                                     : program->micro_batch;
+    return value->class == CLASS_STAGING && !program->target->stages ? program->batch : few;
+}
+
+/* Where several loops follow each other, those of a process, until it is known what only one touches. */
+static int64_t samples_held(const Program *program) {
+    return merging_node(program->graph) != NULL ? samples_of_process(&program->model->train)
+                                                : program->micro_batch;
 }
 
 void choose_layouts(Program *program) {
     const Graph *g = program->graph;
+    const int64_t few = samples_held(program);
     for (program->nlayout = 0; program->nlayout < g->nvalue;)
         PUSH(g->pool, program->layout, program->nlayout, (Layout){0});
     halo_of_readers(program);
     agree_in_place(program);
     for (ValueId v = 0; v < g->nvalue; v++)
         if (g->value[v].nsegments == 0)
-            program->target->lay_out(&g->value[v], samples_of(program, &g->value[v]), &program->layout[v]);
+            program->target->lay_out(&g->value[v], samples_of(program, &g->value[v], few),
+                                     &program->layout[v]);
 }

@@ -38,6 +38,11 @@ void prepare(Program *program);
 void choose_layouts(Program *program);
 /* schedule.c: the tree of steps and loops. */
 void schedule(Program *program);
+/* A loop over all samples, of so many of them at a time. */
+Step loop_over_samples(const Program *program, Step *body, int count);
+/* merges.c, for schedule.c: STEP[0..NSTEP), an iteration over samples, becomes loops between which all
+ * samples are merged; the nodes END stand at the end of them.  Returns how many steps that are. */
+int cut_at_merges(Program *program, const NodeId *end, int nend, const Step *step, int nstep, Step **cut);
 /* recompute.c, for schedule.c: an order of these nodes, some of them repeatedly, that needs at most
  * CAPACITY bytes for what they compute, or the least that was found; returns its length. */
 int recompute(Program *program, const NodeId *node, int count, int64_t capacity, Step **step);

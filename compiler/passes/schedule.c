@@ -9,6 +9,8 @@
  * Packed weights take memory through the whole loop; where there is too little, each iteration makes them
  * just before they are used.
  *
+ * Where all samples of a step are merged on the way, there are several loops (merges.c).
+ *
  * Samples are added in the same order as in a whole batch, so the result is the same to the last bit.
  * Prediction may pack weights once for many steps; what a step is told comes behind that.  Without a loop,
  * the order is that of the graph: that in which the file says things, then the backward pass.  In both
@@ -58,6 +60,16 @@ static bool reads_iteration(const Graph *g, const Node *node, const Part *part) 
     return false;
 }
 
+/* Does NODE, which has no samples, read what is merged of all samples, as what tracks statistics does? */
+static bool follows_merge(const Graph *g, const Node *node) {
+    for (Touch t = node_touches(g, node); touch_next(&t);) {
+        const NodeId producer = g->value[t.value].producer;
+        if (!t.is_output && producer >= 0 && has_trait(&g->node[producer], TRAIT_MERGES))
+            return !has_samples(g, node);
+    }
+    return false;
+}
+
 static Part part_of(const Graph *g, const Node *node, const Part *part) {
     const bool loads = has_trait(node, TRAIT_LOADS);
     if (node->ends_group)
@@ -66,6 +78,8 @@ static Part part_of(const Graph *g, const Node *node, const Part *part) {
         return PART_AFTER;
     if (has_samples(g, node))
         return loads ? PART_LOAD : has_trait(node, TRAIT_ENDS_SUMS) ? PART_END : PART_BODY;
+    if (follows_merge(g, node))
+        return PART_AFTER;
     if (reads_iteration(g, node, part))
         return has_trait(node, TRAIT_IN_ITERATION) ? PART_BODY : PART_END;
     return reads_results(g, node, part) ? PART_AFTER : PART_BEFORE;
@@ -90,7 +104,7 @@ static Split split(const Program *program, bool loop, bool once) {
     const int last = last_of_group(g);
     for (int i = 0; i < g->nnode; i++) {
         part[i] = part_of(g, &g->node[i], part);
-        g->node[i].ends_group |= i < last && part[i] == PART_AFTER;
+        g->node[i].ends_group |= i < last && part[i] == PART_AFTER && !follows_merge(g, &g->node[i]);
         if (g->node[i].ends_group)
             part[i] = PART_END;
         bool packs = part[i] == PART_BEFORE && !has_trait(&g->node[i], TRAIT_LOADS);
@@ -199,13 +213,22 @@ static int iteration_steps(Program *program, const Split *s, Step **step) {
     } else {
         add_steps(program, step, &count, node, n);
     }
-    add_steps(program, step, &count, s->node[PART_END], s->count[PART_END]);
-    return loop_over_bands(program, *step, count, step);
+    return count;
+}
+
+Step loop_over_samples(const Program *program, Step *body, int count) {
+    return (Step){.node = -1,
+                  .axis = AXIS_SAMPLES,
+                  .samples = program->micro_batch,
+                  .times = iterations_of(program),
+                  .body = body,
+                  .nbody = count};
 }
 
 void schedule(Program *program) {
     Pool *pool = program->graph->pool;
-    bool loop = program->micro_batch < program->batch;
+    const bool merges = program->kind == PROGRAM_TRAIN && merging_node(program->graph) != NULL,
+               loop = merges || program->micro_batch < program->batch;
     const bool once = program->choices->packs_once && program->kind == PROGRAM_PREDICT;
     Split s = split(program, loop, once);
     program->nonce = s.count[PART_ONCE];
@@ -214,17 +237,17 @@ void schedule(Program *program) {
         zero_sums(program, &s, PART_BODY, zeroed), zero_sums(program, &s, PART_END, zeroed);
     Step *iteration;
     int count = iteration_steps(program, &s, &iteration);
+    if (merges) {
+        count = cut_at_merges(program, s.node[PART_END], s.count[PART_END], iteration, count, &iteration);
+    } else {
+        add_steps(program, &iteration, &count, s.node[PART_END], s.count[PART_END]);
+        count = loop_over_bands(program, iteration, count, &iteration);
+    }
     add_steps(program, &program->step, &program->nstep, s.node[PART_ONCE], s.count[PART_ONCE]);
     add_steps(program, &program->step, &program->nstep, s.node[PART_BEFORE], s.count[PART_BEFORE]);
-    if (loop)
-        PUSH(pool, program->step, program->nstep,
-             ((Step){.node = -1,
-                     .axis = AXIS_SAMPLES,
-                     .samples = program->micro_batch,
-                     .times = iterations_of(program),
-                     .body = iteration,
-                     .nbody = count}));
-    for (int i = 0; !loop && i < count; i++)
+    if (loop && !merges)
+        PUSH(pool, program->step, program->nstep, loop_over_samples(program, iteration, count));
+    for (int i = 0; (!loop || merges) && i < count; i++)
         PUSH(pool, program->step, program->nstep, iteration[i]);
     add_steps(program, &program->step, &program->nstep, s.node[PART_AFTER], s.count[PART_AFTER]);
 }

@@ -415,12 +415,13 @@ static Plan *first_plan(const Request *r, Choices *choices, bool loops) {
 
 /* The steps of above, from CHOICES on; LOOPS: fewer samples at a time may be chosen. */
 static Plan *search(const Request *r, Choices choices, bool loops) {
-    const bool bands = r->options->target->rings && r->options->bands == 0 && choices.band_rows == 0,
-               asked = r->options->target->rings && r->options->bands > 1;
+    const bool asked = r->options->target->rings && r->options->bands > 1;
+    bool bands = r->options->target->rings && r->options->bands == 0 && choices.band_rows == 0;
     Plan *best = first_plan(r, &choices, loops);
     if (best == NULL || plan_fits(best))
         return best;
     const bool trains = best->program[PROGRAM_TRAIN].model != NULL;
+    bands &= !trains || merging_node(best->program[PROGRAM_TRAIN].graph) == NULL;
     loops &= trains && whole_batch_node(best->program[PROGRAM_TRAIN].graph) == NULL;
     const int64_t most = best->program[PROGRAM_TRAIN].micro_batch;
     if (loops)

@@ -6,7 +6,7 @@
 Without MPI, what needs it is skipped, and the last line says so; processes then find each other by TCP alone.  ranks.unet has all that could depend on which process has which samples.  One process first: the plans are sound
 (check_plan.py), and any of them trains the same weights: with other micro-batches, budgets, bands, threads, without reuse,
 in a build that stops at the first access outside a buffer's life.  The tree of sums is another order than one behind the
-other, and no other result: weights are near those of `ranks 1`.  Then 2, 4 and 8 processes, on however few processors: all
+other, and no other result: weights are near those of `ranks 1`.  With synchronised batch norms they are near also where these see all of the batch.  Then 2, 4 and 8 processes, on however few processors: all
 files of the run and its log are those of one process, also where each keeps a slice of the optimiser's state.  A killed process ends all of them, a stopped one is named, a
 signal leaves one checkpoint, and other numbers of processes go on from it.  Standard library only."""
 
@@ -37,6 +37,7 @@ NET = os.path.join(HERE, "ranks.unet")
 SAMPLES, SIZE = 31, 20  # 25 of them train: a step of 16 and one of 9
 PLANS = {"bands of one sample, no reuse": ["--bands=4", "--micro-batches=16", "--no-reuse"], "a budget": ["--mem=380KiB"],
          "samples one by one, poison": ["--micro-batches=16", "--poison"]}
+SYNC = ["-Dnormalised=2", "-Daccumulated=1", "--batch=16", "--ranks=4", "--programs=train"]
 NO_NORM = ["-Dnormalised=0", "--programs=train"]  # what sees its whole batch goes by no bands and has no smaller parts
 
 
@@ -198,6 +199,67 @@ def check_near(shop):
     return "the tree changes weights by %.1e at most" % worst
 
 
+def changed_net(shop, name, *changes):
+    """ranks.unet with other text."""
+    with open(NET) as file:
+        text = file.read()
+    for line, other in changes:
+        if line not in text:
+            raise Failure("ranks.unet has no `%s`" % line)
+        text = text.replace(line, other)
+    net = os.path.join(shop.folder, name)
+    os.makedirs(os.path.dirname(net), exist_ok=True)
+    with open(net, "w") as file:
+        file.write(text)
+    return net
+
+
+def synchronised_net(shop):
+    return changed_net(shop, "sync/ranks.unet", ("adamw(lr = 3e-3, weight_decay = 0.01)", "sgd(lr = 0.1, momentum = 0.9)"))
+
+
+def check_synchronised(shop):
+    """Batch norms with statistics of all samples of a step: any number of processes and any plan train the same weights, which
+    are those of a whole batch in one group.  By sgd: adamw makes large steps of gradients that are rounding and nothing else,
+    as those of a bias in front of a norm are."""
+    net = synchronised_net(shop)
+    plan = shop.program("synced", *SYNC, net=net)
+    merges = [step for step in check_plan.all_steps(plan["programs"]["train"]) if step["op"] == "norm_merge"]
+    if len(merges) != 6:
+        raise Failure("three batch norms are merged %d times" % len(merges))
+    shop.train("synced", "synced", "--threads=2")
+    for size in 2, 4:
+        said, codes = wait(set_by_hand(shop, size, "./synced", "train", "--data=data", "--threads=1", "--out=run_synced%d" % size))
+        if any(codes):
+            raise Failure("%d processes, synchronised: exit codes %s: %s" % (size, codes, said))
+        shop.same("synced", "synced%d" % size, "%d processes, synchronised" % size)
+    if shop.program("other", *SYNC, "--micro-batches=16", "--mem=1500KiB", net=net)["cost"]["recompute_flops"] == 0:
+        raise Failure("synchronised, in a budget: nothing is computed again")
+    shop.train("other", "synced_budget", "--threads=3")
+    shop.same("synced", "synced_budget", "synchronised, in a budget")
+    graphs = [execute([shop.unetc, "--emit=graph:after=schedule", *SYNC, "--ranks=1", "-Dnormalised=%d" % how, net], shop.folder) for how in (1, 2)]
+    if graphs[0] != graphs[1]:
+        raise Failure("without ranks `sync = true` changes the graph")
+    shop.program("other", *SYNC, "--ranks=1", net=net)
+    shop.train("other", "whole_batch")
+    synced, whole = [read_weights(os.path.join(shop.folder, "run_" + out, "ranks.safetensors")) for out in ("synced", "whole_batch")]
+    worst = max(abs(a - b) for name in whole for a, b in zip(whole[name], synced[name]))
+    if not 0 < worst < 1e-6:
+        raise Failure("synchronised, weights of `ranks 1` and of `ranks 4` differ by %g" % worst)
+    for options, words in (["--target=cuda"], "does not go with --target=cuda"), (["--bands=4"], "does not go with --bands"):
+        said = execute([shop.unetc, "mem", *SYNC, *options, net], shop.folder, 1)
+        if "U0418" not in said or words not in said:
+            raise Failure("%s does not say `%s`: %s" % (options, words, said))
+    return "synchronised batch norms: 1, 2 and 4 processes and another plan train the same, within %.1e of a whole batch" % worst
+
+
+def check_synchronised_poison(shop):
+    shop.program("other", *SYNC, "--micro-batches=16", "--poison", "--mem=1500KiB", net=synchronised_net(shop))
+    shop.train("other", "synced_poison", "--threads=3")
+    shop.same("synced", "synced_poison", "synchronised, poison")
+    return "synchronised batch norms: no access outside of a buffer's life"
+
+
 def refusals(shop):
     for options, words in ((["--ranks=6"], "added two and two"), (["--ranks=32"], "a step has 16 samples"),
                            (["--batch=9"], "write `batch 8` or `batch 12`, or `ranks 2`"),
@@ -304,9 +366,9 @@ def check_connections(shop):
         if any(codes) or "%% on the gradients and weights of %d ranks" % size not in said:
             raise Failure("%d processes by TCP: exit codes %s: %s" % (size, codes, said))
         shop.same("plain", "tcp%d" % size, "%d processes by TCP" % size)
-    for fault, words in (signal.SIGKILL, "rank 2 has ended"), (signal.SIGSTOP, "nothing came from rank 2"):
+    for fault, program, words in (signal.SIGKILL, "./plain", "rank 2 has ended"), (signal.SIGSTOP, "./synced", "nothing came from rank 2"):
         out = "run_tcp_%s" % fault.name
-        processes = set_by_hand(shop, 4, *train, "--out=" + out, "--steps=100000", "--timeout=2")
+        processes = set_by_hand(shop, 4, program, *train[1:], "--out=" + out, "--steps=100000", "--timeout=2")
         end = time.monotonic() + 60
         while not os.path.exists(os.path.join(shop.folder, out, "ranks.step-%08d.safetensors" % 9)) and time.monotonic() < end:
             time.sleep(0.01)
@@ -444,15 +506,8 @@ def check_shards(shop):
     said = execute(["./shared", *TRAIN[1:], "--out=run_refused"], shop.folder, 2)
     if "start 2 together" not in said:
         raise Failure("one process with half of the state: %s" % said)
-    with open(NET) as file:
-        text = file.read()
-    for line, other in (("clip       0.5", ""), ("ema        0.9", ""), ("adamw(lr = 3e-3, weight_decay = 0.01)", "sgd(lr = 0.1, momentum = 0.9)")):
-        if line not in text:
-            raise Failure("ranks.unet has no `%s`" % line)
-        text = text.replace(line, other)
-    net = os.path.join(shop.folder, "ranks.unet")
-    with open(net, "w") as file:
-        file.write(text)
+    net = changed_net(shop, "shards/ranks.unet", ("clip       0.5", ""), ("ema        0.9", ""),
+                      ("adamw(lr = 3e-3, weight_decay = 0.01)", "sgd(lr = 0.1, momentum = 0.9)"))
     shop.program("whole", *NO_NORM, net=net)
     shop.train("whole", "whole", "--threads=1")
     shop.program("sliced", *NO_NORM, "--processes=2", "--shard-optimizer", net=net)
@@ -583,7 +638,8 @@ def main():
                 several = ()
             if tools.long and several:
                 several = (check_same, check_shards, check_random_kills)
-            alone = (refusals, check_bytes, check_share, check_plans, check_near, check_exchange, check_connections, check_ddp)
+            alone = (refusals, check_bytes, check_share, check_plans, check_near, check_synchronised, check_exchange, check_connections, check_ddp,
+                     *([check_synchronised_poison] if tools.long else []))
             for check in (*(alone[3:5] if tools.mpich else alone), *several):
                 print(check(shop), flush=True)
             if not several:
