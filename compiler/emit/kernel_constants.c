@@ -236,6 +236,19 @@ int64_t constant_group(const Constants *c) {
     return c->program->group;
 }
 
+int constant_bucket(const Constants *c, ValueId gradients, int64_t *place) {
+    for (int b = 0; b < c->program->nbucket; b++)
+        if (c->program->bucket[b].gradients == gradients) {
+            *place = c->program->bucket[b].place;
+            return b;
+        }
+    return -1;
+}
+
+bool constant_checks(const Constants *c) {
+    return c->emitter->plan->options->poison;
+}
+
 const TrainSection *constant_training(const Constants *c) {
     return &c->program->model->train;
 }

@@ -54,6 +54,17 @@ typedef struct Step {
     int nbody;
 } Step;
 
+/* ---- buckets.c ---- */
+
+enum { MOST_BUCKETS = 4 };
+
+/* A slice of the region of the gradients that processes begin to sum in the backward pass. */
+typedef struct {
+    ValueId gradients;      /* those segments of the region */
+    int64_t first, numbers; /* of the region, padding included */
+    int64_t place;          /* where its sums of groups begin, among those of all gradients, in numbers */
+} Bucket;
+
 typedef struct {
     ProgramKind kind;
     const char *name;
@@ -65,6 +76,8 @@ typedef struct {
     int64_t batch;
     int64_t micro_batch; /* samples at a time: the batch, or less, in a loop */
     int64_t group; /* sums of so many samples are added as a tree (passes/groups.c); 0: of all, in order */
+    Bucket *bucket; /* training by groups, in their order; none: gradients are summed all at once, in the end */
+    int nbucket;
     int nparameter;
     ValueId *parameter; /* per parameter of the model: its value in this graph */
     ValueId *gradient;  /* train: per parameter the gradient, or -1 */

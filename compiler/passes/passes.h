@@ -38,6 +38,10 @@ void prepare(Program *program);
 void choose_layouts(Program *program);
 /* schedule.c: the tree of steps and loops. */
 void schedule(Program *program);
+/* buckets.c: training by ranks: gradients are sent while the backward pass goes on. */
+void cut_buckets(Program *program);
+/* Numbers beside those of the gradients that their sums need room for, on each level. */
+int64_t bucket_room(const Program *program);
 /* recompute.c, for schedule.c: an order of these nodes, some of them repeatedly, that needs at most
  * CAPACITY bytes for what they compute, or the least that was found; returns its length. */
 int recompute(Program *program, const NodeId *node, int count, int64_t capacity, Step **step);

@@ -107,7 +107,7 @@ class Workshop:
         path = lambda name: os.path.join(self.folder, "run_" + out, name)
         files = {name: read(path(name)) for name in sorted(os.listdir(path("."))) if name.endswith(".safetensors")}
         rows = list(csv.reader(read(path("log.csv")).decode().splitlines()))
-        timed = [rows[0].index(name) for name in ("images_per_s", "seconds", "exchange_s")]
+        timed = [rows[0].index(name) for name in ("images_per_s", "seconds", "exchange_s", "exchange_all_s")]
         files["log.csv"] = [[field for k, field in enumerate(row) if k not in timed] for row in rows]
         return files
 
@@ -301,7 +301,7 @@ def check_connections(shop):
     train = ["./plain", "train", "--data=data", "--threads=1"]
     for size in 2, 8:
         said, codes = wait(set_by_hand(shop, size, *train, "--out=run_tcp%d" % size))
-        if any(codes) or "%% on the gradients and weights of %d ranks" % size not in said:
+        if any(codes) or "for the gradients and weights of %d ranks" % size not in said:
             raise Failure("%d processes by TCP: exit codes %s: %s" % (size, codes, said))
         shop.same("plain", "tcp%d" % size, "%d processes by TCP" % size)
     for fault, words in (signal.SIGKILL, "rank 2 has ended"), (signal.SIGSTOP, "nothing came from rank 2"):
