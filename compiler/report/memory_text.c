@@ -152,7 +152,7 @@ static void ranks_row(const Model *m, Text *out) {
 
 /* What of the gradients goes to other processes while the backward pass goes on, and the rest. */
 static void buckets_row(const Program *program, Text *out) {
-    Pool *pool = program->nbucket > 0 ? program->graph->pool : NULL;
+    Pool *pool = program->graph->pool;
     const char *list = "";
     for (int b = 0; b < program->nbucket; b++) {
         const Bucket *bucket = &program->bucket[b];
@@ -189,7 +189,8 @@ static void head(const Plan *plan, const Program *program, Text *out) {
     how_row(plan, program, out);
     if (program->kind == PROGRAM_TRAIN)
         ranks_row(m, out);
-        buckets_row(&plan->program[PROGRAM_TRAIN], out);
+    if (program->kind == PROGRAM_TRAIN)
+        buckets_row(program, out);
     engines_row(plan, out);
     branches_row(program, out);
     text_blank(out);
