@@ -514,7 +514,8 @@ static void buckets(const Tables *t) {
     const Program *train = &t->plan->program[PROGRAM_TRAIN];
     for (int b = 0; b < train->nbucket; b++)
         text_line(t->out, "%s{%lld, %lld, %lld}%s",
-                  b == 0 ? "static const UnetBucket buckets[] = {" : "                                      ",
+                  b == 0 ? "static const UnetBucket buckets[] = {"
+                         : "                                      ",
                   (long long)train->bucket[b].first, (long long)train->bucket[b].numbers,
                   (long long)train->bucket[b].place, b + 1 < train->nbucket ? "," : "};");
 }
@@ -553,7 +554,8 @@ static void training(const Tables *t) {
         text_line(t->out, "    .ranks = %lld, .processes = %lld,", (long long)s->ranks,
                   (long long)s->processes);
     if (t->plan->program[PROGRAM_TRAIN].nbucket > 0)
-        text_line(t->out, "    .buckets = buckets, .nbucket = %d,", t->plan->program[PROGRAM_TRAIN].nbucket);
+        text_line(t->out, "    .buckets = buckets, .nbucket = %d,",
+                  t->plan->program[PROGRAM_TRAIN].nbucket);
     if (s->shards_optimizer)
         text_line(t->out, "    .slices = &slices,");
     text_line(t->out, "    .pretrained = %s,", c_quoted(pool, s->pretrained));

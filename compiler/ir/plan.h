@@ -76,7 +76,8 @@ typedef struct {
     int64_t batch;
     int64_t micro_batch; /* samples at a time: the batch, or less, in a loop */
     int64_t group; /* sums of so many samples are added as a tree (passes/groups.c); 0: of all, in order */
-    Bucket *bucket; /* training by groups, in their order; none: gradients are summed all at once, in the end */
+    Bucket *
+        bucket; /* training by groups, in their order; none: gradients are summed all at once, in the end */
     int nbucket;
     int nparameter;
     ValueId *parameter; /* per parameter of the model: its value in this graph */

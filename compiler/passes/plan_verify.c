@@ -8,8 +8,8 @@
  * computed or summed anew; weights that do not are there for the steps that run once, and for no other.
  * Steps of different branches of a section may run at once: no byte that one of them writes is touched by
  * another. A bucket of gradients is not touched from when it is sent until all buckets are summed, and has
- * room of its own. The judge shares no code with the passes that made the plan, and every plan is judged before
- * anything is emitted.
+ * room of its own. The judge shares no code with the passes that made the plan, and every plan is judged
+ * before anything is emitted.
  *
  * Requires: a complete plan.  Provides: nothing; calls BUG() naming the broken law.
  */

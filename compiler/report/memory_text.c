@@ -157,7 +157,8 @@ static void buckets_row(const Program *program, Text *out) {
     for (int b = 0; b < program->nbucket; b++) {
         const Bucket *bucket = &program->bucket[b];
         const int64_t number = type_bytes(program->graph->value[bucket->gradients].type);
-        list = pool_text(pool, "%s%s%s", list, b > 0 ? ", " : "", human_bytes(pool, bucket->numbers * number));
+        list =
+            pool_text(pool, "%s%s%s", list, b > 0 ? ", " : "", human_bytes(pool, bucket->numbers * number));
     }
     if (program->nbucket > 0)
         text_line(out, "  gradients go to other processes in %d buckets, in the backward pass: %s",

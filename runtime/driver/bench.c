@@ -281,9 +281,9 @@ static json_t *times_json(const Driver *driver, Times *times) {
                               program->batch, "size", program->size[0], program->size[1], program->size[2],
                               "steps", times->n, "median", middle, "min", times->whole[0]);
     if (!ranks_alone(&driver->ranks))
-        (void)json_object_update_new(found, json_pack("{s:i, s:f, s:f}", "ranks", (int)driver->ranks.size, "exchange",
-                                            median(times->exchange, times->n), "exchange_all",
-                                            median(times->sent, times->n)));
+        (void)json_object_update_new(found, json_pack("{s:i, s:f, s:f}", "ranks", (int)driver->ranks.size,
+                                                      "exchange", median(times->exchange, times->n),
+                                                      "exchange_all", median(times->sent, times->n)));
     if (model->device == NULL) {
         (void)json_object_set_new(found, "parts", step_times_json(times->clock));
         return found;

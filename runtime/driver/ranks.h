@@ -55,8 +55,8 @@ typedef struct {
     void **part;
 } RanksMail;
 
-/* COUNT numbers, a bucket or all, which become the sum of those of all ranks; with ROOM for what others send.
- * In FRONT of them are so many of ALL.  If not the WHOLE, a rank needs its slice of all. */
+/* COUNT numbers, a bucket or all, which become the sum of those of all ranks; with ROOM for what others
+ * send. In FRONT of them are so many of ALL.  If not the WHOLE, a rank needs its slice of all. */
 typedef struct {
     void *numbers;
     char *room;
@@ -76,16 +76,16 @@ typedef struct {
     size_t number;     /* bytes of a number of the gradients */
     int64_t portion;   /* numbers that are added at a time */
     double timeout;
- RanksMail mail;    /* of the thread that trains */
+    RanksMail mail;           /* of the thread that trains */
     const UnetBucket *bucket; /* of the gradients, */
     int32_t nbucket;          /*   so many, or 0 */
     RanksThread *thread;      /* sums buckets while a step goes on; NULL: all are summed in its end */
-    int64_t *counts;   /* room for whole numbers of all ranks */
-    char *room;        /* for what all ranks say, */
-    size_t said;       /*   so many bytes each at most */
-    double seconds;    /* that steps have waited for what others send, and added it; */
-    double sent;       /*   and that sending and adding took, beside a step, too */
-    UnetStatus status; /* of the first failure within a step */
+    int64_t *counts;          /* room for whole numbers of all ranks */
+    char *room;               /* for what all ranks say, */
+    size_t said;              /*   so many bytes each at most */
+    double seconds;           /* that steps have waited for what others send, and added it; */
+    double sent;              /*   and that sending and adding took, beside a step, too */
+    UnetStatus status;        /* of the first failure within a step */
     UnetError error;
     bool alike;     /* all ranks have failed for the same reason, which the first one tells */
     char note[256]; /* a warning about how the program was started, or "" */

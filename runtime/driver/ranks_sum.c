@@ -229,8 +229,7 @@ UnetStatus ranks_overlap(Ranks *ranks, UnetError *error) {
     }
     ranks_mail_free(&t->mail);
     free(t);
-    return status != UNET_OK ? status
-                             : unet_fail(error, UNET_TOO_SMALL, "no thread that sends gradients");
+    return status != UNET_OK ? status : unet_fail(error, UNET_TOO_SMALL, "no thread that sends gradients");
 }
 
 void ranks_end_overlap(Ranks *ranks) {
@@ -305,7 +304,7 @@ void ranks_sum(void *team, void *sum, void *room, int64_t count, int whole) {
         return;
     }
     if (ranks->status == UNET_OK)
-        ranks->status =
-            sum_all(ranks, &ranks->mail, &(RanksSum){sum, room, count, 0, count, whole != 0}, &ranks->error);
+        ranks->status = sum_all(ranks, &ranks->mail, &(RanksSum){sum, room, count, 0, count, whole != 0},
+                                &ranks->error);
     ranks_waited(ranks, start);
 }

@@ -382,5 +382,9 @@ static void leave(void *state, int code) {
     free(s);
 }
 
-const UnetTransport ranks_tcp_transport = {
-    .name = "TCP", .join = join, .exchange = exchange, .serves_threads = serves_threads, .look = look, .leave = leave};
+const UnetTransport ranks_tcp_transport = {.name = "TCP",
+                                           .join = join,
+                                           .exchange = exchange,
+                                           .serves_threads = serves_threads,
+                                           .look = look,
+                                           .leave = leave};

@@ -73,7 +73,8 @@ static size_t format_header(UnetLog *log) {
                    model->inputs[result->identity_input].name, model->inputs[result->target_input].name);
     }
     append(log, &length, ",lr,images_per_s,seconds%s%s%s\n", has_norm(model) ? ",gradient_norm" : "",
-           log->has_exchange ? ",exchange_s,exchange_all_s" : "", log->has_scale ? ",loss_scale,skipped" : "");
+           log->has_exchange ? ",exchange_s,exchange_all_s" : "",
+           log->has_scale ? ",loss_scale,skipped" : "");
     return length;
 }
 

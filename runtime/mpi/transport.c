@@ -59,8 +59,11 @@ static UnetStatus join(void **state, int32_t *rank, int32_t *size, double timeou
     State *created = calloc(1, sizeof *created);
     if (created != NULL) {
         *created = (State){
-            
-.rank = *rank, .size = *size, .serves_threads = given >= MPI_THREAD_SERIALIZED, .request = calloc(2 * (size_t)*size, sizeof(MPI_Request))};
+
+            .rank = *rank,
+            .size = *size,
+            .serves_threads = given >= MPI_THREAD_SERIALIZED,
+            .request = calloc(2 * (size_t)*size, sizeof(MPI_Request))};
         for (int32_t i = 0; created->request != NULL && i < 2 * *size; i++)
             created->request[i] = MPI_REQUEST_NULL;
     }

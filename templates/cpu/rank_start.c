@@ -5,7 +5,8 @@
 #include "../example.h"
 
 /* BEGIN */
-/* A thread of the runtime does that, while others go on; it has these levels, which were read, for itself. */
+/* A thread of the runtime does that, while others go on; it has these levels, which were read, for itself.
+ */
 UNUSED static void KERNEL(int last, void (*start)(void *, void *, void *, int32_t, int), void *team,
                           const real *sums, real *levels) {
     SIZES;

@@ -3,12 +3,12 @@
 
     ranks.py model [--parameters=31200000]          # a table for 1 to 1,024 processes
     ranks.py measure UNETC FILE.unet DATA [--mbit=100,1000] [--steps=20]      # as root, Linux
-    ranks.py overlap UNETC FILE.unet [--mbit=100,1000] [--steps=20] [--rounds=5] [OPTION...]      # the same
+    ranks.py overlap UNETC FILE.unet [--mbit=100,1000] [--steps=20] [--rounds=5] [--options='--batch=4']      # the same
 
 The model has for each of W processes with N bytes of gradients 2 (W - 1) / W N bytes to send, and 2 (W - 1) messages of
 20 microseconds; nothing is hidden behind computation.  `overlap` lets two processes run `bench` over a virtual cable of limited
 bandwidth, in turn with gradients that are sent behind the backward pass and while it goes on, and prints medians of the rounds: a step,
-and how long of it rank 0 waits.  OPTIONs are those of unetc, behind `--`.  `measure` lets two processes train by TCP over a virtual cable whose bandwidth
+and how long of it rank 0 waits; `--options` are those of unetc.  `measure` lets two processes train by TCP over a virtual cable whose bandwidth
 `tc tbf` limits, and prints how long a step of rank 0 waits, as its log says, beside what the model says.  Standard library only."""
 
 import argparse
@@ -106,7 +106,7 @@ def measure(tools):
 
 def overlap(tools):
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([tools.unetc, "--ranks=2", *tools.options, "-o", os.path.join(folder, "program"), tools.file], check=True)
+        subprocess.run([tools.unetc, "--ranks=2", *tools.options.split(), "-o", os.path.join(folder, "program"), tools.file], check=True)
         print("| bandwidth | the exchange | a step, sent behind the backward pass | of it waiting | sent in the backward pass | of it waiting | "
               "steps | waiting |")
         print("|---|---|---|---|---|---|---|---|")
@@ -142,7 +142,7 @@ def main():
     beside = commands.add_parser("overlap")
     beside.add_argument("unetc")
     beside.add_argument("file")
-    beside.add_argument("options", nargs="*")
+    beside.add_argument("--options", default="", help="of unetc: --options='--batch=4 -Dbase=32'")
     beside.add_argument("--mbit", default="100,1000")
     beside.add_argument("--steps", type=int, default=20)
     beside.add_argument("--rounds", type=int, default=5)

@@ -13,7 +13,8 @@
 enum { MOST = 8, NUMBERS = 1003, PORTION = 100 };
 
 enum { BUCKETS = 3 };
-static const UnetBucket buckets[BUCKETS] = {{0, 3, 0}, {3, 900, 2 * (3 + MOST)}, {903, 100, 2 * (903 + 2 * MOST)}};
+static const UnetBucket buckets[BUCKETS] = {
+    {0, 3, 0}, {3, 900, 2 * (3 + MOST)}, {903, 100, 2 * (903 + 2 * MOST)}};
 
 static int failures;
 #define CHECK(condition, ...) ((condition) ? 0 : (failures++, printf("FAILED: " __VA_ARGS__), printf("\n")))

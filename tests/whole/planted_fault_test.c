@@ -409,8 +409,10 @@ static void rooms_overlap(Plan *plan) {
 
 static void test_buckets(void) {
     static const Fault faults[] = {
-        {"a bucket sent before the sum of its groups", sent_before_its_sum, "on its way to other processes"},
-        {"a bucket sent before its last gradient", sent_before_its_gradient, "on its way to other processes"},
+        {"a bucket sent before the sum of its groups", sent_before_its_sum,
+         "on its way to other processes"},
+        {"a bucket sent before its last gradient", sent_before_its_gradient,
+         "on its way to other processes"},
         {"gradients in no bucket", in_no_bucket, "does not end where the next one begins"},
         {"a bucket in the room of another", rooms_overlap, "has the room of the next one"},
     };

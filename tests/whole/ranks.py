@@ -269,6 +269,25 @@ def check_ddp(shop):
     return "gradients differ from DistributedDataParallel's by %.1e at most, running statistics by %.1e" % (worst, tracked)
 
 
+def check_overlap(shop):
+    """Gradients are sent in several buckets, some of them before others are computed, and behind the backward pass if so asked."""
+    def flat(steps):
+        for step in steps:
+            yield from flat(step["body"]) if "loop" in step else (step,)
+
+    steps = list(flat(mem(shop, *NO_NORM)["programs"]["train"]))
+    starts = [k for k, step in enumerate(steps) if step["op"] == "rank_start"]
+    between = [sum(step["flops"] for step in steps[a:b] if "wgrad" in step["op"]) for a, b in zip(starts, starts[1:])]
+    ends = [steps[k]["bucket"]["first"] + steps[k]["bucket"]["bytes"] for k in starts]
+    if len(starts) < 2 or 0 in between or [steps[k]["bucket"]["first"] for k in starts] != [0] + ends[:-1]:
+        raise Failure("buckets end at %s, and between them are %s FLOPs of gradients" % (ends, between))
+    said, codes = wait(set_by_hand(shop, 2, "./plain", "train", "--data=data", "--threads=1", "--overlap=no", "--out=run_behind"))
+    if any(codes):
+        raise Failure("2 processes without overlap: exit codes %s: %s" % (codes, said))
+    shop.same("plain", "behind", "2 processes that send behind the backward pass")
+    return "gradients are sent in %d buckets, or all at once, to the same bits" % len(starts)
+
+
 def check_exchange(shop):
     """How long steps wait for the others is told by the log, TensorBoard and `bench`; of one process it is nothing."""
     def column(out):
@@ -583,7 +602,7 @@ def main():
                 several = ()
             if tools.long and several:
                 several = (check_same, check_shards, check_random_kills)
-            alone = (refusals, check_bytes, check_share, check_plans, check_near, check_exchange, check_connections, check_ddp)
+            alone = (refusals, check_bytes, check_share, check_plans, check_near, check_overlap, check_exchange, check_connections, check_ddp)
             for check in (*(alone[3:5] if tools.mpich else alone), *several):
                 print(check(shop), flush=True)
             if not several:

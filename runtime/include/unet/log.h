@@ -7,8 +7,9 @@
  * gradients are clipped by their norm, its mean over the steps stands behind the seconds, before it was
  * clipped.  Where several processes may train together, `exchange_s` follows, in rows of training: for how
  * many seconds a step has waited for the others, 0 where there are none; and `exchange_all_s`: for how
- * many seconds it has sent and added, beside computation, too.  Where losses are scaled, the scale and the number of skipped steps stand at the end of a row; a file that is continued keeps the
- * columns it has.  Lines are written whole as they come, so that a killed run loses none.
+ * many seconds it has sent and added, beside computation, too.  Where losses are scaled, the scale and the
+ * number of skipped steps stand at the end of a row; a file that is continued keeps the columns it has.
+ * Lines are written whole as they come, so that a killed run loses none.
  */
 #ifndef UNET_LOG_H
 #define UNET_LOG_H

@@ -180,8 +180,8 @@ typedef struct UnetTeam {
      * added as a binary tree in the order of the ranks: the WHOLE of it, or the slice of this process. ROOM
      * holds as many numbers, and one more for each process. */
     void (*sum)(void *team, void *sum, void *room, int64_t count, int whole);
-    /* The same begins for BUCKET of UnetTraining.buckets, which lies at SUM, with ROOM of its own, while the
-     * caller goes on: nobody touches either until `sum`, called with all numbers, has returned.  Buckets
+    /* The same begins for BUCKET of UnetTraining.buckets, which lies at SUM, with ROOM of its own, while
+     * the caller goes on: nobody touches either until `sum`, called with all numbers, has returned. Buckets
      * begin in their order; those that did not begin are summed by `sum`. */
     void (*start)(void *team, void *sum, void *room, int32_t bucket, int whole);
     /* Each process has the right ones in its slice of COUNT numbers, and gets the others. */
