@@ -367,9 +367,10 @@ def by_mpich():
 def mpi_is_there(shop, launcher="mpirun"):
     """For unetc, and its launcher for this test."""
     version = execute([launcher, "--version"], shop.folder) if shutil.which(launcher) else ""
-    if "Open MPI" not in version and "HYDRA" not in version:
+    is_open = "Open MPI" in version or "OpenRTE" in version  # of mpirun, of mpiexec
+    if not is_open and "HYDRA" not in version:
         return False
-    MPIRUN[:] = [launcher, *(["--oversubscribe"] if "Open MPI" in version else []), "--bind-to", "none"]
+    MPIRUN[:] = [launcher, *(["--oversubscribe"] if is_open else []), "--bind-to", "none"]
     home = execute([shop.unetc, "--runtime"], shop.folder).strip()
     return os.path.exists(os.path.join(home, "libunet_mpi.a"))
 
