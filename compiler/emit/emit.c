@@ -168,7 +168,9 @@ static bool sweeps_regions(const Graph *g, const Node *node) {
 
 const char *shapes_text(Pool *pool, const Program *program, const Node *node) {
     if (sweeps_regions(program->graph, node))
-        return " all parameters";
+        return bucket_number(program, node->nout > 0 ? node->out[0] : node->in[0]) < 0
+                   ? " all parameters"
+                   : " the parameters of a bucket";
     const char *text = "";
     for (int k = 0; k < node->nin + node->nout; k++) {
         ValueId v = k < node->nin ? node->in[k] : node->out[k - node->nin];

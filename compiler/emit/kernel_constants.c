@@ -237,12 +237,9 @@ int64_t constant_group(const Constants *c) {
 }
 
 int constant_bucket(const Constants *c, ValueId gradients, int64_t *place) {
-    for (int b = 0; b < c->program->nbucket; b++)
-        if (c->program->bucket[b].gradients == gradients) {
-            *place = c->program->bucket[b].place;
-            return b;
-        }
-    return -1;
+    const int number = bucket_number(c->program, gradients);
+    *place = number < 0 ? 0 : c->program->bucket[number].place;
+    return number;
 }
 
 bool constant_checks(const Constants *c) {

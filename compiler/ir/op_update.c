@@ -125,7 +125,7 @@ static void constant_sums(Constants *c, ValueId sums) {
 static void constant_levels(Constants *c, ValueId sums, ValueId levels) {
     const ValueId *segment;
     const int n = value_segments(constants_graph(c), &sums, &segment);
-    int64_t place = 0;
+    int64_t place;
     const int bucket = constant_bucket(c, sums, &place);
     constant(c, "BUCKET", bucket);
     constant(c, "PLACE", place);

@@ -228,6 +228,8 @@ int64_t step_height(const Program *program, const Step *step, int64_t units);
 RowRange step_rows(const Step *step, int64_t height, int64_t iteration);
 /* How often LOOP, one over bands, goes round. */
 int64_t bands_at(const Program *program, const Step *loop, int64_t units);
+/* Which bucket of PROGRAM is the value GRADIENTS, -1: none. */
+int bucket_number(const Program *program, ValueId gradients);
 /* FLOPs of a node for one micro-batch. */
 int64_t node_flops(const Program *program, const Node *node);
 /* What it costs for one micro-batch: time as the target tells it, or floating point operations, of which a

@@ -135,13 +135,13 @@ static void kernel_json(const Program *program, const Node *node, Text *out) {
 
 /* Of a step that begins to send some of the gradients: where in their region these bytes are. */
 static void bucket_json(const Program *program, const Node *node, Text *out) {
-    for (int b = 0; b < program->nbucket && node->nout == 0; b++) {
-        const Bucket *bucket = &program->bucket[b];
-        const int64_t number = type_bytes(program->graph->value[bucket->gradients].type);
-        if (node->nin > 0 && node->in[0] == bucket->gradients)
-            text_add(out, "\"bucket\": {\"first\": %lld, \"bytes\": %lld}, ",
-                     (long long)(bucket->first * number), (long long)(bucket->numbers * number));
-    }
+    const int b = node->nin > 0 && node->nout == 0 ? bucket_number(program, node->in[0]) : -1;
+    if (b < 0)
+        return;
+    const Bucket *bucket = &program->bucket[b];
+    const int64_t number = type_bytes(program->graph->value[bucket->gradients].type);
+    text_add(out, "\"bucket\": {\"first\": %lld, \"bytes\": %lld}, ", (long long)(bucket->first * number),
+             (long long)(bucket->numbers * number));
 }
 
 enum { STEP_DEPTH = 6 }; /* indentation of steps that are in no loop */
