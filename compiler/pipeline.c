@@ -38,6 +38,7 @@ static const struct {
     {"prepare", prepare},                /* what the target's kernels need: packed weights, scratch */
     {"layout", choose_layouts},          /* halo, blocks, strides, bytes of each value */
     {"schedule", schedule},              /* the order, the loops, what is computed again */
+    {"buckets", cut_buckets},            /* with `ranks`: gradients are sent before the last is complete */
 };
 enum { PASSES = sizeof passes / sizeof *passes };
 

@@ -7,7 +7,7 @@
         ID = 1, IH = 8, IW = 8, D = 1, H = 8, W = 8, KD = 1, KH = 3, KW = 3, SD = 1, SH = 1, SW = 1,       \
         STEP_D = 1, STEP_H = 1, STEP_W = 1, OFFSET_D = 0, OFFSET_H = 0, OFFSET_W = 0, UNIT_D = 1, UNIT_H = 2, UNIT_W = 2, LINEAR = 1, ZERO = 0, FOLD = 2, NUMBER = 1, BY_CHANNEL = 0, CB = 16, BD = 1, BH = 1, BW = 1, \
         LD = 1, LH = 1, LW = 1, PD = 0, PH = 1, PW = 1,                                                    \
-        INSIDE = 0, SHARED = 0, LEAKY = 1, BELOW_ZERO = 1, LEVELS = 2, APART = 16, BEGIN = 0, DOUBLES = 0, GROUP = 2, RANKS = 4, NUMBERS = 16, VARIANCES = 1, BIAS = 1, RELU = 1, ABSOLUTE = 0, PSNR = 1, MASK = 1, ACCUMULATE = 1, BANDS = 4, COUNT = 1000, DECAYED = 1000, DECOUPLED = 0, NESTEROV = 0, AMSGRAD = 1, CENTERED = 1, CLIPS = 1, AVERAGED = 1, SHARDED = 1, RUNS = 2, \
+        INSIDE = 0, SHARED = 0, LEAKY = 1, BELOW_ZERO = 1, LEVELS = 2, APART = 16, PLACE = 16, BUCKET = 1, DOUBLES = 0, GROUP = 2, RANKS = 4, NUMBERS = 16, VARIANCES = 1, BIAS = 1, RELU = 1, ABSOLUTE = 0, PSNR = 1, MASK = 1, ACCUMULATE = 1, BANDS = 4, COUNT = 1000, DECAYED = 1000, DECOUPLED = 0, NESTEROV = 0, AMSGRAD = 1, CENTERED = 1, CLIPS = 1, AVERAGED = 1, SHARDED = 1, RUNS = 2, \
         MAPPED = 1, MAP_STAGED = 1, GROUPS = 16, BATCH = 1, AFFINE = 1, POINTS = 64, INNER = 171, TRANSPOSED = 0, TILES = 32, OWN_BLOCKS = 1, PLANES = 1, PHASE = 0, ABOVE = 1, BELOW = 1, SCALED = 1, GROWTH_INTERVAL = 2000, PARAMETERS = 0, CLASSES = 16, IGNORE = -1, WEIGHTED = 0, FIRST = 0, SQUARED = 0, JOINT = 0, P_STAGED = 0, T_STAGED = 1                                                          \
     };                                                                                                     \
     UNUSED static const long RUN[] = {0, 500, 512, 1000}; \

@@ -28,6 +28,8 @@ The laws:
   ring        what is there a few rows at a time is touched by the steps of one loop over bands, which say its rows
   section     steps of different branches of a section, which may run at once, touch no byte that another of them writes;
               a section is in one piece
+  bucket      gradients that a rank_start sends are touched by no step between it and the rank_sum that waits for it; all
+              gradients are in such buckets, or none is
   bytes       a buffer holds at least the elements of its shape
   arena       the arena is as large as the largest extent and as the end of the last buffer
   lower_bound the lower bound stated is the maximum over time of the bytes alive
@@ -729,6 +731,23 @@ class Judge:
             self.complain("lower_bound", "stated as %d, but at most %d bytes are alive at one time",
                           self.plan["arena"]["lower_bound"], bound)
 
+    def check_buckets(self):
+        for steps in self.plan["programs"].values():
+            sent = {}
+            for step in all_steps(steps):
+                slices = [number for number in step["reads"] + step["writes"] if "slice" in (self.buffers[number]["alias"] or {})]
+                if step["op"] == "rank_sum":
+                    if sent and set(sent) != set(slices):
+                        self.complain("bucket", "%s waits for other gradients than were sent", step["name"])
+                    sent = {}
+                for number in slices:
+                    if number in sent:
+                        self.complain("bucket", "%s touches %s, which %s has sent", step["name"], self.name(number), sent[number])
+                if step["op"] == "rank_start":
+                    sent.update((number, step["name"]) for number in slices)
+            if sent:
+                self.complain("bucket", "nobody waits for %s", sorted(set(sent.values())))
+
     def check_cost(self):
         cost = self.plan["cost"]
         bound = cost["recompute_lower_bound_flops"]
@@ -765,6 +784,7 @@ class Judge:
             self.check_takeovers()
             self.check_overlaps()
             self.check_sections()
+            self.check_buckets()
             self.check_rings()
             self.check_bands()
             self.check_lower_bound()

@@ -145,6 +145,15 @@ def branches():
     return plan(buffers, {"train": train}, 256, 256, {"train": 256})
 
 
+def sending():
+    """Two gradients, of which one is sent while the other is computed."""
+    buffers = [buffer(0, "gradients", "parameter_gradient", 0, 128), buffer(1, "d two", "parameter_gradient", 0, alias={"slice": 0}),
+               buffer(2, "d one", "parameter_gradient", 64, alias={"slice": 0}), buffer(3, "room", "parameter_gradient", 128)]
+    train = [step("two", [], [1]), step("room", [], [3]), step("first", [1, 3], [], op="rank_start"), step("one", [], [2]),
+             step("second", [2, 3], [], op="rank_start"), step("ranks", [1, 2, 3], [1, 2], op="rank_sum"), step("update", [1, 2], [])]
+    return plan(buffers, {"train": train}, 192, 192, {"train": 192})
+
+
 BODY = ("programs", "train", 0, "body")
 BANDS = BODY + (3, "body")
 ROLLING = ("programs", "train", 0, "body")
@@ -280,6 +289,11 @@ FAULTS = [
     ("section", branches, [(("programs", "train", 3), dict(step("dx", [1], [3]), section=[1, 1]))]),
     ("schema", branches, [(("programs", "train", 3, "stream"), 2)]),
     ("schema", branches, [(("programs", "train", 6, "stream"), 1)]),
+    # a gradient is written behind its bucket, or read before all are summed; one is not sent; nobody waits
+    ("bucket", sending, [(("programs", "train", 3, "writes"), [2, 1])]),
+    ("bucket", sending, [(("programs", "train", 3, "reads"), [1])]),
+    ("bucket", sending, [(("programs", "train", 4, "reads"), [3])]),
+    ("bucket", sending, [(("programs", "train", 5, "op"), "add")]),
     ("schema", banded, [(BANDS + (0,), step("a", [0], [1]))]),
     ("schema", banded, [(BANDS + (0, "rows"), {"0": [0, 2, 2]})]),
     ("schema", banded, [(BODY + (0,), step("x", [], [0], rows={0: [0, 2, 2]}))]),
@@ -289,7 +303,7 @@ FAULTS = [
 
 def main():
     failures = 0
-    for make in (straight, looped, banded, rolling, uneven, leaving, packing, side_by_side, side_by_side_in_loop, branches):
+    for make in (straight, looped, banded, rolling, uneven, leaving, packing, side_by_side, side_by_side_in_loop, branches, sending):
         complaints = check_plan.judge(make())
         if complaints:
             failures += 1

@@ -53,6 +53,7 @@ NAMED = {
     "compiler/passes/prune.c": {"OP_RETURN": "reads what a program hands out"},
     "compiler/passes/cast.c": {"OP_CAST": "the pass that makes them"},
     "compiler/passes/groups.c": {op: "the pass that makes them" for op in ("OP_GROUP_SUM", "OP_RANK_SUM", "OP_RANK_GATHER")},
+    "compiler/passes/buckets.c": {"OP_RANK_START": "the pass that makes them"},
     "compiler/passes/schedule.c": {"OP_ZERO": "clears sums before a loop adds to them"},
     "compiler/passes/update.c": {op: "the pass that makes them" for op in ("OP_LOSS_SCALE", "OP_SGD", "OP_ADAM", "OP_RMSPROP",
                                                                "OP_GRADIENT_NORM")},

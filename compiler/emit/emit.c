@@ -180,7 +180,9 @@ const char *shapes_text(Pool *pool, const Program *program, const Node *node) {
     const bool sums_one =
         node->a.kind == ATTRIBUTES_PART && program->graph->value[node->out[0]].nsegments == 0;
     if (sweeps_regions(program->graph, node) && !sums_one)
-        return " all parameters";
+        return bucket_number(program, node->nout > 0 ? node->out[0] : node->in[0]) < 0
+                   ? " all parameters"
+                   : " the parameters of a bucket";
     const char *text = "";
     for (int k = 0; k < node->nin + node->nout; k++) {
         ValueId v = k < node->nin ? node->in[k] : node->out[k - node->nin];

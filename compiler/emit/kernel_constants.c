@@ -232,6 +232,16 @@ int64_t constant_group(const Constants *c) {
     return c->program->group;
 }
 
+int constant_bucket(const Constants *c, ValueId gradients, int64_t *place) {
+    const int number = bucket_number(c->program, gradients);
+    *place = number < 0 ? 0 : c->program->bucket[number].place;
+    return number;
+}
+
+bool constant_checks(const Constants *c) {
+    return c->emitter->plan->options->poison;
+}
+
 const TrainSection *constant_training(const Constants *c) {
     return &c->program->model->train;
 }

@@ -510,6 +510,16 @@ static void schedule_table(const Tables *t, const Schedule *s) {
     text_line(t->out, "};");
 }
 
+static void buckets(const Tables *t) {
+    const Program *train = &t->plan->program[PROGRAM_TRAIN];
+    for (int b = 0; b < train->nbucket; b++)
+        text_line(t->out, "%s{%lld, %lld, %lld}%s",
+                  b == 0 ? "static const UnetBucket buckets[] = {"
+                         : "                                      ",
+                  (long long)train->bucket[b].first, (long long)train->bucket[b].numbers,
+                  (long long)train->bucket[b].place, b + 1 < train->nbucket ? "," : "};");
+}
+
 static void training(const Tables *t) {
     const TrainSection *s = &t->plan->model->train;
     const EvalSection *e = &t->plan->model->eval;
@@ -519,6 +529,7 @@ static void training(const Tables *t) {
         schedule_table(t, &s->schedule);
     if (s->shards_optimizer)
         slices(t);
+    buckets(t);
     text_line(t->out, "static const UnetTraining training = {");
     text_add(t->out, "    .learning_rate = %.17g, .moments = {", s->optimizer.learning_rate);
     for (int i = 0; i < MAX_STATES; i++)
@@ -542,6 +553,9 @@ static void training(const Tables *t) {
     if (s->ranks > 1)
         text_line(t->out, "    .ranks = %lld, .processes = %lld,", (long long)s->ranks,
                   (long long)s->processes);
+    if (t->plan->program[PROGRAM_TRAIN].nbucket > 0)
+        text_line(t->out, "    .buckets = buckets, .nbucket = %d,",
+                  t->plan->program[PROGRAM_TRAIN].nbucket);
     if (s->shards_optimizer)
         text_line(t->out, "    .slices = &slices,");
     text_line(t->out, "    .pretrained = %s,", c_quoted(pool, s->pretrained));

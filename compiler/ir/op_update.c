@@ -1,5 +1,6 @@
 /* op_update.c - optimisers: one sweep over all parameters, which lie side by side, as do their gradients
  * and the optimiser's state, in one order. */
+#include "base/size_math.h"
 #include "ir/rule_constants.h"
 #include "ir/ops.h"
 
@@ -110,24 +111,37 @@ void constants_update(Constants *c, const Node *node) {
         c, "", pool_text(constants_graph(c)->pool, "step->learning_rate, step->step%s", updated_text(c)));
 }
 
-/* Numbers of the sums of NODE: of gradients all that are stored. */
-static void constant_sums(Constants *c, const Node *node) {
-    const Value *sums = &constants_graph(c)->value[node->out[0]];
+/* Numbers of the sums SUMS: of a region, or of a bucket of it, all that are stored. */
+static void constant_sums(Constants *c, ValueId sums) {
+    const Value *value = &constants_graph(c)->value[sums];
     const ValueId *segment;
-    const int n = value_segments(constants_graph(c), &node->out[0], &segment);
+    const int n = value_segments(constants_graph(c), &sums, &segment);
     constant(c, "COUNT",
-             sums->class == CLASS_PARAMETER_GRADIENT ? constant_stored_elements(c, segment, n)
-                                                     : shape_elements(sums->shape));
+             value->class == CLASS_PARAMETER_GRADIENT ? constant_stored_elements(c, segment, n)
+                                                      : shape_elements(value->shape));
+}
+
+/* Where in the LEVELS those of the sums SUMS lie, from BEGIN on or where their bucket does, and how far the
+ * levels are apart. */
+static void constant_levels(Constants *c, ValueId sums, ValueId levels, int64_t begin) {
+    const ValueId *segment;
+    const int n = value_segments(constants_graph(c), &sums, &segment);
+    int64_t place;
+    const int bucket = constant_bucket(c, sums, &place);
+    constant(c, "BUCKET", bucket);
+    constant(c, "PLACE", bucket < 0 ? begin : place);
+    constant(c, "APART",
+             bucket < 0 ? constants_graph(c)->value[levels].shape.dim[1]
+                        : size_sum(constant_stored_elements(c, segment, n), constant_training(c)->ranks));
 }
 
 /* Which group of those of the process ends, and whether it is the last. */
 void constants_group_sum(Constants *c, const Node *node) {
     const Graph *g = constants_graph(c);
     const Value *levels = &g->value[node->out[1]];
-    constant_sums(c, node);
+    constant_sums(c, node->out[0]);
+    constant_levels(c, node->out[0], node->out[1], node->a.part.begin);
     constant(c, "LEVELS", levels->shape.dim[0]);
-    constant(c, "APART", levels->shape.dim[1]);
-    constant(c, "BEGIN", node->a.part.begin);
     constant(c, "DOUBLES", levels->class != CLASS_PARAMETER_GRADIENT);
     constant(c, "GROUP", constant_group(c));
     call_arguments(
@@ -146,11 +160,26 @@ static bool reads_all_gradients(const Graph *g) {
     return update->in[input_named(row, "norm")] >= 0 || update->in[input_named(row, "scale")] >= 0;
 }
 
-void constants_rank_sum(Constants *c, const Node *node) {
-    constant_sums(c, node);
-    constant(c, "LEVELS", constants_graph(c)->value[node->in[0]].shape.dim[0]);
+static void constant_sharded(Constants *c) {
     constant(c, "SHARDED",
              constant_training(c)->shards_optimizer && !reads_all_gradients(constants_graph(c)));
+}
+
+/* What is checked for its accesses lets no other thread into its memory: it sums all in the end. */
+void constants_rank_start(Constants *c, const Node *node) {
+    constant_levels(c, node->in[0], node->in[1], 0);
+    constant_sharded(c);
+    call_arguments(c,
+                   constant_checks(c)
+                       ? "false, NULL, NULL"
+                       : "start + n == last, step->team != NULL ? step->team->start : NULL, step->team",
+                   "");
+}
+
+void constants_rank_sum(Constants *c, const Node *node) {
+    constant_sums(c, node->out[0]);
+    constant(c, "LEVELS", constants_graph(c)->value[node->in[0]].shape.dim[0]);
+    constant_sharded(c);
     call_arguments(c, "step->team != NULL ? step->team->sum : NULL, step->team", "");
 }
 

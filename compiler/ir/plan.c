@@ -106,6 +106,13 @@ const char *kernel_name(const Target *target, const Node *node) {
     return node->template != NULL ? node->template : shared != NULL ? shared : op_table[node->op].name;
 }
 
+int bucket_number(const Program *program, ValueId gradients) {
+    for (int b = 0; b < program->nbucket; b++)
+        if (program->bucket[b].gradients == gradients)
+            return b;
+    return -1;
+}
+
 int64_t node_flops(const Program *program, const Node *node) {
     int64_t flops = op_table[node->op].flops(program->graph, node);
     return work_sum(0, has_samples(program->graph, node) ? program->micro_batch : 1, flops);

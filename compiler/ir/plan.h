@@ -54,6 +54,17 @@ typedef struct Step {
     int nbody;
 } Step;
 
+/* ---- buckets.c ---- */
+
+enum { MOST_BUCKETS = 4 };
+
+/* A slice of the region of the gradients that processes begin to sum in the backward pass. */
+typedef struct {
+    ValueId gradients;      /* those segments of the region */
+    int64_t first, numbers; /* of the region, padding included */
+    int64_t place;          /* where its sums of groups begin, among those of all gradients, in numbers */
+} Bucket;
+
 typedef struct {
     ProgramKind kind;
     const char *name;
@@ -67,6 +78,9 @@ typedef struct {
     int64_t group; /* sums of so many samples are added as a tree (passes/groups.c); 0: of all, in order */
     const bool *held; /* per value: several loops over samples touch it, so that all samples of the process
                          are there; NULL: there is one loop at most, and those of an iteration are */
+    /* Training by groups, in their order; none: gradients are summed all at once, in the end. */
+    Bucket *bucket;
+    int nbucket;
     int nparameter;
     ValueId *parameter; /* per parameter of the model: its value in this graph */
     ValueId *gradient;  /* train: per parameter the gradient, or -1 */
@@ -216,6 +230,8 @@ int64_t step_height(const Program *program, const Step *step, int64_t units);
 RowRange step_rows(const Step *step, int64_t height, int64_t iteration);
 /* How often LOOP, one over bands, goes round. */
 int64_t bands_at(const Program *program, const Step *loop, int64_t units);
+/* Which bucket of PROGRAM is the value GRADIENTS, -1: none. */
+int bucket_number(const Program *program, ValueId gradients);
 /* FLOPs of a node for one micro-batch. */
 int64_t node_flops(const Program *program, const Node *node);
 /* What it costs for one micro-batch: time as the target tells it, or floating point operations, of which a

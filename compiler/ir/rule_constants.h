@@ -30,6 +30,11 @@ void call_number(Constants *c, int64_t number);
 /* Samples of a group (Program.group). */
 int64_t constant_group(const Constants *c);
 const TrainSection *constant_training(const Constants *c);
+/* The number of the bucket (passes/buckets.c) with so many GRADIENTS, -1: that is none; and where its
+ * levels begin. */
+int constant_bucket(const Constants *c, ValueId gradients, int64_t *place);
+/* Does the program check its accesses to the arena (--poison)? */
+bool constant_checks(const Constants *c);
 /* The operator computes rows of V. A kernel that takes a range of them is told which, behind what comes
  * before the outputs. */
 void call_rows(Constants *c, ValueId v);

@@ -63,6 +63,7 @@ struct Target {
     bool loops_are_free; /* a few samples at a time cost no time, so they are chosen without need */
     bool packs_once;     /* steps that depend on weights alone may run once, when these were loaded */
     bool rings;          /* kernels take tensors of which a loop over bands holds a few rows */
+    bool overlaps_ranks; /* gradients may be sent to other processes while the backward pass goes on */
     bool passes_rows;    /* the runtime brings inputs and takes outputs of prediction row by row */
     bool merges;         /* processes may wait for each other in the middle of a step */
     const KernelRow *kernel; /* [OPS] */

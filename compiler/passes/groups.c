@@ -99,7 +99,7 @@ static void sum_results(Program *program) {
 /* A process is sent a slice of the gradients by each other one; slices differ by a number at most. */
 static void sum_gradients(Program *program, ValueId gradients) {
     Graph *g = program->graph;
-    const int64_t room = size_sum(region_numbers(program, gradients), program->model->train.ranks);
+    const int64_t room = size_sum(region_numbers(program, gradients), bucket_room(program));
     const ValueId levels = levels_new(program, gradients, "gradients of groups", room);
     if (merging_node(g) != NULL)
         sum_each(program, gradients, levels);

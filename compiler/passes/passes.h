@@ -43,6 +43,10 @@ Step loop_over_samples(const Program *program, Step *body, int count);
 /* merges.c, for schedule.c: STEP[0..NSTEP), an iteration over samples, becomes loops between which all
  * samples are merged; the nodes END stand at the end of them.  Returns how many steps that are. */
 int cut_at_merges(Program *program, const NodeId *end, int nend, const Step *step, int nstep, Step **cut);
+/* buckets.c: training by ranks: gradients are sent while the backward pass goes on. */
+void cut_buckets(Program *program);
+/* Numbers beside those of the gradients that their sums need room for, on each level. */
+int64_t bucket_room(const Program *program);
 /* recompute.c, for schedule.c: an order of these nodes, some of them repeatedly, that needs at most
  * CAPACITY bytes for what they compute, or the least that was found; returns its length. */
 int recompute(Program *program, const NodeId *node, int count, int64_t capacity, Step **step);

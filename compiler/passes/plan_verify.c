@@ -7,8 +7,9 @@
  * worthless buffer, or of rows that are not there, breaks the plan.  What persists is updated and never
  * computed or summed anew; weights that do not are there for the steps that run once, and for no other.
  * Steps of different branches of a section may run at once: no byte that one of them writes is touched by
- * another. The judge shares no code with the passes that made the plan, and every plan is judged before
- * anything is emitted.
+ * another. A bucket of gradients is not touched from when it is sent until all buckets are summed, and has
+ * room of its own. The judge shares no code with the passes that made the plan, and every plan is judged
+ * before anything is emitted.
  *
  * Requires: a complete plan.  Provides: nothing; calls BUG() naming the broken law.
  */
@@ -326,6 +327,51 @@ static void law_of_sections(const Judge *j, const Step *step, int nstep) {
     }
 }
 
+/* ---- buckets of gradients ---- */
+
+static bool sends(const Node *node, const Bucket *bucket) {
+    return has_trait(node, TRAIT_OF_RANKS) && node->nout == 0 && node->in[0] == bucket->gradients;
+}
+
+/* Does NODE wait for all buckets? */
+static bool ends_buckets(const Node *node) {
+    return has_trait(node, TRAIT_OF_RANKS) && node->nout > 0 && !node->ends_group;
+}
+
+static void law_of_bucket(const Program *p, const NodeId *node, int count, const Bucket *bucket) {
+    const Graph *g = p->graph;
+    const ValueId *segment;
+    const int n = value_segments(g, &bucket->gradients, &segment);
+    bool *sent = NEW_ARRAY(g->pool, bool, g->nvalue);
+    int i = 0;
+    while (i < count && !sends(&g->node[node[i]], bucket))
+        i++;
+    for (int k = 0; k < n; k++)
+        sent[segment[k]] = true;
+    for (i++; i < count && !ends_buckets(&g->node[node[i]]); i++)
+        for (Touch t = node_touches(g, &g->node[node[i]]); touch_next(&t);)
+            if (sent[t.value])
+                BUG("plan: %s: `%s` touches `%s`, which is on its way to other processes", p->name,
+                    g->node[node[i]].name, g->value[t.value].name);
+    if (i >= count)
+        BUG("plan: %s: a bucket of gradients is not sent, or not waited for", p->name);
+}
+
+/* The room of a bucket, and its numbers, end where those of the next one begin, or in front of that. */
+static void law_of_buckets(const Plan *plan, const Program *p) {
+    NodeId *node;
+    const Step **loop;
+    const int count = p->nbucket == 0 ? 0 : schedule_nodes(p, &node, &loop);
+    for (int b = 0; b < p->nbucket; b++) {
+        const Bucket *bucket = &p->bucket[b], *next = b + 1 < p->nbucket ? bucket + 1 : NULL;
+        law_of_bucket(p, node, count, bucket);
+        if (bucket->first + bucket->numbers != (next != NULL ? next->first : plan->region_elements))
+            BUG("plan: %s: bucket %d of the gradients does not end where the next one begins", p->name, b);
+        if (next != NULL && bucket->place + bucket->numbers + p->model->train.ranks > next->place)
+            BUG("plan: %s: bucket %d of the gradients has the room of the next one", p->name, b);
+    }
+}
+
 /* ---- loops ---- */
 
 /* The rows that the steps of a loop over bands write: none yet, or, in the end, all. */
@@ -433,6 +479,7 @@ static void judge_program(const Plan *plan, const Program *p, int64_t units) {
                .gone = NEW_ARRAY(plan->pool, int64_t, plan->nbuffer),
                .units = units};
     law_of_sections(&j, p->step, p->nstep);
+    law_of_buckets(plan, p);
     find_sharers(&j);
     hold_given(&j);
     play(&j, p->step, p->nonce);

@@ -133,6 +133,17 @@ static void kernel_json(const Program *program, const Node *node, Text *out) {
         text_add(out, "\"engines\": %s, ", engines);
 }
 
+/* Of a step that begins to send some of the gradients: where in their region these bytes are. */
+static void bucket_json(const Program *program, const Node *node, Text *out) {
+    const int b = node->nin > 0 && node->nout == 0 ? bucket_number(program, node->in[0]) : -1;
+    if (b < 0)
+        return;
+    const Bucket *bucket = &program->bucket[b];
+    const int64_t number = type_bytes(program->graph->value[bucket->gradients].type);
+    text_add(out, "\"bucket\": {\"first\": %lld, \"bytes\": %lld}, ", (long long)(bucket->first * number),
+             (long long)(bucket->numbers * number));
+}
+
 enum { STEP_DEPTH = 6 }; /* indentation of steps that are in no loop */
 
 static void steps_json(const Plan *plan, const Program *program, const Step *step, int nstep, int depth,
@@ -160,6 +171,7 @@ static void steps_json(const Plan *plan, const Program *program, const Step *ste
             rows_json(program, &step[i], out);
         if (step[i].section > 0)
             text_add(out, "\"section\": [%d, %d], ", step[i].section, step[i].branch);
+        bucket_json(program, node, out);
         if (step[i].streams)
             text_add(out, "\"stream\": %d, ", step[i].branch);
         if (depth == STEP_DEPTH && i < program->nonce)

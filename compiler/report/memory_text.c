@@ -150,6 +150,21 @@ static void ranks_row(const Model *m, Text *out) {
                   ranks, ranks);
 }
 
+/* What of the gradients goes to other processes while the backward pass goes on, and the rest. */
+static void buckets_row(const Program *program, Text *out) {
+    Pool *pool = program->graph->pool;
+    const char *list = "";
+    for (int b = 0; b < program->nbucket; b++) {
+        const Bucket *bucket = &program->bucket[b];
+        const int64_t number = type_bytes(program->graph->value[bucket->gradients].type);
+        list =
+            pool_text(pool, "%s%s%s", list, b > 0 ? ", " : "", human_bytes(pool, bucket->numbers * number));
+    }
+    if (program->nbucket > 0)
+        text_line(out, "  gradients go to other processes in %d buckets, in the backward pass: %s",
+                  program->nbucket, list);
+}
+
 static void branches_row(const Program *program, Text *out) {
     int all = 0;
     const int count = steps_beside(program, program->step, program->nstep, &all);
@@ -175,6 +190,8 @@ static void head(const Plan *plan, const Program *program, Text *out) {
     how_row(plan, program, out);
     if (program->kind == PROGRAM_TRAIN)
         ranks_row(m, out);
+    if (program->kind == PROGRAM_TRAIN)
+        buckets_row(program, out);
     engines_row(plan, out);
     branches_row(program, out);
     text_blank(out);

@@ -29,7 +29,8 @@ typedef struct {
     int32_t samples; /* of a step, of all processes */
     int n;
     double whole[MAX_STEPS];    /* seconds from the end of a step to the end of the next, */
-    double exchange[MAX_STEPS]; /*   and of them waiting for other processes */
+    double exchange[MAX_STEPS]; /*   of them waiting for other processes, */
+    double sent[MAX_STEPS];     /*   and of what is exchanged with them, beside computation, too */
     double inputs, step;        /* of the device: copying the inputs, computing */
     int32_t nparts;
     UnetDeviceTime *part; /* medians, in the order of the step */
@@ -116,7 +117,7 @@ static UnetStatus time_steps(Driver *driver, Device *device, UnetStep *step, Tim
     const int64_t first = step->step, asked = driver->options.steps;
     int max = asked > 0 && asked < MAX_STEPS ? (int)asked : MAX_STEPS;
     Ranks *ranks = &driver->ranks;
-    double begin = machine_seconds(), start = begin, exchange = 0;
+    double begin = machine_seconds(), start = begin, exchange = 0, sent = 0;
     for (int k = -WARM_UP; k < max; k++) {
         UnetStatus status = UNET_OK;
         while (status == UNET_OK && step->step - first < k + WARM_UP + device_steps_ahead(device)) {
@@ -135,9 +136,11 @@ static UnetStatus time_steps(Driver *driver, Device *device, UnetStep *step, Tim
         step_clock_round(times->clock, k >= 0);
         if (k >= 0) {
             times->exchange[times->n] = ranks->seconds - exchange;
+            times->sent[times->n] = ranks->sent - sent;
             times->whole[times->n++] = end - start;
         }
         exchange = ranks->seconds;
+        sent = ranks->sent;
         start = ranks_alone(ranks) ? end : machine_seconds();
         if (times->n >= LEAST_STEPS && end - begin > seconds_per_program && ranks_alone(ranks))
             break;
@@ -264,8 +267,9 @@ static void print_text(const Driver *driver, Times *times, const Peak *peak) {
     }
     if (!ranks_alone(&driver->ranks))
         (void)printf("         of it rank 0 waited %.3f ms for the gradients and weights of %" PRId32
-                     " ranks (median)\n",
-                     1e3 * median(times->exchange, times->n), driver->ranks.size);
+                     " ranks, whose exchange took %.3f ms (medians)\n",
+                     1e3 * median(times->exchange, times->n), driver->ranks.size,
+                     1e3 * median(times->sent, times->n));
     (void)fflush(stdout);
 }
 
@@ -277,8 +281,9 @@ static json_t *times_json(const Driver *driver, Times *times) {
                               program->batch, "size", program->size[0], program->size[1], program->size[2],
                               "steps", times->n, "median", middle, "min", times->whole[0]);
     if (!ranks_alone(&driver->ranks))
-        (void)json_object_update_new(found, json_pack("{s:i, s:f}", "ranks", (int)driver->ranks.size,
-                                                      "exchange", median(times->exchange, times->n)));
+        (void)json_object_update_new(found, json_pack("{s:i, s:f, s:f}", "ranks", (int)driver->ranks.size,
+                                                      "exchange", median(times->exchange, times->n),
+                                                      "exchange_all", median(times->sent, times->n)));
     if (model->device == NULL) {
         (void)json_object_set_new(found, "parts", step_times_json(times->clock));
         return found;

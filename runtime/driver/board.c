@@ -23,7 +23,8 @@ struct Board {
     Pictures *pictures; /* NULL: none */
     Tally since;        /* the last point */
     int64_t point;      /* the step of the last point, or the one that was done before, */
-    double exchange;    /*   and Ranks.seconds then */
+    double exchange;    /*   and Ranks.seconds then, */
+    double sent;        /*   and Ranks.sent */
     int64_t every;      /* steps from one point to the next */
     int64_t steps;
 };
@@ -118,10 +119,15 @@ static UnetStatus put_tally(Board *board, const char *group, const Tally *tally,
 /* Nothing, where there is one process. */
 static UnetStatus put_exchange(Board *board, int64_t step) {
     const Ranks *ranks = &board->driver->ranks;
-    const double waited = (ranks->seconds - board->exchange) / (double)(step - board->point);
+    const double steps = ranks_alone(ranks) ? NAN : (double)(step - board->point),
+                 waited = (ranks->seconds - board->exchange) / steps,
+                 sent = (ranks->sent - board->sent) / steps;
     board->exchange = ranks->seconds;
+    board->sent = ranks->sent;
     board->point = step;
-    return put_number(board, "train", "exchange, seconds a step", step, ranks_alone(ranks) ? NAN : waited);
+    const UnetStatus status = put_number(board, "train", "exchange, seconds a step", step, waited);
+    return status == UNET_OK ? put_number(board, "train", "exchange in all, seconds a step", step, sent)
+                             : status;
 }
 
 UnetStatus board_step(Board *board, const char *arena, int32_t n, int64_t step, double rate) {

@@ -168,7 +168,9 @@ static UnetStatus join_ranks(Driver *driver) {
             ranks_join(&driver->ranks, driver->model, (double)driver->options.timeout, &driver->error);
         if (*driver->ranks.note != '\0')
             (void)fprintf(stderr, "warning: %s\n", driver->ranks.note);
-        return status;
+        return status == UNET_OK && strcmp(driver->options.overlap, "yes") == 0
+                   ? ranks_overlap(&driver->ranks, &driver->error)
+                   : status;
     }
     driver->ranks.size = 1;
     const UnetStatus status = ranks_find_launch(&launch, note, sizeof note, &driver->error);

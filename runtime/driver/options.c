@@ -109,6 +109,11 @@ static const UnetOptionRow rows[] = {
      .value = "auto|nccl|host",
      .help = "of several processes on GPUs: gradients go from GPU to GPU by NCCL, or through the memory of "
              "the host; auto takes NCCL where the program has it and no two processes share a GPU (auto)"},
+    {"--overlap", .kind = UNET_CHOICE, .commands = IN(TRAIN) | IN(BENCH), .place = AT(overlap),
+     .value = "yes|no",
+     .help =
+         "of several processes on CPUs: gradients are sent while the backward pass goes on, or behind it; "
+         "to the same bits (yes)"},
     {"--reduce", .kind = UNET_CHOICE, .commands = IN(TRAIN), .place = AT(reduce), .value = "tree|fast",
      .help = "how gradients of several processes are added: as the file's tree, to the same bits for any "
              "number of processes, or, on GPUs, as NCCL likes: not to the same bits (tree)"},
@@ -196,8 +201,13 @@ static UnetStatus check_together(const UnetOptions *options, UnetError *error) {
 
 UnetStatus unet_options_parse(UnetOptions *options, int argc, char **argv, UnetError *error) {
     UnetCommandLine line;
-    *options = (UnetOptions){
-        .format = "text", .seed = -1, .fold = -1, .timeout = 600, .exchange = "auto", .reduce = "tree"};
+    *options = (UnetOptions){.format = "text",
+                             .seed = -1,
+                             .fold = -1,
+                             .timeout = 600,
+                             .exchange = "auto",
+                             .overlap = "yes",
+                             .reduce = "tree"};
     const UnetStatus status = unet_command_line_read(&grammar, argc, argv, options, &line, error);
     options->command = line.command >= 0 ? (UnetCommand)line.command : UNET_COMMAND_HELP;
     options->about = (UnetCommand)line.about;

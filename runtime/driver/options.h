@@ -48,6 +48,7 @@ typedef struct {
     int64_t threads;                /* 0: one for each processor */
     int64_t timeout;                /* seconds that other processes may be silent */
     const char *exchange;           /* of their gradients: "auto", "nccl", "host" */
+    const char *overlap;            /* "yes", "no": they are sent while the backward pass goes on */
     const char *reduce;             /* "tree", or "fast": NCCL's own sums */
     bool resume, overwrite, overlay, tensorboard, tune;
     char **files; /* the arguments that are not options */

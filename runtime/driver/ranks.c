@@ -1,10 +1,5 @@
-/* ranks.c - what processes that train together tell each other (ranks.h), on top of a transport.
- *
- * Gradients: each rank has a slice of them.  It is sent that slice by all others, adds these in the order
- * of the tree, and sends the sum to all.  So a rank sends 2 (W - 1) / W times the bytes of the gradients,
- * which is the least there can be, and the sum does not depend on who adds it.  Large slices go in
- * portions, so that no message is larger than transports take.
- */
+/* ranks.c - what processes that train together tell each other (ranks.h), on top of a transport; their
+ * gradients are ranks_sum.c's. */
 #include "driver.h"
 
 #include <stdlib.h>
@@ -15,33 +10,17 @@ extern const UnetTransport unet_mpi_transport __attribute__((weak));
 
 enum { PORTION = 1 << 26 };
 
-/* ---- sums ---- */
-
-static void add_floats(float *to, const float *from, int64_t count) {
-    for (int64_t i = 0; i < count; i++)
-        to[i] = to[i] + from[i];
-}
-
-static void add_doubles(double *to, const double *from, int64_t count) {
-    for (int64_t i = 0; i < count; i++)
-        to[i] = to[i] + from[i];
-}
-
-void ranks_add(void *const *part, int32_t count, int64_t numbers, bool doubles) {
-    for (int32_t apart = 1; apart < count; apart *= 2)
-        for (int32_t i = 0; i + apart < count; i += 2 * apart) {
-            if (doubles)
-                add_doubles(part[i], part[i + apart], numbers);
-            else
-                add_floats(part[i], part[i + apart], numbers);
-        }
-}
-
 /* ---- messages ---- */
 
+UnetStatus ranks_exchange(Ranks *ranks, const RanksMail *mail, UnetError *error) {
+    mail->send[ranks->rank].count = mail->receive[ranks->rank].count = 0;
+    return ranks->transport->exchange(ranks->state, mail->send, mail->receive, ranks->timeout, error);
+}
+
+/* Of the thread that trains. */
 static UnetStatus exchange(Ranks *ranks, UnetError *error) {
-    ranks->send[ranks->rank].count = ranks->receive[ranks->rank].count = 0;
-    return ranks->transport->exchange(ranks->state, ranks->send, ranks->receive, ranks->timeout, error);
+    ranks_settle(ranks);
+    return ranks_exchange(ranks, &ranks->mail, error);
 }
 
 UnetStatus ranks_say(Ranks *ranks, const void *mine, size_t bytes, const char **all, UnetError *error) {
@@ -53,8 +32,8 @@ UnetStatus ranks_say(Ranks *ranks, const void *mine, size_t bytes, const char **
     if (ranks_alone(ranks))
         return UNET_OK;
     for (int32_t r = 0; r < ranks->size; r++) {
-        ranks->send[r] = (UnetPiece){ranks->room + (size_t)ranks->rank * bytes, bytes};
-        ranks->receive[r] = (UnetPiece){ranks->room + (size_t)r * bytes, bytes};
+        ranks->mail.send[r] = (UnetPiece){ranks->room + (size_t)ranks->rank * bytes, bytes};
+        ranks->mail.receive[r] = (UnetPiece){ranks->room + (size_t)r * bytes, bytes};
     }
     return exchange(ranks, error);
 }
@@ -65,8 +44,8 @@ UnetStatus ranks_copy_first(Ranks *ranks, void *bytes, size_t count, UnetError *
         const size_t left = count - begin, length = left < UNET_MOST_SENT ? left : UNET_MOST_SENT;
         const UnetPiece piece = {(char *)bytes + begin, length};
         for (int32_t r = 0; r < ranks->size; r++) {
-            ranks->send[r] = ranks->rank == 0 ? piece : (UnetPiece){NULL, 0};
-            ranks->receive[r] = ranks->rank > 0 && r == 0 ? piece : (UnetPiece){NULL, 0};
+            ranks->mail.send[r] = ranks->rank == 0 ? piece : (UnetPiece){NULL, 0};
+            ranks->mail.receive[r] = ranks->rank > 0 && r == 0 ? piece : (UnetPiece){NULL, 0};
         }
         status = exchange(ranks, error);
         begin += length;
@@ -101,81 +80,10 @@ void ranks_begin_step(Ranks *ranks, int32_t n, int32_t *first, int32_t *last) {
     ranks->with_work = ranks_with_work(ranks, n);
 }
 
-/* Where the slice of rank R begins, of COUNT numbers. */
-static int64_t slice(const Ranks *ranks, int64_t count, int32_t r) {
-    return count * r / ranks->size;
-}
-
-/* A part of a slice, which is no larger than a message may be: the numbers from BEGIN on, LENGTH of them.
- */
-typedef struct {
-    int64_t begin, length;
-} Part;
-
-static Part part_of(const Ranks *ranks, int64_t count, int32_t r, int64_t behind) {
-    const int64_t begin = slice(ranks, count, r) + behind, end = slice(ranks, count, r + 1);
-    const int64_t left = begin < end ? end - begin : 0;
-    return (Part){begin, left < ranks->portion ? left : ranks->portion};
-}
-
-static UnetPiece piece_of(const Ranks *ranks, void *numbers, Part part) {
-    return (UnetPiece){(char *)numbers + (size_t)part.begin * ranks->number,
-                       (size_t)part.length * ranks->number};
-}
-
-/* The part of this rank's slice that lies BEHIND its begin becomes the sum of what the ranks with samples
- * have there. */
-static UnetStatus add_part(Ranks *ranks, void *sum, char *room, int64_t count, int64_t behind) {
-    const int64_t most = count / ranks->size + 1; /* numbers of a slice */
-    const size_t apart = (size_t)(most < ranks->portion ? most : ranks->portion) * ranks->number;
-    const Part part = part_of(ranks, count, ranks->rank, behind);
-    const UnetPiece mine = piece_of(ranks, sum, part);
-    for (int32_t r = 0; r < ranks->size; r++) {
-        char *place = room + (size_t)r * apart;
-        ranks->part[r] = r == ranks->rank ? mine.bytes : place;
-        ranks->send[r] = piece_of(ranks, sum, part_of(ranks, count, r, behind));
-        ranks->receive[r] = (UnetPiece){place, r < ranks->with_work ? mine.count : 0};
-        if (ranks->rank >= ranks->with_work)
-            ranks->send[r].count = 0;
-    }
-    const UnetStatus status = exchange(ranks, &ranks->error);
-    if (status != UNET_OK)
-        return status;
-    ranks_add(ranks->part, ranks->with_work, part.length, ranks->number == sizeof(double));
-    if (ranks->part[0] != mine.bytes)
-        memcpy(mine.bytes, ranks->part[0], mine.count);
-    return UNET_OK;
-}
-
-static UnetStatus gather_part(Ranks *ranks, void *numbers, int64_t count, int64_t behind, bool to_all,
-                              UnetError *error) {
-    const UnetPiece mine = piece_of(ranks, numbers, part_of(ranks, count, ranks->rank, behind));
-    for (int32_t r = 0; r < ranks->size; r++) {
-        ranks->send[r] = to_all || r == 0 ? mine : (UnetPiece){NULL, 0};
-        ranks->receive[r] = to_all || ranks->rank == 0
-                                ? piece_of(ranks, numbers, part_of(ranks, count, r, behind))
-                                : (UnetPiece){NULL, 0};
-    }
-    return exchange(ranks, error);
-}
-
-UnetStatus ranks_gather(Ranks *ranks, void *numbers, int64_t count, bool to_all, UnetError *error) {
-    UnetStatus status = UNET_OK;
-    for (int64_t behind = 0; behind <= count / ranks->size && status == UNET_OK; behind += ranks->portion)
-        status = gather_part(ranks, numbers, count, behind, to_all, error);
-    return status;
-}
-
-/* UnetTeam.sum; a step cannot fail, and so the caller of the step looks at RANKS->status. */
-static void sum_gradients(void *team, void *sum, void *room, int64_t count, int whole) {
-    Ranks *ranks = team;
-    const double start = machine_seconds();
-    for (int64_t behind = 0; behind <= count / ranks->size && ranks->status == UNET_OK;
-         behind += ranks->portion)
-        ranks->status = add_part(ranks, sum, room, count, behind);
-    if (whole && ranks->status == UNET_OK)
-        ranks->status = ranks_gather(ranks, sum, count, true, &ranks->error);
-    ranks->seconds += machine_seconds() - start;
+void ranks_waited(Ranks *ranks, double since) {
+    const double seconds = machine_seconds() - since;
+    ranks->seconds += seconds;
+    ranks->sent += seconds;
 }
 
 /* UnetTeam.gather */
@@ -184,7 +92,7 @@ static void gather_numbers(void *team, void *numbers, int64_t count) {
     const double start = machine_seconds();
     if (ranks->status == UNET_OK)
         ranks->status = ranks_gather(ranks, numbers, count, true, &ranks->error);
-    ranks->seconds += machine_seconds() - start;
+    ranks_waited(ranks, start);
 }
 
 /* UnetTeam.add */
@@ -195,14 +103,14 @@ static void add_counts(void *team, int64_t *number, int32_t count) {
     if (ranks->status != UNET_OK)
         return;
     for (int32_t r = 0; r < ranks->size; r++) {
-        ranks->send[r] = (UnetPiece){number, bytes};
-        ranks->receive[r] = (UnetPiece){ranks->counts + (size_t)r * RANKS_MOST_COUNTS, bytes};
+        ranks->mail.send[r] = (UnetPiece){number, bytes};
+        ranks->mail.receive[r] = (UnetPiece){ranks->counts + (size_t)r * RANKS_MOST_COUNTS, bytes};
     }
     ranks->status = exchange(ranks, &ranks->error);
     for (int32_t r = 0; r < ranks->size && ranks->status == UNET_OK; r++)
         for (int32_t i = 0; i < count && r != ranks->rank; i++)
             number[i] += ranks->counts[(size_t)r * RANKS_MOST_COUNTS + (size_t)i];
-    ranks->seconds += machine_seconds() - start;
+    ranks_waited(ranks, start);
 }
 
 /* UnetTeam.meet */
@@ -230,13 +138,28 @@ UnetStatus ranks_reserve(Ranks *ranks, size_t bytes, UnetError *error) {
                : unet_fail(error, UNET_TOO_SMALL, "no memory for what ranks tell each other");
 }
 
+UnetStatus ranks_mail_new(RanksMail *mail, int32_t size, UnetError *error) {
+    const size_t count = (size_t)size;
+    *mail = (RanksMail){.send = calloc(count, sizeof *mail->send),
+                        .receive = calloc(count, sizeof *mail->receive),
+                        .part = calloc(count, sizeof *mail->part)};
+    return mail->send != NULL && mail->receive != NULL && mail->part != NULL
+               ? UNET_OK
+               : unet_fail(error, UNET_TOO_SMALL, "no memory for what ranks tell each other");
+}
+
+void ranks_mail_free(RanksMail *mail) {
+    free(mail->send);
+    free(mail->receive);
+    free(mail->part);
+}
+
 static UnetStatus allocate(Ranks *ranks, UnetError *error) {
-    const size_t size = (size_t)ranks->size;
-    ranks->send = calloc(size, sizeof *ranks->send);
-    ranks->receive = calloc(size, sizeof *ranks->receive);
-    ranks->part = calloc(size, sizeof *ranks->part);
-    ranks->counts = calloc(size * RANKS_MOST_COUNTS, sizeof *ranks->counts);
-    if (ranks->send == NULL || ranks->receive == NULL || ranks->part == NULL || ranks->counts == NULL)
+    const UnetStatus status = ranks_mail_new(&ranks->mail, ranks->size, error);
+    if (status != UNET_OK)
+        return status;
+    ranks->counts = calloc((size_t)ranks->size * RANKS_MOST_COUNTS, sizeof *ranks->counts);
+    if (ranks->counts == NULL)
         return unet_fail(error, UNET_TOO_SMALL, "no memory for what ranks tell each other");
     return ranks_reserve(ranks, 4096, error);
 }
@@ -278,7 +201,8 @@ UnetStatus ranks_check_share(Ranks *ranks, const UnetModel *model, UnetError *er
 
 UnetStatus ranks_join(Ranks *ranks, const UnetModel *model, double timeout, UnetError *error) {
     Launch launch;
-    *ranks = (Ranks){.team = {.sum = sum_gradients,
+    *ranks = (Ranks){.team = {.sum = ranks_sum,
+                              .start = ranks_start_sum,
                               .gather = gather_numbers,
                               .add = add_counts,
                               .meet = meet,
@@ -320,15 +244,16 @@ UnetStatus ranks_join(Ranks *ranks, const UnetModel *model, double timeout, Unet
     ranks->alike = false;
     const int32_t group = (model->train->batch - 1) / model->training->ranks + 1;
     ranks->share = group * (model->training->ranks / ranks->size);
+    ranks->bucket = model->training->buckets;
+    ranks->nbucket = model->training->nbucket;
     return allocate(ranks, error);
 }
 
 void ranks_leave(Ranks *ranks, int code) {
+    ranks_end_overlap(ranks);
     if (ranks->transport != NULL)
         ranks->transport->leave(ranks->state, code);
-    free(ranks->send);
-    free(ranks->receive);
-    free(ranks->part);
+    ranks_mail_free(&ranks->mail);
     free(ranks->counts);
     free(ranks->room);
     *ranks = (Ranks){.size = 1};

@@ -33,6 +33,8 @@ typedef struct {
      * TIMEOUT seconds, the error names the ranks that are waited for. */
     UnetStatus (*exchange)(void *state, const UnetPiece *send, const UnetPiece *receive, double timeout,
                            UnetError *error);
+    /* May another thread than the one that joined exchange, while no other does?  NULL: no. */
+    bool (*serves_threads)(const void *state);
     /* A failure names a rank that has ended; NULL: the launcher sees to that. */
     UnetStatus (*look)(void *state, UnetError *error);
     /* Frees STATE; an exit CODE other than 0 ends all ranks. */
@@ -47,6 +49,23 @@ extern const UnetTransport ranks_tcp_transport;
     "nothing came from rank %s for %.0f s: it may be stopped, or have lost its network (--timeout); the "  \
     "last checkpoint is whole"
 
+/* One exchange, a piece for each rank, and a pointer. */
+typedef struct {
+    UnetPiece *send, *receive;
+    void **part;
+} RanksMail;
+
+/* COUNT numbers, a bucket or all, which become the sum of those of all ranks; with ROOM for what others
+ * send. In FRONT of them are so many of ALL.  If not the WHOLE, a rank needs its slice of all. */
+typedef struct {
+    void *numbers;
+    char *room;
+    int64_t count, front, all;
+    bool whole;
+} RanksSum;
+
+typedef struct RanksThread RanksThread;
+
 typedef struct {
     UnetTeam team;                  /* with this rank, and how many there are, once more */
     const UnetTransport *transport; /* NULL: alone */
@@ -57,13 +76,16 @@ typedef struct {
     size_t number;     /* bytes of a number of the gradients */
     int64_t portion;   /* numbers that are added at a time */
     double timeout;
-    UnetPiece *send, *receive;
-    void **part;       /* a pointer for each rank */
-    int64_t *counts;   /* room for whole numbers of all ranks */
-    char *room;        /* for what all ranks say, */
-    size_t said;       /*   so many bytes each at most */
-    double seconds;    /* that steps have waited for what others send, and added it */
-    UnetStatus status; /* of the first failure within a step */
+    RanksMail mail;           /* of the thread that trains */
+    const UnetBucket *bucket; /* of the gradients, */
+    int32_t nbucket;          /*   so many, or 0 */
+    RanksThread *thread;      /* sums buckets while a step goes on; NULL: all are summed in its end */
+    int64_t *counts;          /* room for whole numbers of all ranks */
+    char *room;               /* for what all ranks say, */
+    size_t said;              /*   so many bytes each at most */
+    double seconds;           /* that steps have waited for what others send, and added it; */
+    double sent;              /*   and that sending and adding took, beside a step, too */
+    UnetStatus status;        /* of the first failure within a step */
     UnetError error;
     bool alike;     /* all ranks have failed for the same reason, which the first one tells */
     char note[256]; /* a warning about how the program was started, or "" */
@@ -87,6 +109,25 @@ UNET_MUST_USE UnetStatus ranks_find_launch(Launch *launch, char *note, size_t si
 /* Joins the others, if there are any.  RANKS is memory of the caller, who leaves, even after a failure. */
 UNET_MUST_USE UnetStatus ranks_join(Ranks *ranks, const UnetModel *model, double timeout, UnetError *error);
 void ranks_leave(Ranks *ranks, int code);
+
+/* Buckets of gradients are sent beside the step from now on, if the program has some and the transport
+ * allows it. */
+UNET_MUST_USE UnetStatus ranks_overlap(Ranks *ranks, UnetError *error);
+void ranks_end_overlap(Ranks *ranks);
+/* Waits for buckets on their way. */
+void ranks_settle(Ranks *ranks);
+
+/* A step has waited for what others send. */
+void ranks_waited(Ranks *ranks, double since);
+
+/* UnetTeam.sum, UnetTeam.start; a step cannot fail, and so the caller of the step looks at Ranks.status. */
+void ranks_sum(void *team, void *sum, void *room, int64_t count, int whole);
+void ranks_start_sum(void *team, void *sum, void *room, int32_t bucket, int whole);
+
+UNET_MUST_USE UnetStatus ranks_mail_new(RanksMail *mail, int32_t size, UnetError *error);
+void ranks_mail_free(RanksMail *mail);
+/* What stands in MAIL is sent and received.  One thread at a time. */
+UNET_MUST_USE UnetStatus ranks_exchange(Ranks *ranks, const RanksMail *mail, UnetError *error);
 
 static inline bool ranks_alone(const Ranks *ranks) {
     return ranks->size <= 1;

@@ -349,6 +349,12 @@ static UnetStatus exchange(void *state, const UnetPiece *send, const UnetPiece *
     }
 }
 
+/* Sockets are for any thread. */
+static bool serves_threads(const void *state) {
+    (void)state;
+    return true;
+}
+
 static UnetStatus look(void *state, UnetError *error) {
     const State *s = state;
     char next;
@@ -376,5 +382,9 @@ static void leave(void *state, int code) {
     free(s);
 }
 
-const UnetTransport ranks_tcp_transport = {
-    .name = "TCP", .join = join, .exchange = exchange, .look = look, .leave = leave};
+const UnetTransport ranks_tcp_transport = {.name = "TCP",
+                                           .join = join,
+                                           .exchange = exchange,
+                                           .serves_threads = serves_threads,
+                                           .look = look,
+                                           .leave = leave};

@@ -61,14 +61,15 @@ static double rate_of(const Run *run, int64_t step) {
                               &run->state.plateau, step, (UnetLength){run->steps, run->steps_per_epoch});
 }
 
-/* Seconds that a step has waited for other processes since the last row of training. */
-static double waited_for_others(const Run *run) {
+/* Of SECONDS since the last row of training, those of a step; NaN in a row of an evaluation. */
+static double of_step(const Run *run, bool trains, double seconds) {
     const int64_t steps = run->state.step - run->row_step;
-    return steps > 0 ? (run->driver->ranks.seconds - run->row_exchange) / (double)steps : NAN;
+    return trains && steps > 0 ? seconds / (double)steps : NAN;
 }
 
-/* EXCHANGE: NaN in a row of an evaluation. */
-static UnetStatus write_row(Run *run, const char *split, const Tally *tally, double exchange) {
+static UnetStatus write_row(Run *run, const char *split, const Tally *tally) {
+    const Ranks *ranks = &run->driver->ranks;
+    const bool trains = tally == &run->train;
     UnetStatus status = look_at_scale(run);
     if (status != UNET_OK)
         return status;
@@ -90,7 +91,8 @@ static UnetStatus write_row(Run *run, const char *split, const Tally *tally, dou
                             .images_per_second = images_per_second(run),
                             .seconds = machine_seconds() - run->start,
                             .gradient_norm = run->normed > 0 ? run->norms / (double)run->normed : NAN,
-                            .exchange = exchange,
+                            .exchange = of_step(run, trains, ranks->seconds - run->row_exchange),
+                            .sent = of_step(run, trains, ranks->sent - run->row_sent),
                             .loss_scale = run->scale.scale,
                             .skipped = run->scale.skipped};
     return unet_log_write(&run->log, &row, &run->driver->error);
@@ -296,7 +298,7 @@ static UnetStatus evaluate(Run *run, int *signal) {
             status = run_save_weights(driver, run->device.arena, &run->state, "best.");
     }
     if (status == UNET_OK)
-        status = write_row(run, "eval", &run->eval, NAN);
+        status = write_row(run, "eval", &run->eval);
     if (status == UNET_OK)
         note_board(run, board_evaluation(run->board, &run->eval, run->state.step, &run->device));
     look_at_plateau(run, value);
@@ -358,9 +360,10 @@ static UnetStatus after_step(Run *run, int *signal) {
         compares && !ranks_alone(&run->driver->ranks) ? train_compare_weights(run) : UNET_OK;
     if (status == UNET_OK && run->train.samples > 0 &&
         (evaluates || is_last || is_due(run->state.step, run->steps_per_epoch))) {
-        status = write_row(run, "train", &run->train, waited_for_others(run));
+        status = write_row(run, "train", &run->train);
         run->row_step = run->state.step;
         run->row_exchange = run->driver->ranks.seconds;
+        run->row_sent = run->driver->ranks.sent;
         if (is_last && run->eval_data == NULL)
             report_training(run);
         tally_clear(&run->train);
@@ -443,15 +446,17 @@ static void report_waiting(Run *run) {
                               100 * wait.seconds / run->training_seconds);
 }
 
-/* None of it is hidden behind computation, and a rank that waits for a slower one is counted, too. */
+/* A rank that waits for a slower one is counted, too. */
 static void report_exchange(Run *run) {
     const Ranks *ranks = &run->driver->ranks;
     if (ranks->seconds <= 0 || run->training_seconds <= 0) /* by NCCL the host does not wait */
         return;
     unet_progress_message(
         &run->progress,
-        "of the time of its steps, rank 0 spent %.1f %% on the gradients and weights of %d ranks",
-        100 * ranks->seconds / run->training_seconds, (int)ranks->size);
+        "rank 0 waited %.1f %% of the time of its steps for the gradients and weights of %d ranks; their "
+        "exchange took %.1f %%",
+        100 * ranks->seconds / run->training_seconds, (int)ranks->size,
+        100 * ranks->sent / run->training_seconds);
 }
 
 static void suggest_prediction(Run *run, const char *program, const char *use) {

@@ -40,7 +40,8 @@ typedef struct {
     double norms;                      /* sum of the gradients' norms since the last row of the log, */
     int64_t normed;                    /*   of so many steps; those that overflowed have none */
     int64_t row_step;        /* the step behind which the log's last row came, or this process began, */
-    double row_exchange;     /*   and what Ranks.seconds were then */
+    double row_exchange;     /*   and what Ranks.seconds were then, */
+    double row_sent;         /*   and Ranks.sent */
     int64_t images;          /* since the start of this process */
     double start;            /* time of the first step */
     double training_seconds; /* without evaluations and saves */

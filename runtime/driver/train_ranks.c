@@ -251,13 +251,13 @@ UnetStatus train_share_results(Run *run, int32_t n) {
     const double start = machine_seconds();
     pack_results(run->model, program, run->device.arena, run->said);
     const UnetStatus status = ranks_say(ranks, run->said, bytes, &all, &run->driver->error);
-    ranks->seconds += machine_seconds() - start;
+    ranks_waited(ranks, start);
     if (status != UNET_OK)
         return status;
     for (int32_t r = 0; r < ranks->size; r++)
-        ranks->part[r] = ranks->room + (size_t)r * bytes;
-    ranks_add(ranks->part, ranks_with_work(ranks, n), (int64_t)numbers, true);
-    unpack_results(run->model, program, ranks->part[0], run->device.arena);
+        ranks->mail.part[r] = ranks->room + (size_t)r * bytes;
+    ranks_add(ranks->mail.part, ranks_with_work(ranks, n), (int64_t)numbers, true);
+    unpack_results(run->model, program, ranks->mail.part[0], run->device.arena);
     return UNET_OK;
 }
 

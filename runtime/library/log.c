@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ROOM_PER_NUMBER = 32, FIXED_NUMBERS = 12 };
+enum { ROOM_PER_NUMBER = 32, FIXED_NUMBERS = 13 };
 
 static void append(UnetLog *log, size_t *length, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -73,7 +73,8 @@ static size_t format_header(UnetLog *log) {
                    model->inputs[result->identity_input].name, model->inputs[result->target_input].name);
     }
     append(log, &length, ",lr,images_per_s,seconds%s%s%s\n", has_norm(model) ? ",gradient_norm" : "",
-           log->has_exchange ? ",exchange_s" : "", log->has_scale ? ",loss_scale,skipped" : "");
+           log->has_exchange ? ",exchange_s,exchange_all_s" : "",
+           log->has_scale ? ",loss_scale,skipped" : "");
     return length;
 }
 
@@ -182,8 +183,10 @@ UnetStatus unet_log_write(UnetLog *log, const UnetLogRow *row, UnetError *error)
     append(log, &length, ",%.2f,%.3f", row->images_per_second, row->seconds);
     if (has_norm(log->model))
         append_value(log, &length, row->gradient_norm);
-    if (log->has_exchange)
+    if (log->has_exchange) {
         append_value(log, &length, row->exchange);
+        append_value(log, &length, row->sent);
+    }
     if (log->has_scale && row->loss_scale > 0)
         append(log, &length, ",%.9g,%" PRId64, row->loss_scale, row->skipped);
     else if (log->has_scale)

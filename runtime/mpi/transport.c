@@ -15,6 +15,7 @@
 
 typedef struct {
     int32_t rank, size;
+    bool serves_threads;  /* one at a time, whichever */
     MPI_Request *request; /* from rank r: number r; to rank r: number SIZE + r */
 } State;
 
@@ -37,7 +38,7 @@ static int initialize(int *given) {
     sigset_t all, before;
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int code = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, given);
+    const int code = MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, given);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     return code;
 }
@@ -58,7 +59,11 @@ static UnetStatus join(void **state, int32_t *rank, int32_t *size, double timeou
     State *created = calloc(1, sizeof *created);
     if (created != NULL) {
         *created = (State){
-            .rank = *rank, .size = *size, .request = calloc(2 * (size_t)*size, sizeof(MPI_Request))};
+
+            .rank = *rank,
+            .size = *size,
+            .serves_threads = given >= MPI_THREAD_SERIALIZED,
+            .request = calloc(2 * (size_t)*size, sizeof(MPI_Request))};
         for (int32_t i = 0; created->request != NULL && i < 2 * *size; i++)
             created->request[i] = MPI_REQUEST_NULL;
     }
@@ -136,6 +141,11 @@ static UnetStatus exchange(void *state, const UnetPiece *send, const UnetPiece *
     return code == MPI_SUCCESS ? UNET_OK : failed(code, "a message", error);
 }
 
+static bool serves_threads(const void *state) {
+    const State *s = state;
+    return s->serves_threads;
+}
+
 static void leave(void *state, int code) {
     State *s = state;
     if (code != 0)
@@ -146,4 +156,4 @@ static void leave(void *state, int code) {
 }
 
 const UnetTransport unet_mpi_transport = {
-    .name = "MPI", .join = join, .exchange = exchange, .leave = leave};
+    .name = "MPI", .join = join, .exchange = exchange, .serves_threads = serves_threads, .leave = leave};

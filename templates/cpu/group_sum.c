@@ -42,6 +42,7 @@ UNUSED static void KERNEL(int group, int last, void *sums, void *levels) {
     }
 #pragma omp for schedule(static)
     for (long begin = 0; begin < COUNT; begin += PIECE)
-        KERNEL_join(group, last, sums, levels, begin, begin + PIECE < COUNT ? begin + PIECE : COUNT);
+        KERNEL_join(group, last, sums, (real *)levels + PLACE, begin,
+                    begin + PIECE < COUNT ? begin + PIECE : COUNT);
 }
 /* END */

@@ -3,15 +3,20 @@
 
     ranks.py model [--parameters=31200000]          # a table for 1 to 1,024 processes
     ranks.py measure UNETC FILE.unet DATA [--mbit=100,1000] [--steps=20]      # as root, Linux
+    ranks.py overlap UNETC FILE.unet [--mbit=100,1000] [--steps=20] [--rounds=5] [--options='--batch=4']      # the same
 
 The model has for each of W processes with N bytes of gradients 2 (W - 1) / W N bytes to send, and 2 (W - 1) messages of
-20 microseconds; nothing is hidden behind computation.  `measure` lets two processes train by TCP over a virtual cable whose bandwidth
+20 microseconds; nothing is hidden behind computation.  `overlap` lets two processes run `bench` over a virtual cable of limited
+bandwidth, in turn with gradients that are sent behind the backward pass and while it goes on, and prints medians of the rounds: a step,
+and how long of it rank 0 waits; `--options` are those of unetc.  `measure` lets two processes train by TCP over a virtual cable whose bandwidth
 `tc tbf` limits, and prints how long a step of rank 0 waits, as its log says, beside what the model says.  Standard library only."""
 
 import argparse
 import csv
+import json
 import os
 import re
+import statistics
 import subprocess
 import tempfile
 import time
@@ -57,15 +62,19 @@ def unplug():
         run("ip", "netns", "delete", space, check=False)
 
 
+def start_both(folder, *words):
+    """What rank 0 of two processes says."""
+    processes = [subprocess.Popen(
+        ["ip", "netns", "exec", SPACES[rank], os.path.join(folder, "program"), *words, "--threads=1"],
+        env={**os.environ, "RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": ADDRESS % 1, "MASTER_PORT": "29400"},
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for rank in range(2)]
+    return [process.communicate(timeout=600)[0] for process in processes][0]
+
+
 def train(folder, data, steps, mbit):
     """Seconds a step, and how many of them it waits for the exchange."""
     out = os.path.join(folder, "run_%d" % mbit)
-    processes = [subprocess.Popen(
-        ["ip", "netns", "exec", SPACES[rank], os.path.join(folder, "program"), "train", "--data=" + data, "--out=" + out, "--threads=1",
-         "--steps=%d" % steps],
-        env={**os.environ, "RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": ADDRESS % 1, "MASTER_PORT": "29400"},
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for rank in range(2)]
-    said = [process.communicate(timeout=600)[0] for process in processes][0]
+    said = start_both(folder, "train", "--data=" + data, "--out=" + out, "--steps=%d" % steps)
     rate = re.search(r"trained %d steps in .*, ([0-9.]+) images/s" % steps, said)
     batch = re.search(r"batch ([0-9]+),", said)
     if not (rate and batch):
@@ -95,6 +104,29 @@ def measure(tools):
             time.sleep(0.5)
 
 
+def overlap(tools):
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([tools.unetc, "--ranks=2", *tools.options.split(), "-o", os.path.join(folder, "program"), tools.file], check=True)
+        print("| bandwidth | the exchange | a step, sent behind the backward pass | of it waiting | sent in the backward pass | of it waiting | "
+              "steps | waiting |")
+        print("|---|---|---|---|---|---|---|---|")
+        for mbit in (int(word) for word in tools.mbit.split(",")):
+            found = {"no": [], "yes": []}
+            try:
+                plug(mbit)
+                for round_ in range(tools.rounds):
+                    for way in (("no", "yes"), ("yes", "no"))[round_ % 2]:
+                        said = start_both(folder, "bench", "--steps=%d" % tools.steps, "--format=json", "--overlap=" + way)
+                        found[way].append(json.loads(said)["programs"][0])
+            finally:
+                unplug()
+            of = lambda way, name: statistics.median(times[name] for times in found[way])
+            step, wait = ([of(way, name) for way in ("no", "yes")] for name in ("median", "exchange"))
+            print("| %d Mbit/s | %.3f s | %.3f s | %.3f s | %.3f s | %.3f s | %.2f | %.2f |" %
+                  (mbit, of("no", "exchange_all"), step[0], wait[0], step[1], wait[1], step[1] / step[0], wait[1] / wait[0]), flush=True)
+            time.sleep(0.5)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     commands = parser.add_subparsers(required=True)
@@ -107,6 +139,14 @@ def main():
     limited.add_argument("--mbit", default="100,1000")
     limited.add_argument("--steps", type=int, default=20)
     limited.set_defaults(act=measure)
+    beside = commands.add_parser("overlap")
+    beside.add_argument("unetc")
+    beside.add_argument("file")
+    beside.add_argument("--options", default="", help="of unetc: --options='--batch=4 -Dbase=32'")
+    beside.add_argument("--mbit", default="100,1000")
+    beside.add_argument("--steps", type=int, default=20)
+    beside.add_argument("--rounds", type=int, default=5)
+    beside.set_defaults(act=overlap)
     tools = parser.parse_args()
     tools.act(tools)
 

@@ -109,19 +109,19 @@ static void test_exchange_column(void) {
     UnetError error;
     make_temporary(path);
     expect_ok(unet_log_open(&log, path, &model, -1, 0, &error), &error);
-    UnetLogRow row = {.epoch = 1, .step = 1, .split = "train", .loss = 0.5, .exchange = 0.25};
+    UnetLogRow row = {.epoch = 1, .step = 1, .split = "train", .loss = 0.5, .exchange = 0.25, .sent = 0.5};
     expect_ok(unet_log_write(&log, &row, &error), &error);
     row.split = "eval";
-    row.exchange = NAN;
+    row.exchange = row.sent = NAN;
     expect_ok(unet_log_write(&log, &row, &error), &error);
     unet_log_close(&log);
     model.training = &alone; /* goes on with the columns that are there */
     expect_ok(unet_log_open(&log, path, &model, 1, 2, &error), &error);
     expect_ok(unet_log_write(&log, &row, &error), &error);
     unet_log_close(&log);
-    expect_log(path,
-               "epoch,step,split,loss,lr,images_per_s,seconds,exchange_s\n"
-               "1,1,train,0.5,0,0.00,0.000,0.25\n1,1,eval,0.5,0,0.00,0.000,\n1,1,eval,0.5,0,0.00,0.000,\n");
+    expect_log(path, "epoch,step,split,loss,lr,images_per_s,seconds,exchange_s,exchange_all_s\n"
+                     "1,1,train,0.5,0,0.00,0.000,0.25,0.5\n1,1,eval,0.5,0,0.00,0.000,,\n"
+                     "1,1,eval,0.5,0,0.00,0.000,,\n");
     (void)unlink(path);
 }
 

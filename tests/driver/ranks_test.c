@@ -1,7 +1,8 @@
 /* ranks_test.c - what ranks tell each other (runtime/driver/ranks.c), over a transport between threads.
  *
  * Sums are those of a tree that is written down here once more, for any number of ranks with work, in one
- * portion and in many; a rank whose weights differ is named; launchers are found in their order. */
+ * portion and in many, at once and in buckets that a thread sums, of which a rank may need its slice of all
+ * alone; a rank whose weights differ is named; launchers are found in their order. */
 #include "train.h"
 
 #include <pthread.h>
@@ -10,6 +11,10 @@
 #include <string.h>
 
 enum { MOST = 8, NUMBERS = 1003, PORTION = 100 };
+
+enum { BUCKETS = 3 };
+static const UnetBucket buckets[BUCKETS] = {
+    {0, 3, 0}, {3, 900, 2 * (3 + MOST)}, {903, 100, 2 * (903 + 2 * MOST)}};
 
 static int failures;
 #define CHECK(condition, ...) ((condition) ? 0 : (failures++, printf("FAILED: " __VA_ARGS__), printf("\n")))
@@ -43,7 +48,13 @@ static UnetStatus exchange(void *state, const UnetPiece *send, const UnetPiece *
     return status;
 }
 
-static const UnetTransport between_threads = {.name = "threads", .exchange = exchange};
+static bool serves_threads(const void *state) {
+    (void)state;
+    return true;
+}
+
+static const UnetTransport between_threads = {
+    .name = "threads", .exchange = exchange, .serves_threads = serves_threads};
 
 /* ---- ranks ---- */
 
@@ -52,7 +63,8 @@ typedef struct {
     Ranks ranks;
     int32_t with_work;
     bool differs; /* its weights */
-    float numbers[NUMBERS], room[NUMBERS + MOST];
+    bool overlaps;
+    float numbers[NUMBERS], room[2 * (NUMBERS + BUCKETS * MOST)];
     int64_t counts[3];
     UnetStatus compared;
     char said[1024];
@@ -67,9 +79,9 @@ static Ranks ranks_of(Thread *thread, Rank *rank) {
     all.size = thread->size;
     all.with_work = rank->with_work;
     all.number = sizeof(float);
-    all.send = calloc(size, sizeof *all.send);
-    all.receive = calloc(size, sizeof *all.receive);
-    all.part = calloc(size, sizeof *all.part);
+    all.bucket = buckets;
+    all.nbucket = rank->overlaps ? BUCKETS : 0;
+    all.status = ranks_mail_new(&all.mail, all.size, &all.error);
     all.counts = calloc(size * RANKS_MOST_COUNTS, sizeof *all.counts);
     all.said = 64;
     all.room = calloc(size, all.said);
@@ -100,14 +112,18 @@ static void *work(void *argument) {
     Ranks *ranks = &rank->ranks;
     *ranks = ranks_of(&rank->thread, rank);
     ranks->portion = rank->with_work % 2 == 0 ? PORTION : NUMBERS;
-    ranks->team.sum(ranks, rank->numbers, rank->room, NUMBERS, rank->with_work % 3 != 0);
-    if (rank->with_work % 3 == 0) /* each has its slice */
+    const bool whole = rank->with_work % 3 != 0;
+    if (rank->overlaps && ranks->status == UNET_OK)
+        ranks->status = ranks_overlap(ranks, &ranks->error);
+    for (int32_t b = 0; rank->thread.rank < rank->with_work && b < BUCKETS - 1; b++)
+        ranks->team.start(ranks, rank->numbers + buckets[b].first, rank->room + buckets[b].place, b, whole);
+    ranks->team.sum(ranks, rank->numbers, rank->room, NUMBERS, whole);
+    if (!whole) /* each has its slice */
         ranks->team.gather(ranks, rank->numbers, NUMBERS);
     ranks->team.add(ranks, rank->counts, 3);
     compare_weights(rank);
-    free(ranks->send);
-    free(ranks->receive);
-    free(ranks->part);
+    ranks_end_overlap(ranks);
+    ranks_mail_free(&ranks->mail);
     free(ranks->counts);
     free(ranks->room);
     return NULL;
@@ -128,7 +144,8 @@ static float tree(int32_t first, int32_t count, int i) {
     return tree(first, half, i) + tree(first + half, count - half, i);
 }
 
-static void run_ranks(const Ranks *functions, int32_t size, int32_t with_work, int32_t different) {
+static void run_ranks(const Ranks *functions, int32_t size, int32_t with_work, int32_t different,
+                      bool overlaps) {
     static Rank rank[MOST];
     pthread_t thread[MOST];
     pthread_barrier_t barrier;
@@ -139,6 +156,7 @@ static void run_ranks(const Ranks *functions, int32_t size, int32_t with_work, i
                          .ranks = *functions,
                          .with_work = with_work,
                          .differs = r == different,
+                         .overlaps = overlaps,
                          .counts = {r, 1, INT64_C(1) << 40}};
         for (int i = 0; i < NUMBERS; i++)
             rank[r].numbers[i] = r < with_work ? number_of(r, i) : 12345; /* of no step */
@@ -223,7 +241,8 @@ int main(void) {
         return printf("FAILED: %s\n", error.text) > 0;
     for (int32_t size = 2; size <= MOST; size++)
         for (int32_t with_work = 1; with_work <= size; with_work++)
-            run_ranks(&functions, size, with_work, with_work == size ? size - 1 : -1);
+            for (int overlaps = 0; overlaps < 2; overlaps++)
+                run_ranks(&functions, size, with_work, with_work == size ? size - 1 : -1, overlaps == 1);
     ranks_leave(&functions, 0);
     printf("%s\n", failures == 0 ? "ranks add as the tree says" : "ranks_test failed");
     return failures != 0;

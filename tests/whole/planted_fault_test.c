@@ -1,7 +1,8 @@
 /* planted_fault_test.c [FOLDER] - faults planted in a sound plan, and who must see them.
  *
  * 1. Offsets: overlapping, unaligned, outside the arena, on what must survive; loops over bands that leave
- *    out rows, or read rows that are not there; updates of what does not persist.  plan_verify names each,
+ *    out rows, or read rows that are not there; updates of what does not persist; buckets of gradients that
+ *    are sent too early.  plan_verify names each,
  *    and of all rings every one that is a row too short, or whose bytes others have between two iterations
  *    though rows stay in it, of all lags every one that is a row too small.
  * 2. Lifetimes: every buffer in turn dies in the step that begins it, or one before its last reader, and
@@ -363,6 +364,72 @@ static void test_laws(void) {
     printf("%zu faults of loops and persistent storage named\n", sizeof faults / sizeof *faults);
 }
 
+/* ---- buckets of gradients ---- */
+
+static const char ranked[] = "input  noisy : image(3, 12, 12)\n"
+                             "target clean : image(3)\n"
+                             "low    = max_pool(conv(noisy, 4, 3)) -> conv(8, 3) -> conv(8, 3)\n"
+                             "output answer = conv(upconv(low, 4), 3, 1)\n"
+                             "train {\n"
+                             "    loss  mse(answer, clean)\n"
+                             "    batch 4\n"
+                             "    ranks 2\n"
+                             "    steps 1\n"
+                             "}\n";
+
+/* Bucket NUMBER is sent so many steps too EARLY. */
+static void send_early(Plan *plan, int number, int early) {
+    Program *train = &plan->program[PROGRAM_TRAIN];
+    Step *samples = loop_over(train->step, train->nstep, AXIS_SAMPLES);
+    for (int i = early; i < samples->nbody; i++) {
+        const Node *node = &train->graph->node[samples->body[i].node];
+        if (node->op != OP_RANK_START || node->in[0] != train->bucket[number].gradients)
+            continue;
+        const Step sent = samples->body[i];
+        memmove(&samples->body[i - early + 1], &samples->body[i - early], (size_t)early * sizeof sent);
+        samples->body[i - early] = sent;
+        return;
+    }
+    printf("FAILED: bucket %d is not sent in the loop over samples\n", number);
+    exit(1);
+}
+
+static void sent_before_its_sum(Plan *plan) {
+    send_early(plan, 0, 1);
+}
+static void sent_before_its_gradient(Plan *plan) {
+    send_early(plan, 1, 2);
+}
+static void in_no_bucket(Plan *plan) {
+    plan->program[PROGRAM_TRAIN].bucket[1].first += 16;
+}
+static void rooms_overlap(Plan *plan) {
+    plan->program[PROGRAM_TRAIN].bucket[1].place -= 1;
+}
+
+static void test_buckets(void) {
+    static const Fault faults[] = {
+        {"a bucket sent before the sum of its groups", sent_before_its_sum,
+         "on its way to other processes"},
+        {"a bucket sent before its last gradient", sent_before_its_gradient,
+         "on its way to other processes"},
+        {"gradients in no bucket", in_no_bucket, "does not end where the next one begins"},
+        {"a bucket in the room of another", rooms_overlap, "has the room of the next one"},
+    };
+    char said[SAID];
+    for (size_t k = 0; k < sizeof faults / sizeof *faults; k++) {
+        Pool *pool = pool_new();
+        Plan *plan = plan_text(pool, ranked, false, 2, 0);
+        expect(judged(plan, said) == 0, "the sound plan is accepted", said);
+        expect(plan->program[PROGRAM_TRAIN].nbucket > 1, "there are several buckets", "");
+        faults[k].plant(plan);
+        expect(judged(plan, said) == EXIT_BUG && strstr(said, faults[k].said) != NULL, faults[k].what,
+               said);
+        pool_free(pool);
+    }
+    printf("%zu faults of buckets named\n", sizeof faults / sizeof *faults);
+}
+
 static bool overlap(const Buffer *a, const Buffer *b) {
     return a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
 }
@@ -669,6 +736,7 @@ static void test_operands(const char *folder) {
 int main(int argc, char **argv) {
     test_offsets();
     test_laws();
+    test_buckets();
     test_rings();
     test_loaded_weights();
     test_graphs();

@@ -108,7 +108,7 @@ class Workshop:
         path = lambda name: os.path.join(self.folder, "run_" + out, name)
         files = {name: read(path(name)) for name in sorted(os.listdir(path("."))) if name.endswith(".safetensors")}
         rows = list(csv.reader(read(path("log.csv")).decode().splitlines()))
-        timed = [rows[0].index(name) for name in ("images_per_s", "seconds", "exchange_s")]
+        timed = [rows[0].index(name) for name in ("images_per_s", "seconds", "exchange_s", "exchange_all_s")]
         files["log.csv"] = [[field for k, field in enumerate(row) if k not in timed] for row in rows]
         return files
 
@@ -331,6 +331,25 @@ def check_ddp(shop):
     return "gradients differ from DistributedDataParallel's by %.1e at most, running statistics by %.1e" % (worst, tracked)
 
 
+def check_overlap(shop):
+    """Gradients are sent in several buckets, some of them before others are computed, and behind the backward pass if so asked."""
+    def flat(steps):
+        for step in steps:
+            yield from flat(step["body"]) if "loop" in step else (step,)
+
+    steps = list(flat(mem(shop, *NO_NORM)["programs"]["train"]))
+    starts = [k for k, step in enumerate(steps) if step["op"] == "rank_start"]
+    between = [sum(step["flops"] for step in steps[a:b] if "wgrad" in step["op"]) for a, b in zip(starts, starts[1:])]
+    ends = [steps[k]["bucket"]["first"] + steps[k]["bucket"]["bytes"] for k in starts]
+    if len(starts) < 2 or 0 in between or [steps[k]["bucket"]["first"] for k in starts] != [0] + ends[:-1]:
+        raise Failure("buckets end at %s, and between them are %s FLOPs of gradients" % (ends, between))
+    said, codes = wait(set_by_hand(shop, 2, "./plain", "train", "--data=data", "--threads=1", "--overlap=no", "--out=run_behind"))
+    if any(codes):
+        raise Failure("2 processes without overlap: exit codes %s: %s" % (codes, said))
+    shop.same("plain", "behind", "2 processes that send behind the backward pass")
+    return "gradients are sent in %d buckets, or all at once, to the same bits" % len(starts)
+
+
 def check_exchange(shop):
     """How long steps wait for the others is told by the log, TensorBoard and `bench`; of one process it is nothing."""
     def column(out):
@@ -363,7 +382,7 @@ def check_connections(shop):
     train = ["./plain", "train", "--data=data", "--threads=1"]
     for size in 2, 8:
         said, codes = wait(set_by_hand(shop, size, *train, "--out=run_tcp%d" % size))
-        if any(codes) or "%% on the gradients and weights of %d ranks" % size not in said:
+        if any(codes) or "for the gradients and weights of %d ranks" % size not in said:
             raise Failure("%d processes by TCP: exit codes %s: %s" % (size, codes, said))
         shop.same("plain", "tcp%d" % size, "%d processes by TCP" % size)
     for fault, program, words in (signal.SIGKILL, "./plain", "rank 2 has ended"), (signal.SIGSTOP, "./synced", "nothing came from rank 2"):
@@ -410,9 +429,10 @@ def by_mpich():
 def mpi_is_there(shop, launcher="mpirun"):
     """For unetc, and its launcher for this test."""
     version = execute([launcher, "--version"], shop.folder) if shutil.which(launcher) else ""
-    if "Open MPI" not in version and "HYDRA" not in version:
+    is_open = "Open MPI" in version or "OpenRTE" in version  # of mpirun, of mpiexec
+    if not is_open and "HYDRA" not in version:
         return False
-    MPIRUN[:] = [launcher, *(["--oversubscribe"] if "Open MPI" in version else []), "--bind-to", "none"]
+    MPIRUN[:] = [launcher, *(["--oversubscribe"] if is_open else []), "--bind-to", "none"]
     home = execute([shop.unetc, "--runtime"], shop.folder).strip()
     return os.path.exists(os.path.join(home, "libunet_mpi.a"))
 
@@ -638,7 +658,8 @@ def main():
                 several = ()
             if tools.long and several:
                 several = (check_same, check_shards, check_random_kills)
-            alone = (refusals, check_bytes, check_share, check_plans, check_near, check_synchronised, check_exchange, check_connections, check_ddp,
+            alone = (refusals, check_bytes, check_share, check_plans, check_near, check_synchronised, check_overlap, check_exchange, check_connections,
+                     check_ddp,
                      *([check_synchronised_poison] if tools.long else []))
             for check in (*(alone[3:5] if tools.mpich else alone), *several):
                 print(check(shop), flush=True)

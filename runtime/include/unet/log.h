@@ -6,9 +6,10 @@
  * PSNR that has one, the PSNR of the input it improves on.  A value that was not measured is empty.  Where
  * gradients are clipped by their norm, its mean over the steps stands behind the seconds, before it was
  * clipped.  Where several processes may train together, `exchange_s` follows, in rows of training: for how
- * many seconds a step has waited for the others, 0 where there are none.  Where losses are scaled, the
- * scale and the number of skipped steps stand at the end of a row; a file that is continued keeps the
- * columns it has.  Lines are written whole as they come, so that a killed run loses none.
+ * many seconds a step has waited for the others, 0 where there are none; and `exchange_all_s`: for how
+ * many seconds it has sent and added, beside computation, too.  Where losses are scaled, the scale and the
+ * number of skipped steps stand at the end of a row; a file that is continued keeps the columns it has.
+ * Lines are written whole as they come, so that a killed run loses none.
  */
 #ifndef UNET_LOG_H
 #define UNET_LOG_H
@@ -34,7 +35,8 @@ typedef struct {
     const double *identity; /* one per result; used where the result has an identity_input */
     double learning_rate, images_per_second, seconds;
     double gradient_norm; /* NaN: not measured, */
-    double exchange;      /*   as is this */
+    double exchange;      /*   as is this, */
+    double sent;          /*   and this */
     double loss_scale;    /* 0: the loss is not scaled */
     int64_t skipped;      /* steps of the run whose gradients overflowed */
 } UnetLogRow;

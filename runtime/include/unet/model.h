@@ -23,7 +23,7 @@ extern "C" {
 #endif
 
 #define UNET_MOST_THREADS 1024 /* that a program can be compiled for */
-#define UNET_RUNTIME_VERSION 7 /* generated code refuses to compile against another */
+#define UNET_RUNTIME_VERSION 8 /* generated code refuses to compile against another */
 
 typedef enum { UNET_F32, UNET_F64, UNET_U8, UNET_BF16, UNET_F16, UNET_UNORM8 } UnetType;
 
@@ -180,6 +180,10 @@ typedef struct UnetTeam {
      * added as a binary tree in the order of the ranks: the WHOLE of it, or the slice of this process. ROOM
      * holds as many numbers, and one more for each process. */
     void (*sum)(void *team, void *sum, void *room, int64_t count, int whole);
+    /* The same begins for BUCKET of UnetTraining.buckets, which lies at SUM, with ROOM of its own, while
+     * the caller goes on: nobody touches either until `sum`, called with all numbers, has returned. Buckets
+     * begin in their order; those that did not begin are summed by `sum`. */
+    void (*start)(void *team, void *sum, void *room, int32_t bucket, int whole);
     /* Each process has the right ones in its slice of COUNT numbers, and gets the others. */
     void (*gather)(void *team, void *numbers, int64_t count);
     /* COUNT whole numbers become their sums over all processes. */
@@ -410,6 +414,14 @@ typedef struct {
     int64_t slice[UNET_MOST_MOMENTS], whole[UNET_MOST_MOMENTS];
 } UnetSlices;
 
+/* A slice of the gradients, [FIRST, FIRST + COUNT), which may be summed while others are computed; in the
+ * room for all it has the numbers from PLACE on. */
+typedef struct {
+    int64_t first, count, place;
+} UnetBucket;
+
+enum { UNET_MOST_BUCKETS = 4 };
+
 typedef struct {
     double learning_rate;
     const char *moments[UNET_MOST_MOMENTS]; /* what PyTorch calls the optimiser's state: "exp_avg"; then
@@ -430,6 +442,8 @@ typedef struct {
     int32_t ranks; /* processes that may train together, a power of two; 0, 1: one.  The samples of a batch
                       are cut into so many groups of the same length */
     int32_t processes;          /* of these, at least so many do; 0, 1: one may train alone */
+    const UnetBucket *buckets;  /* of the gradients, in their order: all of them, */
+    int32_t nbucket;            /*   or, where that is 0, they are summed at once */
     const UnetSlices *slices;   /* of the optimiser's state each process has one; NULL: all of it */
     const char *pretrained;     /* or NULL */
     const char *pretrained_map; /* of the names in it (unet_safetensors_rename), or NULL */

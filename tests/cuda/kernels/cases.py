@@ -975,7 +975,7 @@ def updates(cases, variant):
 def ranks(cases):
     """Of groups of two samples group 2 ends, as the last one or not; its sums are those of a node of the tree."""
     count, apart = 300, 304
-    sizes = {"COUNT": count, "LEVELS": 3, "APART": apart, "BEGIN": 0, "DOUBLES": 0, "GROUP": 2}
+    sizes = {"COUNT": count, "LEVELS": 3, "APART": apart, "PLACE": 0, "DOUBLES": 0, "GROUP": 2}
     group = cases.cuda.add("group_sum", {**sizes, "N": 1}), cases.reference.add("group_sum", sizes)
     total = cases.cuda.add("rank_sum", {"COUNT": count, "LEVELS": 3, "SHARDED": 0})
     gather = cases.cuda.add("rank_gather", {"COUNT": count, "AVERAGED": 0})
