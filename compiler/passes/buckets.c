@@ -205,8 +205,12 @@ static void bucket_nodes(Program *program, NodeId sum, NodeId made[2]) {
     const ValueId touched[2] = {bucket->gradients, node.out[1]};
     node.name = pool_text(g->pool, "bucket %d of gradients", program->nbucket);
     made[0] = sum;
-    if (program->nbucket > 1)
+    if (program->nbucket == 1) {
+        g->node[sum].name = node.name;
+        node_set_output(g, &g->node[sum], 0, bucket->gradients);
+    } else {
         made[0] = node_new(g, node, NULL, touched);
+    }
     made[1] = node_new(g, (Node){.op = OP_RANK_START, .nin = 2, .name = node.name, .span = node.span},
                        touched, NULL);
 }
@@ -229,8 +233,6 @@ static void make_buckets(Iteration *it, const ValueId *value, const Segment *seg
         program->nbucket = b + 1;
         bucket_nodes(program, it->sum, node[b]);
     }
-    g->node[it->sum].name = g->node[node[0][1]].name;
-    node_set_output(g, &g->node[it->sum], 0, program->bucket[0].gradients);
     for (int i = 0, b = 0; i < it->nstep; i++) {
         if (i != it->at)
             PUSH(g->pool, *made, *nmade, it->step[i]);
