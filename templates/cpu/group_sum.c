@@ -5,16 +5,15 @@
 #include "../example.h"
 
 /* BEGIN */
-/* Branches of as many groups are joined, the earlier one first; behind the LAST group all that wait.  The
- * sums have their place in a row of levels from BEGIN on. */
+/* Branches of as many groups are joined, the earlier one first; behind the LAST group all that wait. */
 UNUSED static void KERNEL_join(int group, int last, real *sums, real *levels, long begin, long end) {
     SIZES;
     int level = 0;
     for (; level < LEVELS && (last || group >> level & 1); level++)
         for (long i = begin; group >> level & 1 && i < end; i++)
-            sums[i] = levels[(long)level * APART + BEGIN + i] + sums[i];
+            sums[i] = levels[(long)level * APART + i] + sums[i];
     for (long i = begin; !last && i < end; i++) {
-        levels[(long)level * APART + BEGIN + i] = sums[i];
+        levels[(long)level * APART + i] = sums[i];
         sums[i] = 0;
     }
 }
