@@ -218,9 +218,11 @@ static void head_json(const Plan *plan, Text *out) {
     if (device != NULL)
         text_add(out, "  \"device\": %s,\n", device);
     engines_json(plan, out);
-    text_add(
-        out, "  \"beside\": {\"loader_ring\": %lld, \"context_estimate\": %lld, \"tensorboard\": %lld},\n",
-        (long long)plan->loader_ring, (long long)plan->target->context, (long long)picture_bytes(plan));
+    text_add(out,
+             "  \"beside\": {\"loader_ring\": %lld, \"context_estimate\": %lld, \"tensorboard\": %lld, "
+             "\"exchange\": %lld},\n",
+             (long long)plan->loader_ring, (long long)plan->target->context, (long long)picture_bytes(plan),
+             (long long)exchange_bytes(plan));
     text_add(out,
              "  \"cost\": {\"flops\": %lld, \"recompute_flops\": %lld, \"recompute_lower_bound_flops\": "
              "%lld, \"units\": %lld},\n",

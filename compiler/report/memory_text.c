@@ -216,6 +216,17 @@ int64_t picture_bytes(const Plan *plan) {
     return size_sum(predict->extent, size_sum(staged_bytes(eval, 1), staged_bytes(predict, 1)));
 }
 
+int64_t exchange_bytes(const Plan *plan) {
+    const Program *train = &plan->program[PROGRAM_TRAIN];
+    int64_t gradients = 0;
+    if (train->model == NULL || train->group == 0 || plan->target->context == 0)
+        return 0;
+    for (int i = 0; i < train->nparameter; i++)
+        if (train->gradient[i] >= 0)
+            gradients = size_sum(gradients, train->layout[train->gradient[i]].bytes);
+    return work_sum(work_sum(0, 2, gradients), type_bytes(TYPE_F32), train->model->train.ranks);
+}
+
 static void arena_rows(const Plan *plan, Text *out) {
     Pool *pool = plan->pool;
     const int64_t gap = plan->arena - plan->lower_bound, none = bytes_without_reuse(plan);
@@ -239,6 +250,10 @@ static void arena_rows(const Plan *plan, Text *out) {
         text_line(out, "  %-26s %12s  %18s B  %s: prediction, and a sample", "TensorBoard's pictures",
                   human_bytes(pool, picture_bytes(plan)), grouped(pool, picture_bytes(plan)),
                   "beside the arena, with --tensorboard");
+    if (exchange_bytes(plan) > 0)
+        text_line(out, "  %-26s %12s  %18s B  memory of the host, where ranks do without NCCL",
+                  "exchange of gradients", human_bytes(pool, exchange_bytes(plan)),
+                  grouped(pool, exchange_bytes(plan)));
     workspace_row(plan, out);
     if (context > 0)
         text_line(out, "  %-26s %12s  %18s    beside the arena: driver and libraries, an estimate",

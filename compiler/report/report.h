@@ -15,6 +15,9 @@ typedef struct {
 int lines_at_peak(const Plan *plan, const Program *program, LineBytes **line);
 /* The program that sets the size of the arena. */
 const Program *largest_program(const Plan *plan);
+/* With `ranks`, on a device: pinned memory of the host through which gradients go from one process to the
+ * others, where they do not go by NCCL; 0: none. */
+int64_t exchange_bytes(const Plan *plan);
 /* What `train --tensorboard` takes for pictures, about: prediction has memory of its own there; 0: none. */
 int64_t picture_bytes(const Plan *plan);
 /* Where PROGRAM has most bytes alive: "conv of `enc1.0`". */

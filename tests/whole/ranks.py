@@ -34,6 +34,7 @@ import check_plan  # noqa: E402
 import safetensors  # noqa: E402
 
 NET = os.path.join(HERE, "ranks.unet")
+PARAMETERS = 5510
 SAMPLES, SIZE = 31, 20  # 25 of them train: a step of 16 and one of 9
 PLANS = {"bands of one sample, no reuse": ["--bands=4", "--micro-batches=16", "--no-reuse"], "a budget": ["--mem=380KiB"],
          "samples one by one, poison": ["--micro-batches=16", "--poison"]}
@@ -128,6 +129,9 @@ def check_bytes(shop):
     gradients, found = size_of(1, "gradients"), [size_of(ranks, "gradients of groups") for ranks in (1, 2, 8)]
     if any(size - levels * gradients not in range(200 * levels + 1) for size, levels in zip(found, (0, 1, 3))):
         raise Failure("gradients take %d bytes, and those of groups %s with 1, 2 and 8 ranks" % (gradients, found))
+    pinned = [mem(shop, "--target=cuda", "--ranks=%d" % ranks)["beside"]["exchange"] for ranks in (1, 8)]
+    if pinned[0] != 0 or not 2 * 4 * PARAMETERS <= pinned[1] - 8 * 4 <= 2 * gradients:
+        raise Failure("on a device, gradients of %d bytes go through %s bytes of the host with 1 and 8 ranks" % (gradients, pinned))
     return "gradients take %d bytes, and those of groups %s with 1, 2 and 8 ranks" % (gradients, found)
 
 
