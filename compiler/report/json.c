@@ -140,8 +140,8 @@ static void bucket_json(const Program *program, const Node *node, Text *out) {
         return;
     const Bucket *bucket = &program->bucket[b];
     const int64_t number = type_bytes(program->graph->value[bucket->gradients].type);
-    text_add(out, "\"bucket\": {\"first\": %lld, \"bytes\": %lld}, ", (long long)(bucket->first * number),
-             (long long)(bucket->numbers * number));
+    const long long first = bucket->first * number, bytes = bucket->numbers * number;
+    text_add(out, "\"bucket\": {\"first\": %lld, \"bytes\": %lld}, ", first, bytes);
 }
 
 enum { STEP_DEPTH = 6 }; /* indentation of steps that are in no loop */
