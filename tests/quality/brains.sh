@@ -11,8 +11,8 @@
 # Prints Dice of cerebral white matter, cerebral grey matter, cerebellum, deep grey matter and brain stem, and
 # the mean; exit code 1 below 0.75.  STEPS=N trains for N steps, SEED=N starts elsewhere.
 # By two threads, in six minutes: 0.899, 0.802, 0.826, 0.729 and 0.717, a mean of 0.795; with SEED=1 0.857.  In PyTorch 2.15,
-# from seed 0 on, 0.852.  PyTorch, given the weights of the first run, predicts the same to four digits: what differs is the
-# luck of a seed, for the scan that is left out is of another kind than those trained on.
+# from seed 0 on, 0.852.  PyTorch, given the weights of the first run, predicts the same to four digits, so it is training that
+# differs; two seeds of one program do so by more: the scan that is left out is of another kind than those trained on.
 set -eu
 cd "$(dirname "$0")/../.."
 volumes=${1:-${UNETC_SHARED:-../shared}/data/volumes}
