@@ -15,7 +15,6 @@ import concurrent.futures
 import json
 import os
 import random
-import resource
 import struct
 import subprocess
 import sys
@@ -135,21 +134,14 @@ def compare(shop, kind):
     return "%s: the same pictures of %s rows" % (kind, ", ".join("%d, %d" % (height, height - 3) for height in HEIGHTS))
 
 
+MEASURE = """import resource, subprocess, sys
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"""
+
+
 def peak(command):
-    """KiB that a process has held at most."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        os.write(writer, b"%d %d" % (done.returncode, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss))
-        os._exit(0)
-    os.waitpid(child, 0)
-    code, held = os.read(reader, 100).split()
-    os.close(reader)
-    os.close(writer)
-    if int(code) != 0:
-        raise Failure("%s: exit code %d" % (" ".join(command), int(code)))
-    return int(held)
+    """KiB that a process has held at most.  One that is started counts what its parent held, so that is a small one."""
+    return int(execute([sys.executable, "-c", MEASURE, *command]))
 
 
 def check_memory(shop):
