@@ -208,6 +208,7 @@ static void search_front(Pool *pool, const RematGraph *graph, const RematQuestio
     add_front(front, met);
 }
 
+/* Nothing in FRONT is within the capacity, but something is not far above it. */
 static bool nearly_fits(const RematQuestion *question, const RematFront *front) {
     return remat_front_within(front, question->capacity) < 0 && !in_vain(question->capacity, front);
 }
