@@ -89,7 +89,9 @@ typedef struct {
     int item_count, movable_count, *pending;
     int section_count;
     int64_t *floor, *rest; /* of each section: its floor; the sizes still to come */
-    int64_t *support;      /* scratch: the lowest item of each section */
+    int64_t *highest;      /* scratch: the highest floor of runs of sections */
+    int64_t *support;      /* scratch: the lowest item of runs of sections */
+    bool *in_valley;       /* scratch: of each section */
     int *cases;            /* scratch: the ways to go on in each section */
     int *reach;            /* scratch: the furthest end of the items that begin in each section */
     int64_t *failures;     /* of each section: how often it was too small */
@@ -159,13 +161,42 @@ static void widen(Window *window, int begin, int end) {
     window->end = larger(window->end, end);
 }
 
-/* Lifts ITEM to the floors that changed; false if it cannot be there. */
+/* A run of sections is two runs, which may overlap, each as long as the largest power of two in its length.
+ * So a table of such runs, a row for each power, answers for all runs (a sparse table). */
+
+static int power_in(int length) {
+    return 31 - __builtin_clz((unsigned)length);
+}
+
+static int64_t *row_of(const Search *search, int64_t *table, int power) {
+    return table + (size_t)power * (size_t)search->section_count;
+}
+
+static int64_t lower_of(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+static int64_t higher_of(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+/* Tabulates the highest floor of each run in WINDOW. */
+static void tabulate_floors(Search *search, Window window) {
+    const size_t length = (size_t)(window.end - window.begin);
+    memcpy(&search->highest[window.begin], &search->floor[window.begin], length * sizeof *search->floor);
+    for (int k = 1; k <= power_in(window.end - window.begin); k++) {
+        const int64_t *half = row_of(search, search->highest, k - 1);
+        int64_t *whole = row_of(search, search->highest, k);
+        for (int s = window.begin; s <= window.end - (1 << k); s++)
+            whole[s] = higher_of(half[s], half[s + (1 << (k - 1))]);
+    }
+}
+
+/* Lifts ITEM to the floors that changed, which are tabulated; false if it cannot be there. */
 static bool lift_item(Search *search, Item *item, Window floors) {
-    int end = smaller(item->end, floors.end);
-    int64_t lowest = item->lowest;
-    for (int s = larger(item->begin, floors.begin); s < end; s++)
-        if (lowest < search->floor[s])
-            lowest = search->floor[s];
+    const int begin = larger(item->begin, floors.begin), end = smaller(item->end, floors.end),
+              power = power_in(end - begin);
+    const int64_t *highest = row_of(search, search->highest, power);
+    int64_t lowest = higher_of(item->lowest, higher_of(highest[begin], highest[end - (1 << power)]));
     if (!item->fixed)
         lowest = above_fixed(search, item, lowest);
     set(search, &item->lowest, lowest);
@@ -175,6 +206,7 @@ static bool lift_item(Search *search, Item *item, Window floors) {
 /* Lifts all items of PART to the floors of the window and widens it by the items that moved. */
 static bool lift_items(Search *search, const Part *part, Window *window) {
     Window floors = *window;
+    tabulate_floors(search, floors);
     for (int i = part->low; i < part->high; i++) {
         Item *item = &search->item[search->pending[i]];
         if (item->begin >= floors.end || item->end <= floors.begin)
@@ -188,18 +220,36 @@ static bool lift_items(Search *search, const Part *part, Window *window) {
     return true;
 }
 
+/* Tabulates the lowest item of each run in WINDOW: what long runs know goes down to short ones. */
+static void tabulate_items(Search *search, const Part *part, Window window) {
+    const int powers = power_in(window.end - window.begin) + 1;
+    for (int k = 0; k < powers; k++)
+        for (int s = window.begin; s < window.end; s++)
+            row_of(search, search->support, k)[s] = INT64_MAX;
+    for (int i = part->low; i < part->high; i++) {
+        const Item *item = &search->item[search->pending[i]];
+        const int begin = larger(item->begin, window.begin), end = smaller(item->end, window.end);
+        if (begin >= end)
+            continue;
+        const int power = power_in(end - begin), last = end - (1 << power);
+        int64_t *row = row_of(search, search->support, power);
+        row[begin] = lower_of(row[begin], item->lowest);
+        row[last] = lower_of(row[last], item->lowest);
+    }
+    for (int k = powers - 1; k > 0; k--) {
+        const int64_t *whole = row_of(search, search->support, k);
+        int64_t *half = row_of(search, search->support, k - 1);
+        for (int s = window.begin; s <= window.end - (1 << k); s++) {
+            half[s] = lower_of(half[s], whole[s]);
+            half[s + (1 << (k - 1))] = lower_of(half[s + (1 << (k - 1))], whole[s]);
+        }
+    }
+}
+
 /* Lifts the floors of the window to the lowest item still to come there; narrows it to those that moved. */
 static void lift_floors(Search *search, const Part *part, Window *window) {
     Window moved = {window->end, window->begin};
-    for (int s = window->begin; s < window->end; s++)
-        search->support[s] = INT64_MAX;
-    for (int i = part->low; i < part->high; i++) {
-        const Item *item = &search->item[search->pending[i]];
-        int end = smaller(item->end, window->end);
-        for (int s = larger(item->begin, window->begin); s < end; s++)
-            if (search->support[s] > item->lowest)
-                search->support[s] = item->lowest;
-    }
+    tabulate_items(search, part, *window);
     for (int s = window->begin; s < window->end; s++)
         if (search->support[s] != INT64_MAX && search->support[s] > search->floor[s]) {
             set(search, &search->floor[s], search->support[s]);
@@ -232,13 +282,34 @@ static bool infer(Search *search, const Part *part, Window window) {
 
 /* ---- the choice of a section and of a box for its floor ---- */
 
+/* Finds the valleys: runs of sections of one floor between higher ones. */
+static void find_valleys(Search *search, const Part *part) {
+    const int64_t *floor = search->floor;
+    for (int s = part->begin, end; s < part->end; s = end) {
+        for (end = s + 1; end < part->end && floor[end] == floor[s];)
+            end++;
+        const bool left_wall = s == part->begin || floor[s - 1] > floor[s],
+                   right_wall = end == part->end || floor[end] > floor[s];
+        memset(&search->in_valley[s], left_wall && right_wall,
+               (size_t)(end - s) * sizeof *search->in_valley);
+    }
+}
+
+/* Counts the ways to go on in each section of a valley.  An item that begins there, on the floor, ends
+ * there, too, for it is no lower than the floors it spans: so its two ends tell where it counts. */
 static void count_cases(Search *search, const Part *part) {
-    for (int s = part->begin; s < part->end; s++)
-        search->cases[s] = slack(search, s) > 0; /* nothing covers the floor */
+    int *cases = search->cases, covers = 0;
+    memset(&cases[part->begin], 0, (size_t)(part->end - part->begin + 1) * sizeof *cases);
     for (int i = part->low; i < part->high; i++) {
         const Item *item = &search->item[search->pending[i]];
-        for (int s = item->begin; s < item->end; s++)
-            search->cases[s] += search->floor[s] == item->lowest;
+        if (item->lowest == search->floor[item->begin] && search->in_valley[item->begin]) {
+            cases[item->begin]++;
+            cases[item->end]--;
+        }
+    }
+    for (int s = part->begin; s < part->end; s++) {
+        covers += cases[s];
+        cases[s] = covers + (slack(search, s) > 0); /* or nothing covers the floor */
     }
 }
 
@@ -251,18 +322,12 @@ static bool better_section(const Search *search, int section, int best) {
 
 /* The section to go on with: of all valleys, the one with the fewest cases. */
 static int choose_section(Search *search, const Part *part) {
-    const int64_t *floor = search->floor;
     int best = -1;
+    find_valleys(search, part);
     count_cases(search, part);
-    for (int s = part->begin, end; s < part->end; s = end) {
-        for (end = s + 1; end < part->end && floor[end] == floor[s];)
-            end++;
-        bool left_wall = s == part->begin || floor[s - 1] > floor[s];
-        bool right_wall = end == part->end || floor[end] > floor[s];
-        for (int t = s; t < end && left_wall && right_wall; t++)
-            if (best < 0 || better_section(search, t, best))
-                best = t;
-    }
+    for (int s = part->begin; s < part->end; s++)
+        if (search->in_valley[s] && (best < 0 || better_section(search, s, best)))
+            best = s;
     return best;
 }
 
@@ -526,9 +591,12 @@ static Search search_new(Pool *pool, const PackBox *box, int count, int64_t capa
     size_t sections = (size_t)search.section_count;
     search.floor = NEW_ARRAY(pool, int64_t, sections);
     search.rest = NEW_ARRAY(pool, int64_t, sections);
-    search.support = NEW_ARRAY(pool, int64_t, sections);
+    const size_t powers = (size_t)power_in(search.section_count) + 1;
+    search.highest = NEW_ARRAY(pool, int64_t, powers * sections);
+    search.support = NEW_ARRAY(pool, int64_t, powers * sections);
     search.failures = NEW_ARRAY(pool, int64_t, sections);
-    search.cases = NEW_ARRAY(pool, int, sections);
+    search.in_valley = NEW_ARRAY(pool, bool, sections);
+    search.cases = NEW_ARRAY(pool, int, sections + 1);
     search.reach = NEW_ARRAY(pool, int, sections);
     for (int i = 0; i < count; i++)
         if (!box[i].fixed)
