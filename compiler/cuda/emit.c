@@ -437,6 +437,13 @@ static void piece_table(const Cuda *cuda, const Program *program, Text *out) {
     text_line(out, "};");
 }
 
+/* Adam's. */
+static void betas(const Program *program, Text *out) {
+    const Optimizer *o = &program->model->train.optimizer;
+    if (program->kind == PROGRAM_TRAIN && (o->kind == OPTIMIZER_ADAM || o->kind == OPTIMIZER_ADAMW))
+        text_line(out, "        .beta = {%.17g, %.17g},", o->beta1, o->beta2);
+}
+
 static void device_tables(Cuda *cuda, Text *out) {
     const Plan *plan = cuda->e.plan;
     for (int k = 0; k < PROGRAMS; k++) {
@@ -463,6 +470,7 @@ static void device_tables(Cuda *cuda, Text *out) {
             text_line(out, "        .group = %lld,", (long long)program->group);
         text_line(out, "        .control = %s,",
                   offset_name(&cuda->e, program->buffer_of[program->control]));
+        betas(program, out);
         text_line(out, "        .staging = %s_staging,", program->name);
         if (cuda->nlabels[k] > 0)
             text_line(out, "        .nlabels = %d, .labels = %s_labels,", cuda->nlabels[k], program->name);

@@ -59,8 +59,14 @@ static bool has_input(const Constants *c, const Node *node, const char *input) {
     return node->in[input_named(&constants_graph(c)->operands[node->op], input)] >= 0;
 }
 
+static void constant_betas(Constants *c, const Optimizer *optimizer) {
+    constant_real(c, "BETA1", optimizer->beta1);
+    constant_real(c, "BETA2", optimizer->beta2);
+}
+
 /* PyTorch's: halved after an overflow, doubled after so many steps without one. */
 void constants_loss_scale(Constants *c, const Node *node) {
+    constant_betas(c, &constant_training(c)->optimizer);
     constant_region(c, node, "g");
     constant(c, "GROWTH_INTERVAL", 2000);
     call_arguments(c, "", "");
@@ -103,8 +109,7 @@ void constants_update(Constants *c, const Node *node) {
     constant_real(c, "WEIGHT_DECAY", o->weight_decay);
     constant_real(c, "MOMENTUM", o->momentum);
     constant_real(c, "DAMPENING", o->dampening);
-    constant_real(c, "BETA1", o->beta1);
-    constant_real(c, "BETA2", o->beta2);
+    constant_betas(c, o);
     constant_real(c, "ALPHA", o->alpha);
     constant_real(c, "EPSILON", o->epsilon);
     call_arguments(

@@ -383,6 +383,7 @@ static const UnetCudaModel cuda_model = {
         .npiece = 2,
         .iterations = 1, .iteration_samples = 6,
         .control = B036_control,
+        .beta = {0.90000000000000002, 0.999},
         .staging = train_staging,
         .prefetches = true},
     .eval = {.piece = eval_piece,

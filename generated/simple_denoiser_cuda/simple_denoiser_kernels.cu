@@ -1481,10 +1481,7 @@ LAUNCHER void simple_denoiser_filter_unpack_2(UnetLaunch at, real *dw, real *db,
 }
 
 /* adam: adam of train: all parameters */
-/* What is the same for all elements of a step. Its powers are about a hundred operations on doubles, so one
- * thread of each block works it out for the others. All blocks run at once, so once a block takes as long
- * as once a step, while a kernel for it alone would be one more launch to wait for. A block reads three
- * numbers for that, and 28 bytes move for each parameter. */
+/* What is the same for all elements of a step. */
 struct simple_denoiser_adam_0_Step {
     real speed, root_scale, shrink, unscale;
 };
@@ -1492,10 +1489,8 @@ struct simple_denoiser_adam_0_Step {
 DEVICE simple_denoiser_adam_0_Step simple_denoiser_adam_0_step(const UnetControl *control, const double *scale, const double *norm) {
     enum { SCALED = 0, CLIPS = 0 };
     constexpr double WEIGHT_DECAY = 0;
-    constexpr double BETA1 = 0.90000000000000002;
-    constexpr double BETA2 = 0.999;
-    const double rate = control->learning_rate, step = SCALED ? scale[STEPS_TAKEN] : (double)control->step;
-    return {(real)(rate / (1 - pow(BETA1, step))), (real)sqrt(1 - pow(BETA2, step)),
+    const double rate = control->learning_rate;
+    return {(real)(rate / control->correction[0]), (real)sqrt(control->correction[1]),
             (real)(1 - rate * WEIGHT_DECAY),
             CLIPS    ? (real)norm[FACTOR]
             : SCALED ? (real)scale[UNSCALE]
@@ -1531,11 +1526,7 @@ static __global__ void simple_denoiser_adam_0_sweep(real *__restrict__ p, const 
                                     real *__restrict__ average, const double *scale, const double *norm,
                                     const UnetControl *control, unsigned from, unsigned to) {
     enum { COUNT = 77380, SHARDED = 0, AVERAGED = 0, AMSGRAD = 0 };
-    SHARED(simple_denoiser_adam_0_Step, of_block, [1]);
-    if (threadIdx.x == 0)
-        of_block[0] = simple_denoiser_adam_0_step(control, scale, norm);
-    __syncthreads();
-    const simple_denoiser_adam_0_Step step = of_block[0];
+    const simple_denoiser_adam_0_Step step = simple_denoiser_adam_0_step(control, scale, norm);
     if (step.unscale == 0)
         return;
     const unsigned first = thread_index();

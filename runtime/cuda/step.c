@@ -17,6 +17,7 @@
  * branch.  Where parts of a step are timed, and with UNET_CUDA_BRANCHES=0, they run in the one stream with
  * all others, in the order of the plan.
  */
+#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,6 +135,7 @@ static UnetStatus launch_piece(UnetCuda *cuda, const UnetCudaProgram *tables, co
                            .stream = cuda->stream,
                            .control = control,
                            .arrived = control->arrived,
+                           .correction = control->correction,
                            .jobs = &cuda->jobs,
                            .comparisons = &cuda->comparisons};
     cuda->status = UNET_OK;
@@ -243,7 +245,9 @@ static UnetStatus bring_control(UnetCuda *cuda, const StepSlot *slot, const Unet
                                    .n = step->n,
                                    .start = first_iteration(tables, step) * tables->iteration_samples,
                                    .first = step->first,
-                                   .last = last_sample(step)};
+                                   .last = last_sample(step),
+                                   .correction = {1 - pow(tables->beta[0], (double)step->step),
+                                                  1 - pow(tables->beta[1], (double)step->step)}};
     unet_count_labels(tables->labels, tables->nlabels, step, slot->control->labelled);
     for (int64_t i = 0; i < (int64_t)tables->iterations * tables->iteration_samples; i++)
         memcpy(valid[i], step->valid != NULL && i < step->n ? step->valid[i] : all, sizeof *valid);

@@ -5,18 +5,15 @@
 #include "../example_cuda.h"
 
 /* BEGIN */
-/* What is the same for all elements of a step. Its powers are about a hundred operations on doubles, so one
- * thread of each block works it out for the others. All blocks run at once, so once a block takes as long
- * as once a step, while a kernel for it alone would be one more launch to wait for. A block reads three
- * numbers for that, and 28 bytes move for each parameter. */
+/* What is the same for all elements of a step. */
 struct KERNEL_Step {
     real speed, root_scale, shrink, unscale;
 };
 
 DEVICE KERNEL_Step KERNEL_step(const UnetControl *control, const double *scale, const double *norm) {
     SIZES;
-    const double rate = control->learning_rate, step = SCALED ? scale[STEPS_TAKEN] : (double)control->step;
-    return {(real)(rate / (1 - pow(BETA1, step))), (real)sqrt(1 - pow(BETA2, step)),
+    const double rate = control->learning_rate;
+    return {(real)(rate / control->correction[0]), (real)sqrt(control->correction[1]),
             (real)(1 - rate * WEIGHT_DECAY),
             CLIPS    ? (real)norm[FACTOR]
             : SCALED ? (real)scale[UNSCALE]
@@ -46,11 +43,7 @@ static __global__ void KERNEL_sweep(real *__restrict__ p, const real *__restrict
                                     real *__restrict__ average, const double *scale, const double *norm,
                                     const UnetControl *control, unsigned from, unsigned to) {
     SIZES;
-    SHARED(KERNEL_Step, of_block, [1]);
-    if (threadIdx.x == 0)
-        of_block[0] = KERNEL_step(control, scale, norm);
-    __syncthreads();
-    const KERNEL_Step step = of_block[0];
+    const KERNEL_Step step = KERNEL_step(control, scale, norm);
     if (step.unscale == 0)
         return;
     const unsigned first = thread_index();

@@ -19,7 +19,7 @@ static __global__ void KERNEL_look(double *__restrict__ scratch, const real *__r
         scratch[blockIdx.x] = total;
 }
 
-static __global__ void KERNEL_judge(double *state, const double *scratch) {
+static __global__ void KERNEL_judge(double *state, const double *scratch, double *correction) {
     SIZES;
     double bad = 0;
     for (int band = threadIdx.x; band < BANDS; band += THREADS)
@@ -29,6 +29,8 @@ static __global__ void KERNEL_judge(double *state, const double *scratch) {
         return;
     state[UNSCALE] = overflow ? 0 : 1 / state[LOSS_SCALE];
     state[STEPS_TAKEN] += !overflow;
+    correction[0] = 1 - pow(BETA1, state[STEPS_TAKEN]);
+    correction[1] = 1 - pow(BETA2, state[STEPS_TAKEN]);
     state[GOOD_STEPS] = overflow ? 0 : state[GOOD_STEPS] + 1;
     if (overflow)
         state[LOSS_SCALE] = clamp(state[LOSS_SCALE] / 2, 0x1p-100, 0x1p100);
@@ -41,6 +43,6 @@ static __global__ void KERNEL_judge(double *state, const double *scratch) {
 LAUNCHER void KERNEL(UnetLaunch at, double *scratch, double *state, const real *g) {
     SIZES;
     LAUNCH_BLOCKS(at, KERNEL_look, BANDS, scratch, g);
-    LAUNCH_BLOCKS(at, KERNEL_judge, 1, state, scratch);
+    LAUNCH_BLOCKS(at, KERNEL_judge, 1, state, scratch, at.correction);
 }
 /* END */

@@ -29,6 +29,9 @@ typedef struct {
     int32_t start;       /* the first sample of this iteration of a loop over samples, 0 without a loop */
     int32_t first, last; /* of ranks: the samples [first, last) of the batch are computed here; else all */
     double labelled[UNET_CONTROL_LABELS]; /* what is counted of the labels of the batch */
+    /* How far Adam's means are from those of all gradients at this step: 1 - beta^step, of the gradients
+     * and of their squares.  Where losses are scaled, the kernel that judges the step writes them. */
+    double correction[2];
     /* In each stream, blocks of the kernel that runs, 0 between two; the last one does what needs all. */
     uint32_t arrived[UNET_STREAMS];
 } UnetControl;
@@ -80,6 +83,7 @@ typedef struct {
     cudaStream_t stream;
     const UnetControl *control;
     uint32_t *arrived;    /* in it, that of the stream */
+    double *correction;   /* in it */
     int32_t branch;       /* 0: of the first stream, 1: of the second */
     const char *step;     /* "conv of enc1.0": the name under which it is timed */
     UnetFilterJobs *jobs; /* on the host: of the steps before this one that one launch does with it, */

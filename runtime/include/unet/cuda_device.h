@@ -31,6 +31,7 @@ typedef struct {
     int32_t iterations, iteration_samples;
     int32_t group;   /* samples of a group, with `ranks`; or 0 */
     int64_t control; /* offset of its UnetControl, with sizes for the samples of all iterations */
+    double beta[2];  /* Adam's; 0 without it */
     const UnetStaging *staging;   /* one per input of the model */
     const UnetLabelCount *labels; /* what is counted of a batch before its step, */
     int32_t nlabels;

@@ -968,7 +968,7 @@ def updates(cases, variant):
         "for (int i = 0; i < 4; i++)",
         "    state.device().as<double>()[i] = state.host()[i] = i == 0 ? 2 : 0;",
         "for (int step = 1; step <= 5; step++) {",
-        "    test.step(0.01 / step, step);",
+        "    test.step(0.01 / step, step, %s, %s);" % ((0, 0) if judge else (reals["BETA1"], reals["BETA2"])),
         "    Tensor g = test.reals(%d);" % count, *("    " + line for line in steps), "}"])
 
 

@@ -233,20 +233,30 @@ void Test::begin(const char *what) {
 
 UnetLaunch Test::at() const {
     UnetControl *control = told ? told->as<UnetControl>() : nullptr;
-    return {nullptr,    nullptr,        control, told ? control->arrived : nullptr, 0, nullptr,
-            jobs.get(), compared.get(), more};
+    return {nullptr,
+            nullptr,
+            control,
+            told ? control->arrived : nullptr,
+            told ? control->correction : nullptr,
+            0,
+            nullptr,
+            jobs.get(),
+            compared.get(),
+            more};
 }
 
 void Test::control(int n, const int32_t (*valid)[3], int samples, int start, int last) {
     const size_t bytes = (size_t)samples * sizeof *valid;
     told.reset(new Device(sizeof(UnetControl) + bytes));
-    *told->as<UnetControl>() = {0, 7, 11, n, start, 0, last, {LABELLED}, {0, 0}};
+    *told->as<UnetControl>() = {0, 7, 11, n, start, 0, last, {LABELLED}, {0, 0}, {0, 0}};
     memcpy(told->as<UnetControl>() + 1, valid, bytes);
 }
 
-void Test::step(double rate, int64_t number) {
+void Test::step(double rate, int64_t number, double beta1, double beta2) {
     told.reset(new Device(sizeof(UnetControl)));
-    *told->as<UnetControl>() = {rate, number, 0, 0, 0, 0, 0, {}, {0, 0}};
+    const double power = (double)number;
+    *told->as<UnetControl>() = {
+        rate, number, 0, 0, 0, 0, 0, {}, {1 - pow(beta1, power), 1 - pow(beta2, power)}, {0, 0}};
 }
 
 /* ---- comparison ------------------------------------------------------------------------------------- */

@@ -106,7 +106,7 @@ class Test {
     void begin(const char *name);
     UnetLaunch at() const;
     void control(int n, const int32_t (*valid)[3], int samples, int start, int last = 0);
-    void step(double rate, int64_t step);
+    void step(double rate, int64_t step, double beta1, double beta2);
 
     Tensor numbers(Shape shape); /* random; padding is zero */
     /* Few different ones, so that maxima tie and some are zero; some NaN. */
