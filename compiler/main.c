@@ -67,10 +67,11 @@ static bool over_budget(Session *s, const Plan *plan) {
         return false;
     const FitQuestion asked = question(s);
     Waiting waiting;
+    begin_over_budget(plan, s->diag);
     waiting_begin(&waiting, "looking for what would fit");
     const Advice advice = advise(s->pool, plan, &asked);
     waiting_end(&waiting);
-    report_over_budget(plan, &advice, s->diag);
+    end_over_budget(plan, &advice, s->diag);
     return true;
 }
 

@@ -1,8 +1,9 @@
 /* diag.c - how the compiler tells the user what is wrong.
  *
  * A diagnostic is collected between diag_begin() and diag_end() and then written at once: in colour or not,
- * or as one line of JSON with the fields of rustc's, which editors know already.  A code is reported once
- * for each span, so that a loop of a hundred iterations does not make a hundred errors.
+ * or as one line of JSON with the fields of rustc's, which editors know already.  For people it may come in
+ * two parts.  A code is reported once for each span, so that a loop of a hundred iterations does not make a
+ * hundred errors.
  */
 #include "base/diag.h"
 #include "base/exit_codes.h"
@@ -48,6 +49,8 @@ struct Diag {
     int nmark;
     Remark *remark;
     int nremark;
+    bool begun;  /* its head is written, */
+    int written; /* and so many remarks */
 };
 
 /* ---- collecting ---- */
@@ -109,7 +112,8 @@ void diag_begin(Diag *diag, Severity severity, const char *code, Span span, cons
     diag->open = true;
     diag->severity = diag->strict ? ERROR : severity;
     diag->code = code;
-    diag->nmark = diag->nremark = 0;
+    diag->nmark = diag->nremark = diag->written = 0;
+    diag->begun = false;
     va_list arguments;
     va_start(arguments, format);
     diag->message = pool_vtext(diag->pool, format, arguments);
@@ -300,9 +304,9 @@ static void print_lines(const Diag *diag, Pen pen, int width) {
     }
 }
 
-/* Notes first, then what can be done. */
+/* Those that are not written yet: notes first, then what can be done. */
 static void print_remarks(const Diag *diag, Pen pen, bool help, int width) {
-    for (int i = 0; i < diag->nremark; i++) {
+    for (int i = diag->written; i < diag->nremark; i++) {
         const Remark *remark = &diag->remark[i];
         if (remark->help != help)
             continue;
@@ -313,30 +317,42 @@ static void print_remarks(const Diag *diag, Pen pen, bool help, int width) {
     }
 }
 
-static void print_human(const Diag *diag, FILE *out, bool color) {
-    Pen pen = {out, color};
+/* Digits of the largest line number. */
+static int number_width(const Diag *diag) {
     int last = 0;
     for (int i = 0; i < diag->nmark; i++)
         if (diag->mark[i].span.line > last)
             last = diag->mark[i].span.line;
-    int width = snprintf(NULL, 0, "%d", last);
+    return snprintf(NULL, 0, "%d", last);
+}
+
+static void print_head(const Diag *diag, Pen pen, int width) {
     char head[32];
     snprintf(head, sizeof head, "%s[%s]", diag->severity == ERROR ? "error" : "warning", diag->code);
     paint(pen, diag->severity == ERROR ? RED : YELLOW, head);
-    fputs(": ", out);
+    fputs(": ", pen.out);
     paint(pen, BOLD, diag->message);
-    fprintf(out, "\n%*s", width, "");
+    fprintf(pen.out, "\n%*s", width, "");
     paint(pen, BLUE, "-->");
     Span span = diag->mark[0].span;
     if (span.line > 0) {
-        fprintf(out, " %s:%d:%d\n", diag->path, span.line, span.column);
+        fprintf(pen.out, " %s:%d:%d\n", diag->path, span.line, span.column);
         print_lines(diag, pen, width);
     } else {
-        fputs(" command line\n", out);
+        fputs(" command line\n", pen.out);
     }
+}
+
+/* What is not written yet, and an empty line at the END. */
+static void print_human(const Diag *diag, FILE *out, bool color, bool end) {
+    const Pen pen = {out, color};
+    const int width = number_width(diag);
+    if (!diag->begun)
+        print_head(diag, pen, width);
     print_remarks(diag, pen, false, width);
     print_remarks(diag, pen, true, width);
-    fputc('\n', out);
+    if (end)
+        fputc('\n', out);
 }
 
 /* ---- for editors ---- */
@@ -394,29 +410,51 @@ static void print_json(const Diag *diag, const char *rendered) {
     json_decref(message);
 }
 
-void diag_end(Diag *diag) {
-    CHECK(diag->open);
-    diag->open = false;
-    if (diag_full(diag) || told_before(diag))
-        return;
-    if (diag->severity == ERROR)
-        diag->errors++;
-    if (diag->quiet)
-        return;
+/* ---- the end, or a part before it ---- */
+
+static void print(const Diag *diag, bool end) {
     const bool human = diag->format == FORMAT_HUMAN;
     char *rendered;
     size_t size;
     FILE *out = open_memstream(&rendered, &size); /* stderr has no buffer: it gets all at once */
     if (out == NULL)
         out_of_memory();
-    print_human(diag, out, human && diag->color);
+    print_human(diag, out, human && diag->color, end);
     fclose(out);
     if (human)
         fwrite(rendered, 1, size, stderr);
     else
         print_json(diag, rendered);
     free(rendered);
-    if (diag_full(diag) && human)
+}
+
+/* Counts the diagnostic, if nothing of it is written; returns whether it is to be. */
+static bool begin_to_tell(Diag *diag) {
+    if (diag->begun)
+        return true;
+    if (diag_full(diag) || told_before(diag))
+        return false;
+    if (diag->severity == ERROR)
+        diag->errors++;
+    return !diag->quiet;
+}
+
+void diag_show(Diag *diag) {
+    CHECK(diag->open && !diag->begun);
+    if (diag->quiet || diag->format != FORMAT_HUMAN || !begin_to_tell(diag))
+        return;
+    print(diag, false);
+    diag->begun = true;
+    diag->written = diag->nremark;
+}
+
+void diag_end(Diag *diag) {
+    CHECK(diag->open);
+    diag->open = false;
+    if (!begin_to_tell(diag))
+        return;
+    print(diag, true);
+    if (diag_full(diag) && diag->format == FORMAT_HUMAN)
         fprintf(stderr, "unetc: stopped after %d errors\n", MAX_ERRORS);
 }
 

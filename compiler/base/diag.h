@@ -35,13 +35,15 @@ bool diag_full(const Diag *diag); /* there are 20 errors: time to stop */
  *     diag_label(d, "...");            words beside the caret
  *     diag_also(d, other, "set here"); a second span, underlined with '-'
  *     diag_note(d, ...); diag_help(d, ...);
- *     diag_end(d); */
+ *     diag_end(d);
+ * Where the rest takes time to find, diag_show(d) prints what is known already; JSON is printed whole. */
 void diag_begin(Diag *diag, Severity severity, const char *code, Span span, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 void diag_label(Diag *diag, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void diag_also(Diag *diag, Span span, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void diag_note(Diag *diag, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void diag_help(Diag *diag, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void diag_show(Diag *diag);
 void diag_end(Diag *diag);
 
 /* The text that `unetc explain CODE` prints, or NULL. */

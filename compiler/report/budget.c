@@ -31,12 +31,13 @@ static void help_with_proposals(const Advice *a, Diag *diag) {
 /* ---- the diagnostic ---- */
 
 /* What no option makes smaller, and whether that is too much by itself. */
-static void note_fixed(const Plan *plan, const Advice *a, Diag *diag) {
+static void note_fixed(const Plan *plan, Diag *diag) {
     const bool trains = plan->program[PROGRAM_TRAIN].model != NULL;
+    const int64_t fixed = fixed_bytes(plan);
     diag_note(diag, "%s take %s at any batch, size and precision%s",
               trains ? "parameters, their gradients and optimiser state" : "parameters",
-              human_bytes(plan->pool, a->fixed),
-              a->fixed > plan->budget ? ": only a narrower network takes less" : "");
+              human_bytes(plan->pool, fixed),
+              fixed > plan->budget ? ": only a narrower network takes less" : "");
 }
 
 static void point_at_peak(const Plan *plan, const Program *program, Diag *diag) {
@@ -78,27 +79,36 @@ static void note_sweep_end(SweepEnd end, Diag *diag) {
         diag_note(diag, "bands of rows end at line %d: `%s` %s", end.line.line, end.name, end.why);
 }
 
-static void begin_over_budget(const Plan *plan, const Advice *advice, Diag *diag) {
+static void tell_what_is_needed(const Plan *plan, Diag *diag) {
     static const char *const doing[PROGRAMS] = {"training", "evaluation", "prediction"};
     const Program *program = largest_program(plan);
     LineBytes *line;
     int n = lines_at_peak(plan, program, &line);
     Span first = n > 0 ? line[0].span : (Span){1, 1, 1};
-    diag_begin(diag, ERROR, advice->count > 0 ? "U0701" : "U0702", first, "%s needs %s, the budget is %s",
-               doing[program->kind], human_bytes_above(plan->pool, plan->arena),
-               human_bytes(plan->pool, plan->budget));
+    diag_begin(diag, ERROR, "U0701", first, "%s needs %s, the budget is %s", doing[program->kind],
+               human_bytes_above(plan->pool, plan->arena), human_bytes(plan->pool, plan->budget));
     point_at_peak(plan, program, diag);
     note_enlarged(program, diag);
-    note_sweep_end(advice->ends, diag);
-    note_fixed(plan, advice, diag);
+    note_fixed(plan, diag);
 }
 
-void report_over_budget(const Plan *plan, const Advice *advice, Diag *diag) {
-    if (plan->refusal != NULL || plan->arena == INT64_MAX)
+/* Has PLAN a size that memory could have? */
+static bool is_possible(const Plan *plan) {
+    return plan->refusal == NULL && plan->arena < INT64_MAX;
+}
+
+void begin_over_budget(const Plan *plan, Diag *diag) {
+    if (!is_possible(plan))
         diag_begin(diag, ERROR, "U0704", (Span){1, 1, 1}, "%s",
                    plan->refusal != NULL ? plan->refusal : "the buffers add up to 2^62 bytes or more");
     else
-        begin_over_budget(plan, advice, diag);
+        tell_what_is_needed(plan, diag);
+    diag_show(diag);
+}
+
+void end_over_budget(const Plan *plan, const Advice *advice, Diag *diag) {
+    if (is_possible(plan))
+        note_sweep_end(advice->ends, diag);
     help_with_proposals(advice, diag);
     if (advice->count == 0)
         help_with_budget(plan, advice, diag);

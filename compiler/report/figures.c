@@ -61,17 +61,6 @@ void how_row(const Plan *plan, const Program *program, Text *out) {
     text_line(out, "  %s, %s%s", samples, shown, again);
 }
 
-/* Parameters, their gradients and what the optimiser keeps. */
-static int64_t fixed_bytes(const Plan *plan) {
-    int64_t bytes = plan->persistent;
-    for (int i = 0; i < plan->nbuffer; i++) {
-        const Buffer *b = &plan->buffer[i];
-        if (b->slice < 0 && (b->class == CLASS_PARAMETER_GRADIENT || b->lifetime == LIFETIME_LOADED))
-            bytes += b->bytes;
-    }
-    return bytes;
-}
-
 void fixed_row(const Plan *plan, Text *out) {
     const int64_t fixed = fixed_bytes(plan);
     if (plan->program[PROGRAM_TRAIN].model != NULL)

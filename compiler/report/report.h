@@ -46,8 +46,11 @@ void report_check(const Model *model, Text *out);
 /* ", 1,234 of them frozen" parameters, or "". */
 const char *frozen_text(const Model *model);
 
-/* budget.c: reports U0701, U0702 or U0704 for a plan that does not fit, with what would. */
-void report_over_budget(const Plan *plan, const Advice *advice, Diag *diag);
+/* budget.c: reports U0701 or U0704 for a plan that does not fit: what it needs, at once, and what would
+ * fit.
+ */
+void begin_over_budget(const Plan *plan, Diag *diag);
+void end_over_budget(const Plan *plan, const Advice *advice, Diag *diag);
 /* Warns of --bands=N where an operator ends the bands. */
 void warn_of_bands(const Plan *plan, Diag *diag);
 

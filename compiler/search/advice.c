@@ -358,7 +358,7 @@ static SweepEnd end_of_bands(Pool *pool, const Plan *plan, const FitQuestion *as
 /* ---- all of it ---- */
 
 /* Parameters, their gradients and what the optimiser keeps: all alive at one time at least. */
-static int64_t fixed_bytes(const Plan *plan) {
+int64_t fixed_bytes(const Plan *plan) {
     int64_t sum = plan->persistent;
     for (int b = 0; b < plan->nbuffer; b++) {
         const Buffer *buffer = &plan->buffer[b];
@@ -422,9 +422,9 @@ static void *work_out_half(void *item) {
 }
 
 Advice advise(Pool *pool, const Plan *plan, const FitQuestion *asked) {
-    Advice a = {.pool = pool, .fixed = fixed_bytes(plan)};
+    Advice a = {.pool = pool};
     Ideas all = ideas_for(pool, plan, asked);
-    all.narrower_only = plan->budget > 0 && a.fixed > plan->budget;
+    all.narrower_only = plan->budget > 0 && fixed_bytes(plan) > plan->budget;
     all.is_refused = plan->refusal != NULL;
     Half half[] = {{&a, &all, plan, asked}, {&a, NULL, plan, asked}};
     in_threads(work_out_half, half, sizeof *half, sizeof half / sizeof *half);

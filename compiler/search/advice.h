@@ -16,13 +16,15 @@ typedef struct {
 
 typedef struct {
     Pool *pool;
-    int64_t fixed;                    /* bytes that no option changes but a narrower network */
     SweepEnd ends;                    /* line 0, too, where nobody wants bands of rows */
     Proposal proposal[MAX_PROPOSALS]; /* all of them fit */
     int count;
     FitTrial quarter;  /* legal: the smallest size that was tried, if none fits */
     FitTrial smallest; /* no proposals: the smallest plan under any options that leave the result */
 } Advice;
+
+/* Parameters, their gradients and what the optimiser keeps: bytes that only a narrower network changes. */
+int64_t fixed_bytes(const Plan *plan);
 
 /* What would fit in place of PLAN, the answer to QUESTION. */
 Advice advise(Pool *pool, const Plan *plan, const FitQuestion *question);

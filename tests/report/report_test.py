@@ -11,6 +11,7 @@ import html.parser
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -288,8 +289,25 @@ train {
 def test_floor():
     code, _, err = unetc("mem", SMALL, "--mem=64KiB")
     budget = re.findall(r"`--mem=(\d+B)`", err)
-    expect(code == 3 and "U0702" in err and len(budget) == 1, "floor: U0702 names a budget")
+    expect(code == 3 and "U0701" in err and len(budget) == 1, "floor: U0701 names a budget")
     expect(unetc("mem", SMALL, "--mem=" + budget[0])[0] == 0, "floor: --mem=%s is enough" % budget[0])
+
+
+def test_at_once():
+    """What is needed is said before it is known what would fit: each write is a packet of its own."""
+    little = ["--mem=7MiB", "--micro-batches=off", "--bands=off", "--no-recompute"]
+    here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with here:
+        with there:
+            subprocess.run([sys.argv[-1], "mem", SMALL, *little], stdout=subprocess.DEVNULL, stderr=there)
+        first, second = here.recv(1 << 16).decode(), here.recv(1 << 16).decode()
+        expect(here.recv(1 << 16) == b"", "over budget: all is said")
+    expect(first.startswith("error[U0701]: ") and "= note: the peak is step" in first and "help: " not in first,
+           "over budget: first what is needed: %s" % first)
+    expect(HELP.match(second) and second.endswith("work\n\n") or second.endswith("rows\n\n"),
+           "over budget: then what would fit: %s" % second)
+    status, out, err = unetc("mem", "--error-format=json", SMALL, *little)
+    expect(status == 3 and json.loads(err)["rendered"] == first + second, "over budget: JSON comes whole")
 
 
 def test_enlarged():
@@ -439,6 +457,7 @@ def main():
         test_bands()
         test_sweep_end(folder)
         test_floor()
+        test_at_once()
         test_enlarged()
         test_diff(folder)
         test_html(folder)
