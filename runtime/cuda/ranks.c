@@ -47,6 +47,17 @@ UnetStatus unet_cuda_introduce(void *state, bool first, UnetPeer *peer, UnetErro
     return first ? unet_nccl_transport.open(peer->id, error) : UNET_OK;
 }
 
+static UnetStatus make_events(UnetCuda *cuda, UnetError *error) {
+    cudaError_t code = cudaSuccess;
+    for (int i = 0; i < UNET_STEPS_AHEAD * EXCHANGES && code == cudaSuccess; i++) {
+        UnetExchangeTime *time = &cuda->slot[i / EXCHANGES].exchange[i % EXCHANGES];
+        code = cudaEventCreate(&time->begun);
+        if (code == cudaSuccess)
+            code = cudaEventCreate(&time->over);
+    }
+    return unet_cuda_checked(code, "making an event", error);
+}
+
 UnetStatus unet_cuda_connect(void *state, const UnetConnection *connection, UnetError *error) {
     UnetCuda *cuda = state;
     UnetExchange *exchange = &cuda->exchange;
@@ -56,7 +67,8 @@ UnetStatus unet_cuda_connect(void *state, const UnetConnection *connection, Unet
     exchange->receive = calloc(size, sizeof *exchange->receive);
     if (exchange->send == NULL || exchange->receive == NULL)
         return unet_fail(error, UNET_TOO_SMALL, "no memory for what ranks send each other");
-    return unet_nccl_transport.join(&exchange->group, connection, error);
+    const UnetStatus status = make_events(cuda, error);
+    return status == UNET_OK ? unet_nccl_transport.join(&exchange->group, connection, error) : status;
 }
 
 /* Behind this nothing that was queued waits for other processes. */
@@ -73,6 +85,13 @@ void unet_cuda_free_ranks(UnetCuda *cuda) {
         unet_nccl_transport.leave(exchange->group, false);
     if (exchange->pinned != NULL)
         (void)cudaFreeHost(exchange->pinned);
+    for (int i = 0; i < UNET_STEPS_AHEAD * EXCHANGES; i++) {
+        const UnetExchangeTime *time = &cuda->slot[i / EXCHANGES].exchange[i % EXCHANGES];
+        if (time->begun != NULL)
+            (void)cudaEventDestroy(time->begun);
+        if (time->over != NULL)
+            (void)cudaEventDestroy(time->over);
+    }
     free(exchange->send);
     free(exchange->receive);
 }
@@ -106,25 +125,37 @@ static UnetStatus too_long(UnetCuda *cuda, double waited, UnetError *error) {
                            (int)cuda->exchange.connection.size, waited);
 }
 
-/* Has WAITED seconds for the device, and was told GONE, for some of them, that a process has ended: what it
- * sent before may still be on the way. */
-static UnetStatus judge(UnetCuda *cuda, double waited, double *gone, UnetError *error) {
+/* Does this device do nothing but wait for the others, in one of the steps that were begun? */
+static bool waits_for_others(const UnetCuda *cuda) {
+    for (int64_t step = cuda->ended; step < cuda->begun; step++) {
+        const StepSlot *slot = &cuda->slot[step % UNET_STEPS_AHEAD];
+        for (int32_t i = 0; i < slot->exchanges; i++)
+            if (cudaEventQuery(slot->exchange[i].begun) == cudaSuccess &&
+                cudaEventQuery(slot->exchange[i].over) == cudaErrorNotReady)
+                return true;
+    }
+    return false;
+}
+
+/* It is TIME; the device waits for others SINCE then, and no process had ended when they were last SEEN:
+ * what one has sent before may still be on the way. */
+static UnetStatus judge(UnetCuda *cuda, double time, double since, double *seen, UnetError *error) {
     enum { ON_THE_WAY = 5 };
     UnetStatus status = look(cuda, error);
     if (status != UNET_OK)
         return status;
-    if (waited > cuda->exchange.connection.timeout)
-        return too_long(cuda, waited, error);
+    if (time - since > cuda->exchange.connection.timeout)
+        return too_long(cuda, time - since, error);
     status = cuda->team->look(cuda->team, error);
     if (status == UNET_OK)
-        *gone = waited;
-    return waited - *gone > ON_THE_WAY ? status : UNET_OK;
+        *seen = time;
+    return time - *seen > ON_THE_WAY ? status : UNET_OK;
 }
 
+/* How long a device computes by itself does not matter. */
 static UnetStatus wait_watchfully(UnetCuda *cuda, cudaEvent_t event, UnetError *error) {
     const struct timespec a_while = {0, 50000};
-    const double start = now();
-    double looked = start, gone = 0;
+    double looked = now(), since = looked, seen = looked;
     UnetStatus status = UNET_OK;
     cudaError_t code = cudaEventQuery(event);
     for (; code == cudaErrorNotReady && status == UNET_OK; code = cudaEventQuery(event)) {
@@ -132,7 +163,9 @@ static UnetStatus wait_watchfully(UnetCuda *cuda, cudaEvent_t event, UnetError *
         if (now() - looked < 0.1)
             continue;
         looked = now();
-        status = judge(cuda, looked - start, &gone, error);
+        if (!waits_for_others(cuda))
+            since = looked;
+        status = judge(cuda, looked, since, &seen, error);
     }
     if (status == UNET_OK)
         status = unet_cuda_checked(code, "the GPU stopped in a step", error);
@@ -152,6 +185,45 @@ UnetStatus unet_cuda_await(UnetCuda *cuda, cudaEvent_t event, UnetError *error) 
     if (status != UNET_OK)
         unet_cuda_break_ranks(cuda);
     return status;
+}
+
+/* ---- how long it takes ---- */
+
+static const char timing[] = "timing an exchange with other ranks";
+
+static StepSlot *newest(UnetCuda *cuda) {
+    return &cuda->slot[cuda->begun % UNET_STEPS_AHEAD];
+}
+
+UnetStatus unet_cuda_begin_exchange(UnetCuda *cuda, UnetError *error) {
+    const StepSlot *slot = newest(cuda);
+    if (cuda->team == NULL || cuda->exchange.group == NULL)
+        return UNET_OK;
+    return unet_cuda_checked(cudaEventRecord(slot->exchange[slot->exchanges].begun, cuda->stream), timing,
+                             error);
+}
+
+UnetStatus unet_cuda_end_exchange(UnetCuda *cuda, UnetError *error) {
+    StepSlot *slot = newest(cuda);
+    if (cuda->team == NULL || cuda->exchange.group == NULL)
+        return UNET_OK;
+    return unet_cuda_checked(cudaEventRecord(slot->exchange[slot->exchanges++].over, cuda->stream), timing,
+                             error);
+}
+
+UnetStatus unet_cuda_tell_exchanges(const StepSlot *slot, UnetError *error) {
+    double seconds = 0;
+    for (int32_t i = 0; i < slot->exchanges; i++) {
+        float milliseconds = 0;
+        const cudaError_t code =
+            cudaEventElapsedTime(&milliseconds, slot->exchange[i].begun, slot->exchange[i].over);
+        if (code != cudaSuccess)
+            return unet_cuda_checked(code, timing, error);
+        seconds += 1e-3 * (double)milliseconds;
+    }
+    if (slot->exchanges > 0)
+        slot->team->waited(slot->team, seconds, seconds);
+    return UNET_OK;
 }
 
 /* ---- through the host ---- */
@@ -278,7 +350,9 @@ void unet_cuda_slice(UnetLaunch at, int64_t count, int32_t slices, uint32_t *fro
 
 void unet_cuda_begin_ranks(UnetCuda *cuda, const UnetCudaProgram *tables, const UnetStep *step) {
     UnetExchange *exchange = &cuda->exchange;
-    cuda->team = step->team;
+    StepSlot *slot = newest(cuda);
+    cuda->team = slot->team = step->team;
+    slot->exchanges = 0;
     if (step->team == NULL)
         return;
     const int32_t share = tables->group * (cuda->model->training->ranks / step->team->size);

@@ -19,12 +19,23 @@ typedef struct {
     bool warm;
 } PieceGraph;
 
+/* Between two events the device does nothing but exchange numbers with others, or wait for them. */
+typedef struct {
+    cudaEvent_t begun, over;
+} UnetExchangeTime;
+
+/* Of gradients, and of slices of weights. */
+enum { EXCHANGES = 2 };
+
 /* Of a step that was begun: what it is told, what comes back. */
 typedef struct {
     const UnetProgram *program;
     UnetControl *control; /* pinned, with the sizes of samples behind it */
     double *result;       /* pinned */
     cudaEvent_t through;
+    UnetTeam *team;                       /* or NULL */
+    UnetExchangeTime exchange[EXCHANGES]; /* where devices are connected, */
+    int32_t exchanges;                    /*   so many in this step */
 } StepSlot;
 
 /* What goes to other processes and comes from them. */
@@ -122,6 +133,12 @@ void unet_cuda_note(void *state, char *text, size_t size);
 UnetStatus unet_cuda_introduce(void *state, bool first, UnetPeer *peer, UnetError *error);
 UnetStatus unet_cuda_connect(void *state, const UnetConnection *connection, UnetError *error);
 void unet_cuda_begin_ranks(UnetCuda *cuda, const UnetCudaProgram *tables, const UnetStep *step);
+
+/* What is queued between these two is an exchange with other processes.  Behind the end of the step the
+ * team is told how long that took. */
+UnetStatus unet_cuda_begin_exchange(UnetCuda *cuda, UnetError *error);
+UnetStatus unet_cuda_end_exchange(UnetCuda *cuda, UnetError *error);
+UnetStatus unet_cuda_tell_exchanges(const StepSlot *slot, UnetError *error);
 
 /* Whether the exchange of this step waits for nothing on the host, and is the same as in other such steps.
  */

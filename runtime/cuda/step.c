@@ -190,6 +190,14 @@ static UnetStatus run_piece(UnetCuda *cuda, const UnetCudaProgram *tables, const
     return status;
 }
 
+static UnetStatus run_exchange(UnetCuda *cuda, const UnetCudaProgram *tables, const UnetCudaPiece *piece,
+                               PieceGraph *graph, UnetError *error) {
+    UnetStatus status = unet_cuda_begin_exchange(cuda, error);
+    if (status == UNET_OK)
+        status = run_piece(cuda, tables, piece, graph, error);
+    return status == UNET_OK ? unet_cuda_end_exchange(cuda, error) : status;
+}
+
 /* ---- copies ---- */
 
 static UnetStatus to_device(UnetCuda *cuda, int64_t offset, const void *from, size_t bytes,
@@ -331,7 +339,8 @@ static UnetStatus run_outside(UnetCuda *cuda, int k, const UnetProgram *program,
     const UnetCudaProgram *tables = unet_cuda_program(cuda->tables, k);
     if (tables->piece[i].once && cuda->prepared == program)
         return UNET_OK;
-    UnetStatus status = run_piece(cuda, tables, &tables->piece[i], &cuda->graph[k][i], error);
+    UnetStatus status = (tables->piece[i].sums_ranks ? run_exchange : run_piece)(
+        cuda, tables, &tables->piece[i], &cuda->graph[k][i], error);
     return status == UNET_OK && cuda->timing == WHOLE_STEP ? mark(cuda, part_step, error) : status;
 }
 
@@ -425,6 +434,8 @@ UnetStatus unet_cuda_end(void *state, char *mirror, UnetError *error) {
     UnetCuda *cuda = state;
     const StepSlot *slot = &cuda->slot[cuda->ended % UNET_STEPS_AHEAD];
     UnetStatus status = unet_cuda_await(cuda, slot->through, error);
+    if (status == UNET_OK)
+        status = unet_cuda_tell_exchanges(slot, error);
     const double *from = slot->result;
     for (int32_t i = 0; i <= cuda->model->nresult && status == UNET_OK; i++) {
         const int64_t offset = number_offset(cuda, slot->program, i);

@@ -415,6 +415,8 @@ UnetStatus driver_bench(Driver *driver) {
     UnetStatus status = several ? ranks_check_share(&driver->ranks, model, &driver->error) : UNET_OK;
     if (status == UNET_OK)
         status = open_and_load(driver, &device, &inputs);
+    if (status == UNET_OK)
+        status = driver_connect_devices(driver, &device);
     if (status == UNET_OK && model->device == NULL)
         peak = measure_peak(driver);
     for (int p = 0; p < 3 && status == UNET_OK; p++)

@@ -143,6 +143,9 @@ void device_engines(const Device *device, char text[ENGINES_BYTES]);
  * asks for that and there are none for this device and program, they are measured first. */
 UNET_MUST_USE UnetStatus driver_open_device(Driver *driver, Device *device, int64_t extent, int64_t beside);
 
+/* connect.c: how the gradients of several processes go from one GPU to another.  All call it. */
+UNET_MUST_USE UnetStatus driver_connect_devices(Driver *driver, Device *device);
+
 /* eval.c: FOLDER, or that of the data where it is NULL, and where volumes are decoded to. */
 UnetDataPlace data_place(const Driver *driver, const char *folder);
 /* Whether data has folds, where --fold names one. */

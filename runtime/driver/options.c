@@ -105,7 +105,7 @@ static const UnetOptionRow rows[] = {
     {"--timeout", .kind = UNET_NUMBER, .commands = IN(TRAIN) | IN(BENCH), .min = 1, .max = 1000000,
      .place = AT(timeout), .value = "SECONDS",
      .help = "of several processes: how long one may be silent before all end (600)"},
-    {"--exchange", .kind = UNET_CHOICE, .commands = IN(TRAIN), .place = AT(exchange),
+    {"--exchange", .kind = UNET_CHOICE, .commands = IN(TRAIN) | IN(BENCH), .place = AT(exchange),
      .value = "auto|nccl|host",
      .help = "of several processes on GPUs: gradients go from GPU to GPU by NCCL, or through the memory of "
              "the host; auto takes NCCL where the program has it and no two processes share a GPU (auto)"},
@@ -114,7 +114,8 @@ static const UnetOptionRow rows[] = {
      .help =
          "of several processes on CPUs: gradients are sent while the backward pass goes on, or behind it; "
          "to the same bits (yes)"},
-    {"--reduce", .kind = UNET_CHOICE, .commands = IN(TRAIN), .place = AT(reduce), .value = "tree|fast",
+    {"--reduce", .kind = UNET_CHOICE, .commands = IN(TRAIN) | IN(BENCH), .place = AT(reduce),
+     .value = "tree|fast",
      .help = "how gradients of several processes are added: as the file's tree, to the same bits for any "
              "number of processes, or, on GPUs, as NCCL likes: not to the same bits (tree)"},
     {"--out", .kind = UNET_TEXT, .commands = IN(TRAIN) | IN(EVAL) | IN(PREDICT), .place = AT(out),

@@ -125,6 +125,13 @@ static UnetStatus look(void *team, UnetError *error) {
     return ranks->transport->look == NULL ? UNET_OK : ranks->transport->look(ranks->state, error);
 }
 
+/* UnetTeam.waited */
+static void device_waited(void *team, double seconds, double all) {
+    Ranks *ranks = team;
+    ranks->seconds += seconds;
+    ranks->sent += all;
+}
+
 /* ---- life ---- */
 
 UnetStatus ranks_reserve(Ranks *ranks, size_t bytes, UnetError *error) {
@@ -207,6 +214,7 @@ UnetStatus ranks_join(Ranks *ranks, const UnetModel *model, double timeout, Unet
                               .add = add_counts,
                               .meet = meet,
                               .look = look,
+                              .waited = device_waited,
                               .size = 1},
                      .size = 1,
                      .local = 1,

@@ -449,7 +449,7 @@ static void report_waiting(Run *run) {
 /* A rank that waits for a slower one is counted, too. */
 static void report_exchange(Run *run) {
     const Ranks *ranks = &run->driver->ranks;
-    if (ranks->seconds <= 0 || run->training_seconds <= 0) /* by NCCL the host does not wait */
+    if (ranks->seconds <= 0 || run->training_seconds <= 0)
         return;
     unet_progress_message(
         &run->progress,

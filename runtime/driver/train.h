@@ -66,8 +66,6 @@ static inline bool train_leads(const Run *run) {
 }
 
 UNET_MUST_USE UnetStatus train_reserve_ranks(Run *run);
-/* train_connect.c: how gradients go from one GPU to another. */
-UNET_MUST_USE UnetStatus train_connect_devices(Run *run);
 /* Refuses ranks that run something else, or on other data. */
 UNET_MUST_USE UnetStatus train_compare_ranks(Run *run);
 /* Weights, moments, RunState and what inputs are normalised by, from the first rank to all. */

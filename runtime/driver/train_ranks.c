@@ -56,8 +56,8 @@ static uint64_t hash_samples(const UnetDataset *data) {
 
 /* What decides how long a run is and what it computes. */
 static uint64_t hash_options(const UnetOptions *o) {
-    const int64_t number[] = {o->epochs,           o->steps,  o->batch,     o->seed,
-                              o->checkpoint_every, o->resume, *o->exchange, *o->reduce};
+    const int64_t number[] = {o->epochs, o->steps,     o->batch,   o->seed,    o->checkpoint_every,
+                              o->resume, *o->exchange, *o->reduce, *o->overlap};
     return hash_bytes(hash_bytes(HASH_START, number, sizeof number), &o->learning_rate,
                       sizeof o->learning_rate);
 }

@@ -239,7 +239,7 @@ static UnetStatus load(Run *run) {
     if (status == UNET_OK)
         status = take_memory(run);
     if (status == UNET_OK)
-        status = train_connect_devices(run);
+        status = driver_connect_devices(driver, &run->device);
     if (status == UNET_OK)
         status = start_state(run);
     if (status == UNET_OK && train_leads(run) && !driver->options.resume)

@@ -11,6 +11,8 @@ each updates a slice of the weights.  By
 the header of NCCL, what needs them is left out, and a line says so.  Exits with 77 without the headers of CUDA and cuDNN.
 Standard library only."""
 import argparse
+import csv
+import json
 import os
 import shutil
 import sys
@@ -102,6 +104,20 @@ def check_nccl(shop):
     return "2 and 4 processes leave the files of one by NCCL, too"
 
 
+def check_times(shop):
+    """How long steps wait for other GPUs is told by the log and by `bench`."""
+    for out, several in ("one", False), ("nccl_two", True):
+        with open(os.path.join(shop.folder, "run_" + out, "log.csv"), newline="") as file:
+            rows = [[float(row[name]) for name in ("exchange_s", "exchange_all_s")] for row in csv.DictReader(file) if row["split"] == "train"]
+        if not rows or any((seconds > 0) != several or all_of_it < seconds for seconds, all_of_it in rows):
+            raise ranks.Failure("%s: steps wait for other ranks, and exchanges take, %s s" % (out, rows))
+    said, codes = ranks.wait(ranks.set_by_hand(shop, 2, "./connected", "bench", "--threads=1", "--steps=3", "--format=json"))
+    measured = json.loads(said[said.index("{"):])["programs"][0] if not any(codes) else {}
+    if "by NCCL" not in said or not 0 < measured["exchange"] <= measured["exchange_all"] < 60:
+        raise ranks.Failure("`bench` of 2 processes: exit codes %s: %s" % (codes, said))
+    return "the log and `bench` tell how long 2 processes wait for each other"
+
+
 def check_ways(shop):
     """NCCL is taken where it can be; else the host, or what was asked for is refused."""
     os.environ["UNET_SHIM_DEVICES"] = "1"
@@ -184,7 +200,7 @@ def main():
             print(check_alone(shop), flush=True)
             print(check_several(shop) if several else
                   "skipped: several processes by MPI (there is no mpirun of Open MPI, or unetc was built without MPI)")
-            checks = (check_nccl, check_ways, check_fast, check_shards, check_faults) if nccl(shop) else ()
+            checks = (check_nccl, check_times, check_ways, check_fast, check_shards, check_faults) if nccl(shop) else ()
             for check in checks:
                 print(check(shop), flush=True)
             if not checks:

@@ -193,6 +193,9 @@ typedef struct UnetTeam {
     UnetStatus (*meet)(void *team, UnetError *error);
     /* A failure names a process that has ended. */
     UnetStatus (*look)(void *team, UnetError *error);
+    /* In a step the device has waited so many SECONDS for the others, and an exchange with them took ALL of
+     * these, beside the step, too. */
+    void (*waited)(void *team, double seconds, double all);
     int32_t rank, size; /* rank R of SIZE has the slice [count * R / SIZE, count * (R + 1) / SIZE) */
 } UnetTeam;
 

@@ -1,9 +1,9 @@
-/* train_connect.c - how the gradients of several processes go from one GPU to another: by NCCL, or through
+/* connect.c - how the gradients of several processes go from one GPU to another: by NCCL, or through
  * the memory of the host.
  *
  * Every process tells all others of its GPU and its NCCL; so all of them come to the same decision.
  */
-#include "train.h"
+#include "driver.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -40,70 +40,72 @@ static void find_obstacle(const UnetPeer *peer, int32_t size, char why[REASON_BY
 }
 
 /* Of a run by one process, or without a device. */
-static UnetStatus connect_nothing(Run *run) {
-    const UnetOptions *options = &run->driver->options;
+static UnetStatus connect_nothing(Driver *driver) {
+    const UnetOptions *options = &driver->options;
     const char *option = strcmp(options->exchange, "auto") != 0 ? "--exchange"
                          : strcmp(options->reduce, "tree") != 0 ? "--reduce=fast"
                                                                 : NULL;
-    if (option == NULL || run->model->device != NULL)
+    if (option == NULL || driver->model->device != NULL)
         return UNET_OK;
-    run->driver->ranks.alike = true;
-    return unet_fail(&run->driver->error, UNET_USAGE,
+    driver->ranks.alike = true;
+    return unet_fail(&driver->error, UNET_USAGE,
                      "%s is for programs for a GPU, whose gradients NCCL may add; leave it out, or compile "
                      "with --target=cuda",
                      option);
 }
 
-static UnetStatus refuse(Run *run, const char *option, const char *why) {
-    run->driver->ranks.alike = true;
-    return unet_fail(&run->driver->error, UNET_USAGE, "%s: %s, or leave %s out", option, why, option);
+static UnetStatus refuse(Driver *driver, const char *option, const char *why) {
+    driver->ranks.alike = true;
+    return unet_fail(&driver->error, UNET_USAGE, "%s: %s, or leave %s out", option, why, option);
 }
 
 /* NCCL where it is asked for, or may be taken and nothing is in the way. */
-static UnetStatus choose(Run *run, const UnetPeer *peer, bool *connects) {
-    const UnetOptions *options = &run->driver->options;
+static UnetStatus choose(Driver *driver, const UnetPeer *peer, bool *connects) {
+    const UnetOptions *options = &driver->options;
+    const bool leads = driver->ranks.rank == 0;
     const bool host = strcmp(options->exchange, "host") == 0, fast = strcmp(options->reduce, "fast") == 0;
     char why[REASON_BYTES], version[32];
-    find_obstacle(peer, run->driver->ranks.size, why);
+    find_obstacle(peer, driver->ranks.size, why);
     *connects = !host && why[0] == '\0';
     if (host && fast)
-        return refuse(run, "--reduce=fast", "NCCL adds, and --exchange=host does without it; choose one");
+        return refuse(driver, "--reduce=fast",
+                      "NCCL adds, and --exchange=host does without it; choose one");
     if (!*connects && fast)
-        return refuse(run, "--reduce=fast", why);
+        return refuse(driver, "--reduce=fast", why);
     if (!*connects && strcmp(options->exchange, "nccl") == 0)
-        return refuse(run, "--exchange=nccl", why);
+        return refuse(driver, "--exchange=nccl", why);
     name_version(version, peer[0].version);
-    if (train_leads(run) && *connects)
+    if (leads && *connects)
         (void)fprintf(stderr, "note: gradients go from GPU to GPU by NCCL %s%s\n", version,
                       fast ? ", which adds them in an order of its own" : "");
-    else if (train_leads(run))
+    else if (leads)
         (void)fprintf(stderr, "note: gradients go through the memory of the host%s%s\n",
                       why[0] != '\0' ? ": " : "", why);
     return UNET_OK;
 }
 
-UnetStatus train_connect_devices(Run *run) {
-    Ranks *ranks = &run->driver->ranks;
-    const UnetDevice *device = run->model->device;
-    UnetError *error = &run->driver->error;
+UnetStatus driver_connect_devices(Driver *driver, Device *there) {
+    Ranks *ranks = &driver->ranks;
+    const UnetDevice *device = driver->model->device;
+    UnetError *error = &driver->error;
     UnetPeer mine;
     const char *all;
     bool connects = false;
     if (device == NULL || ranks_alone(ranks))
-        return connect_nothing(run);
-    UnetStatus status = device->introduce(run->device.state, ranks->rank == 0, &mine, error);
+        return connect_nothing(driver);
+    UnetStatus status = device->introduce(there->state, ranks->rank == 0, &mine, error);
     if (status == UNET_OK)
         status = ranks_reserve(ranks, sizeof mine, error);
     if (status == UNET_OK)
         status = ranks_say(ranks, &mine, sizeof mine, &all, error);
     if (status == UNET_OK)
-        status = choose(run, (const UnetPeer *)(const void *)all, &connects);
+        status = choose(driver, (const UnetPeer *)(const void *)all, &connects);
     if (status != UNET_OK || !connects)
         return status;
     UnetConnection connection = {.rank = ranks->rank,
                                  .size = ranks->size,
-                                 .fast = strcmp(run->driver->options.reduce, "fast") == 0,
+                                 .fast = strcmp(driver->options.reduce, "fast") == 0,
                                  .timeout = ranks->timeout};
     memcpy(&connection.first, all, sizeof connection.first);
-    return device->connect(run->device.state, &connection, error);
+    return device->connect(there->state, &connection, error);
 }
