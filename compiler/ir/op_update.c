@@ -182,8 +182,11 @@ void constants_rank_start(Constants *c, const Node *node) {
 }
 
 void constants_rank_sum(Constants *c, const Node *node) {
+    int depth = 1; /* of the tree of all processes that there may be */
+    while (INT64_C(1) << depth < constant_training(c)->ranks)
+        depth++;
     constant_sums(c, node->out[0]);
-    constant(c, "LEVELS", constants_graph(c)->value[node->in[0]].shape.dim[0]);
+    constant(c, "LEVELS", depth);
     constant_sharded(c);
     call_arguments(c, "step->team != NULL ? step->team->sum : NULL, step->team", "");
 }

@@ -14,6 +14,7 @@ import argparse
 import csv
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -144,6 +145,17 @@ def check_fast(shop):
     return "--reduce=fast changes weights by %.1e at most" % near(shop, "one", "fast")
 
 
+def check_depth(shop):
+    """Of a process that needs seven others the kernel adds a tree of eight, though no sums of its own wait in one."""
+    sources = os.path.join(shop.folder, "sources_deep")
+    program.execute([shop.unetc, "-S", sources, *OPTIONS, "--ranks=8", "--processes=8", ranks.NET], env=shop.environment)
+    with open(os.path.join(sources, "ranks_kernels.cu")) as file:
+        kernels = re.findall(r"void ranks_rank_sum_\d+_add\(.*?\n}\n", file.read(), flags=re.S)
+    if not kernels or any("LEVELS = 3" not in kernel for kernel in kernels):
+        raise ranks.Failure("8 processes are not added as a tree of three levels: %s" % kernels[:1])
+    return "8 processes are added as a tree of three levels"
+
+
 def check_shards(shop):
     """Each process updates a slice: with clipping, which reads all gradients, and without, where each is sent its slice alone."""
     with open(ranks.NET) as file:
@@ -200,7 +212,7 @@ def main():
             print(check_alone(shop), flush=True)
             print(check_several(shop) if several else
                   "skipped: several processes by MPI (there is no mpirun of Open MPI, or unetc was built without MPI)")
-            checks = (check_nccl, check_times, check_ways, check_fast, check_shards, check_faults) if nccl(shop) else ()
+            checks = (check_nccl, check_times, check_ways, check_fast, check_depth, check_shards, check_faults) if nccl(shop) else ()
             for check in checks:
                 print(check(shop), flush=True)
             if not checks:
