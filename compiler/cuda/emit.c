@@ -16,7 +16,8 @@
 /* See UnetCudaPiece. */
 typedef struct {
     const char *name; /* of its function */
-    bool once, in_iteration, frees_inputs, ends_group, sums_ranks;
+    bool once, in_iteration, frees_inputs, ends_group, starts_ranks, sums_ranks;
+    bool keeps_inputs; /* the next ones do not come yet */
 } Piece;
 
 /* A convolution of cuDNN; the index is what kernels know it by. */
@@ -166,15 +167,21 @@ static const char *spans_beside(const Cuda *cuda, const Program *program) {
                      (long long)plan->buffer[control].bytes);
 }
 
-/* What the runtime does before and after the steps. */
-static bool is_of_runtime(const Node *node) {
-    return has_trait(node, TRAIT_OF_RUNTIME);
+/* Does NODE begin to send gradients, which then goes on beside the steps? */
+static bool starts_ranks(const Node *node) {
+    return has_trait(node, TRAIT_OF_RANKS) && node->nout == 0;
+}
+
+/* Not what the runtime does before and after the steps.  What is checked for its accesses lets nothing into
+ * its memory meanwhile: it sums all in the end. */
+static bool is_launched(const Program *program, const Node *node) {
+    return !has_trait(node, TRAIT_OF_RUNTIME) && !(program->options->poison && starts_ranks(node));
 }
 
 static void emit_step(Cuda *cuda, const Program *program, int position, const Step *step) {
     Emitter *e = &cuda->e;
     const Node *node = &program->graph->node[step->node];
-    if (is_of_runtime(node))
+    if (!is_launched(program, node))
         return;
     const char *template = template_of(e, node);
     e->step = step;
@@ -243,7 +250,7 @@ static void emit_branches(Cuda *cuda, const Program *program, int position, cons
 static bool launches(const Program *program, const Step *step, int nstep) {
     for (int i = 0; i < nstep; i++)
         if (step[i].node < 0 ? launches(program, step[i].body, step[i].nbody)
-                             : !is_of_runtime(&program->graph->node[step[i].node]))
+                             : is_launched(program, &program->graph->node[step[i].node]))
             return true;
     return false;
 }
@@ -282,7 +289,7 @@ static void emit_piece(Cuda *cuda, const Program *program, Piece piece, const St
     text_blank(out);
     text_line(out, "static void %s(UnetLaunch at, char *arena) {", piece.name);
     out->depth++;
-    cuda->inputs_come = program->prefetches && !piece.frees_inputs;
+    cuda->inputs_come = program->prefetches && !piece.keeps_inputs;
     (void)emit_steps(cuda, program, step, nstep, position);
     out->depth--;
     text_line(out, "}");
@@ -296,50 +303,59 @@ static bool reads_inputs(const Program *program, const Step *step) {
     return step->node >= 0 && reads_staging(program->graph, &program->graph->node[step->node]);
 }
 
-/* Does STEP run behind the last samples of a group alone? */
-static bool ends_group(const Program *program, const Step *step) {
-    return step->node >= 0 && program->graph->node[step->node].ends_group;
+/* When a step of an iteration runs: always, behind the last samples of a group, behind those of all groups,
+ * beside the steps then. */
+typedef enum { OF_SAMPLES, OF_GROUP, OF_RANKS } When;
+
+static When step_runs(const Program *program, const Step *step) {
+    const Node *node = step->node < 0 ? NULL : &program->graph->node[step->node];
+    return node == NULL         ? OF_SAMPLES
+           : node->ends_group   ? OF_GROUP
+           : starts_ranks(node) ? OF_RANKS
+                                : OF_SAMPLES;
 }
 
-/* So many of STEP[0..NSTEP) run in each iteration; those that end groups stand behind them. */
-static int steps_of_iterations(const Program *program, const Step *step, int nstep) {
-    int n = 0;
-    while (n < nstep && !ends_group(program, &step[n]))
-        n++;
-    for (int i = n; i < nstep; i++)
-        CHECK(ends_group(program, &step[i]));
-    return n;
-}
-
-/* The last piece of an iteration, behind the last samples of a group. */
-static void emit_group(Cuda *cuda, const Program *program, const char *name, const Step *step, int nstep,
-                       int position) {
-    emit_piece(cuda, program,
-               (Piece){.name = pool_text(cuda->e.pool, "%s_group", name),
-                       .in_iteration = true,
-                       .ends_group = true},
-               step, nstep, position);
-}
-
-/* An iteration, cut behind the last reader of inputs, and what one launch does with it, where the next ones
- * may come then. */
-static void emit_iteration(Cuda *cuda, const Program *program, const char *name, const Step *step,
-                           int nstep, int position) {
-    const int all = nstep;
-    nstep = steps_of_iterations(program, step, nstep);
-    int last = nstep;
-    while (program->prefetches && last > 0 && !reads_inputs(program, &step[last - 1]))
+/* Behind the last step that reads inputs, and what one launch does with it; where the next inputs do not
+ * come before the end, nowhere. */
+static int behind_inputs(const Program *program, const Step *step, int nstep) {
+    int last = program->prefetches ? nstep : 0;
+    while (last > 0 && !reads_inputs(program, &step[last - 1]))
         last--;
     while (last > 0 && last < nstep && step[last].section > 0 &&
            step[last].section == step[last - 1].section)
         last++;
-    emit_piece(cuda, program,
-               (Piece){.name = name, .in_iteration = true, .frees_inputs = program->prefetches}, step, last,
-               position);
-    emit_piece(cuda, program,
-               (Piece){.name = pool_text(cuda->e.pool, "%s_rest", name), .in_iteration = true}, step + last,
-               nstep - last, position + step_count(step, last));
-    emit_group(cuda, program, name, step + nstep, all - nstep, position + step_count(step, nstep));
+    return last;
+}
+
+/* Of the pieces of an iteration that run then, the name of that behind COUNT others. */
+static const char *piece_name(Pool *pool, const char *iteration, When when, int count) {
+    static const char *const suffix[] = {"_rest", "_group", "_start"};
+    const int number = when == OF_SAMPLES ? count : count + 1;
+    return number == 0   ? iteration
+           : number == 1 ? pool_text(pool, "%s%s", iteration, suffix[when])
+                         : pool_text(pool, "%s%s_%d", iteration, suffix[when], number);
+}
+
+/* An iteration, cut where steps run at other times, and where the next inputs may come. */
+static void emit_iteration(Cuda *cuda, const Program *program, const char *name, const Step *step,
+                           int nstep, int position) {
+    const int behind = behind_inputs(program, step, nstep);
+    int pieces[] = {0, 0, 0};
+    for (int begin = 0, end; begin < nstep; begin = end) {
+        const When when = step_runs(program, &step[begin]);
+        end = begin + 1;
+        while (end < nstep && end != behind && step_runs(program, &step[end]) == when)
+            end++;
+        emit_piece(cuda, program,
+                   (Piece){.name = piece_name(cuda->e.pool, name, when, pieces[when]++),
+                           .in_iteration = true,
+                           .keeps_inputs = end <= behind,
+                           .frees_inputs = end == behind,
+                           .ends_group = when == OF_GROUP,
+                           .starts_ranks = when == OF_RANKS},
+                   step + begin, end - begin, position);
+        position += step_count(step + begin, end - begin);
+    }
 }
 
 static bool sums_ranks(const Program *program, const Step *step) {
@@ -428,10 +444,11 @@ static void piece_table(const Cuda *cuda, const Program *program, Text *out) {
     text_line(out, "static const UnetCudaPiece %s_piece[] = {", program->name);
     for (int i = 0; i < cuda->npiece[program->kind]; i++) {
         const Piece *piece = &cuda->piece[program->kind][i];
-        text_line(out, "    {.launch = %s%s%s%s%s%s},", piece->name, piece->once ? ", .once = true" : "",
+        text_line(out, "    {.launch = %s%s%s%s%s%s%s},", piece->name, piece->once ? ", .once = true" : "",
                   piece->in_iteration ? ", .in_iteration = true" : "",
                   piece->frees_inputs ? ", .frees_inputs = true" : "",
                   piece->ends_group ? ", .ends_group = true" : "",
+                  piece->starts_ranks ? ", .starts_ranks = true" : "",
                   piece->sums_ranks ? ", .sums_ranks = true" : "");
     }
     text_line(out, "};");

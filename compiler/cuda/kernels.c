@@ -416,6 +416,7 @@ const KernelRow cuda_kernels[OPS] = {
     [OP_MAX_UNPOOL] = {.prepare = prepare_unpool, .template = "max_pool_grad"},
     [OP_MAX_UNPOOL_GRAD] = {.prepare = prepare_unpool_grad},
     [OP_PRELU] = {.template = "scale"},
+    [OP_RANK_START] = {.template = "rank_sum"},
     [OP_PRELU_WGRAD] = {.template = "scale_wgrad"},
     [OP_MSE_GRAD] = {.prepare = prepare_slopes},
     [OP_L1_GRAD] = {.prepare = prepare_slopes},

@@ -170,10 +170,20 @@ static void constant_sharded(Constants *c) {
              constant_training(c)->shards_optimizer && !reads_all_gradients(constants_graph(c)));
 }
 
+/* What the sum of ranks, or of a bucket of it, is told. */
+static void constant_ranks(Constants *c, ValueId sums, ValueId levels) {
+    int depth = 1; /* of the tree of all processes that there may be */
+    while (INT64_C(1) << depth < constant_training(c)->ranks)
+        depth++;
+    constant_sums(c, sums);
+    constant_levels(c, sums, levels, 0);
+    constant(c, "LEVELS", depth);
+    constant_sharded(c);
+}
+
 /* What is checked for its accesses lets no other thread into its memory: it sums all in the end. */
 void constants_rank_start(Constants *c, const Node *node) {
-    constant_levels(c, node->in[0], node->in[1], 0);
-    constant_sharded(c);
+    constant_ranks(c, node->in[0], node->in[1]);
     call_arguments(c,
                    constant_checks(c)
                        ? "false, NULL, NULL"
@@ -182,12 +192,7 @@ void constants_rank_start(Constants *c, const Node *node) {
 }
 
 void constants_rank_sum(Constants *c, const Node *node) {
-    int depth = 1; /* of the tree of all processes that there may be */
-    while (INT64_C(1) << depth < constant_training(c)->ranks)
-        depth++;
-    constant_sums(c, node->out[0]);
-    constant(c, "LEVELS", depth);
-    constant_sharded(c);
+    constant_ranks(c, node->out[0], node->in[0]);
     call_arguments(c, "step->team != NULL ? step->team->sum : NULL, step->team", "");
 }
 

@@ -51,6 +51,11 @@ static bool runs_beside(const Fork *f, const Step *step) {
            f->plan->target->kernel[f->program->graph->node[step->node].op].beside;
 }
 
+/* Does NODE need what stands before it to be through, for the runtime, or for other processes? */
+static bool ends_branches(const Node *node) {
+    return has_trait(node, TRAIT_OF_RUNTIME) || has_trait(node, TRAIT_OF_RANKS);
+}
+
 /* How many of STEP[0..NSTEP) may run while the steps BESIDE[0..COUNT) do. */
 static int steps_meanwhile(const Fork *f, const Step *beside, int count, const Step *step, int nstep) {
     const Graph *g = f->program->graph;
@@ -58,7 +63,7 @@ static int steps_meanwhile(const Fork *f, const Step *beside, int count, const S
     for (; n < nstep && step[n].node >= 0 && step[n].section == 0 && !runs_beside(f, &step[n]); n++) {
         const Node *node = &g->node[step[n].node];
         for (int i = 0; i < count; i++)
-            if (has_trait(node, TRAIT_OF_RUNTIME) || !independent(f, &g->node[beside[i].node], node))
+            if (ends_branches(node) || !independent(f, &g->node[beside[i].node], node))
                 return n;
     }
     return n;

@@ -320,6 +320,9 @@ static void law_of_sections(const Judge *j, const Step *step, int nstep) {
             continue;
         }
         const int count = section_steps(step + i, nstep - i);
+        if (count > 0 && has_trait(&j->program->graph->node[step[i].node], TRAIT_OF_RANKS))
+            BUG("plan: %s: `%s` may run beside others, and needs what stands before it to be through",
+                j->program->name, j->program->graph->node[step[i].node].name);
         for (int k = 1; k < count; k++)
             if (step[i + k].branch != step[i].branch)
                 law_of_branches(j, &j->program->graph->node[step[i].node],

@@ -233,7 +233,9 @@ static void close_device(void *state) {
     if (cuda->stream != NULL)
         (void)cudaStreamSynchronize(cuda->stream); /* steps that were begun and are not wanted any more */
     if (cuda->second != NULL)
-        (void)cudaStreamSynchronize(cuda->second); /* after a failure not even branches have ended */
+        (void)cudaStreamSynchronize(cuda->second); /* after a failure not even branches have ended, */
+    if (cuda->exchange.stream != NULL)
+        (void)cudaStreamSynchronize(cuda->exchange.stream); /* nor what is sent */
     free_graphs(cuda);
     free_events(cuda);
     free_plans(cuda);

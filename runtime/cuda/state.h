@@ -10,6 +10,9 @@
 #include "unet/atomic_file.h"
 #include "unet/cuda_device.h"
 
+/* Filled in where a program is linked with it (runtime/nccl). */
+extern const UnetNccl unet_nccl_transport __attribute__((weak));
+
 enum { PROGRAMS = 3 };
 typedef enum { NOT_TIMED, WHOLE_STEP, PARTS } Timing;
 
@@ -19,13 +22,15 @@ typedef struct {
     bool warm;
 } PieceGraph;
 
-/* Between two events the device does nothing but exchange numbers with others, or wait for them. */
+/* Between two events a stream exchanges numbers with other processes, or waits for that. */
 typedef struct {
     cudaEvent_t begun, over;
+    bool waits; /* nothing else of the step runs meanwhile */
+    bool sends; /* else it waits for what another stream sends */
 } UnetExchangeTime;
 
-/* Of gradients, and of slices of weights. */
-enum { EXCHANGES = 2 };
+/* Of a step: of buckets, of their sum, of slices of weights. */
+enum { EXCHANGES = UNET_MOST_BUCKETS + 2 };
 
 /* Of a step that was begun: what it is told, what comes back. */
 typedef struct {
@@ -44,6 +49,9 @@ typedef struct {
     void *group;                 /*   by NCCL; NULL: there is none, it goes through the host */
     UnetNumbers *send, *receive; /* one for each process */
     int32_t with_work;           /* processes that have samples in the step: the first so many */
+    cudaStream_t stream;         /* of buckets; NULL: none is sent while a step goes on */
+    cudaEvent_t complete;        /* a bucket is */
+    int32_t begun;               /* buckets that are on their way */
     bool unmet;                  /* whether all have come to the steps that were begun is not known */
     char *pinned;                /* through the host: gradients, and room for those of others */
 } UnetExchange;
@@ -128,21 +136,10 @@ UnetStatus unet_cuda_tune(void *state, const char *path, const UnetTuneListener 
 void unet_cuda_libraries(const UnetModel *model, char *text, size_t size);
 void unet_cuda_note(void *state, char *text, size_t size);
 
-/* ---- ranks.c: UnetDevice.introduce and .connect; see also unet_cuda_sum_ranks() in unet/cuda.h ------ */
+/* ---- ranks.c: UnetDevice.introduce and .connect ---------------------------------------------------- */
 
 UnetStatus unet_cuda_introduce(void *state, bool first, UnetPeer *peer, UnetError *error);
 UnetStatus unet_cuda_connect(void *state, const UnetConnection *connection, UnetError *error);
-void unet_cuda_begin_ranks(UnetCuda *cuda, const UnetCudaProgram *tables, const UnetStep *step);
-
-/* What is queued between these two is an exchange with other processes.  Behind the end of the step the
- * team is told how long that took. */
-UnetStatus unet_cuda_begin_exchange(UnetCuda *cuda, UnetError *error);
-UnetStatus unet_cuda_end_exchange(UnetCuda *cuda, UnetError *error);
-UnetStatus unet_cuda_tell_exchanges(const StepSlot *slot, UnetError *error);
-
-/* Whether the exchange of this step waits for nothing on the host, and is the same as in other such steps.
- */
-bool unet_cuda_queues_ranks(const UnetCuda *cuda);
 
 /* Waits for EVENT, behind which other processes may be waited for. */
 UnetStatus unet_cuda_await(UnetCuda *cuda, cudaEvent_t event, UnetError *error);
@@ -150,6 +147,28 @@ UnetStatus unet_cuda_await(UnetCuda *cuda, cudaEvent_t event, UnetError *error);
 /* What is queued waits for no other process any more; and what to do at the end. */
 void unet_cuda_break_ranks(UnetCuda *cuda);
 void unet_cuda_free_ranks(UnetCuda *cuda);
+
+/* ---- exchange.c: see also unet_cuda_sum_ranks() in unet/cuda.h ------------------------------------- */
+
+void unet_cuda_begin_ranks(UnetCuda *cuda, const UnetCudaProgram *tables, const UnetStep *step);
+
+/* Whether buckets of gradients are sent while this step goes on. */
+bool unet_cuda_overlaps(const UnetCuda *cuda);
+
+/* Whether the exchange of this step waits for nothing on the host, and is the same as in other such steps.
+ */
+bool unet_cuda_queues_ranks(const UnetCuda *cuda);
+
+/* The stream of PIECE. */
+cudaStream_t unet_cuda_stream(const UnetCuda *cuda, const UnetCudaPiece *piece);
+
+/* PIECE, an exchange with other processes, is queued between these two: beside the step, behind all that
+ * was queued so far, or in it, behind all that is sent beside it. */
+UnetStatus unet_cuda_begin_exchange(UnetCuda *cuda, const UnetCudaPiece *piece, UnetError *error);
+UnetStatus unet_cuda_end_exchange(UnetCuda *cuda, const UnetCudaPiece *piece, UnetError *error);
+
+/* Tells the team how long the exchanges of a step took, which is over. */
+UnetStatus unet_cuda_tell_exchanges(const StepSlot *slot, UnetError *error);
 
 /* ---- step.c: UnetDevice.begin, .inputs_taken, .end and .timed_run --------------------------------- */
 

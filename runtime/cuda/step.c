@@ -13,6 +13,9 @@
  * second is captured as a graph, and from then on the graph is launched.  The environment variable
  * UNET_CUDA_GRAPH=0 keeps to single launches.
  *
+ * Buckets of gradients are sent to other processes in a stream of their own, in the last iteration (see
+ * exchange.c).
+ *
  * Steps whose results are not needed soon have a stream of their own, which the captured graph has as a
  * branch.  Where parts of a step are timed, and with UNET_CUDA_BRANCHES=0, they run in the one stream with
  * all others, in the order of the plan.
@@ -132,7 +135,7 @@ static UnetStatus launch_piece(UnetCuda *cuda, const UnetCudaProgram *tables, co
                                UnetError *error) {
     UnetControl *control = (UnetControl *)(void *)(cuda->arena + tables->control);
     const UnetLaunch at = {.cuda = cuda,
-                           .stream = cuda->stream,
+                           .stream = unet_cuda_stream(cuda, piece),
                            .control = control,
                            .arrived = control->arrived,
                            .correction = control->correction,
@@ -157,13 +160,14 @@ static UnetStatus not_captured(UnetStatus status, UnetError *error) {
 /* A capture that fails must still be ended. */
 static UnetStatus capture(UnetCuda *cuda, const UnetCudaProgram *tables, const UnetCudaPiece *piece,
                           cudaGraphExec_t *executable, UnetError *error) {
+    const cudaStream_t stream = unet_cuda_stream(cuda, piece);
     cudaGraph_t graph = NULL;
-    UnetStatus status = unet_cuda_checked(
-        cudaStreamBeginCapture(cuda->stream, cudaStreamCaptureModeThreadLocal), "capturing a step", error);
+    UnetStatus status = unet_cuda_checked(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal),
+                                          "capturing a step", error);
     if (status != UNET_OK)
         return status;
     status = launch_piece(cuda, tables, piece, error);
-    cudaError_t code = cudaStreamEndCapture(cuda->stream, &graph);
+    cudaError_t code = cudaStreamEndCapture(stream, &graph);
     if (status == UNET_OK)
         status = unet_cuda_checked(code, "capturing a step", error);
     if (status == UNET_OK)
@@ -174,10 +178,14 @@ static UnetStatus capture(UnetCuda *cuda, const UnetCudaProgram *tables, const U
     return status == UNET_OK ? status : not_captured(status, error);
 }
 
-static UnetStatus run_piece(UnetCuda *cuda, const UnetCudaProgram *tables, const UnetCudaPiece *piece,
-                            PieceGraph *graph, UnetError *error) {
+static bool exchanges(const UnetCudaPiece *piece) {
+    return piece->starts_ranks || piece->sums_ranks;
+}
+
+static UnetStatus queue_piece(UnetCuda *cuda, const UnetCudaProgram *tables, const UnetCudaPiece *piece,
+                              PieceGraph *graph, UnetError *error) {
     UnetStatus status = UNET_OK;
-    const bool waits = piece->sums_ranks && !unet_cuda_queues_ranks(cuda);
+    const bool waits = exchanges(piece) && !unet_cuda_queues_ranks(cuda);
     if (!cuda->captures || !graph->warm || cuda->timing == PARTS || waits) {
         graph->warm = true;
         return launch_piece(cuda, tables, piece, error);
@@ -185,17 +193,17 @@ static UnetStatus run_piece(UnetCuda *cuda, const UnetCudaProgram *tables, const
     if (graph->executable == NULL)
         status = capture(cuda, tables, piece, &graph->executable, error);
     if (status == UNET_OK)
-        status =
-            unet_cuda_checked(cudaGraphLaunch(graph->executable, cuda->stream), "launching a step", error);
+        status = unet_cuda_checked(cudaGraphLaunch(graph->executable, unet_cuda_stream(cuda, piece)),
+                                   "launching a step", error);
     return status;
 }
 
-static UnetStatus run_exchange(UnetCuda *cuda, const UnetCudaProgram *tables, const UnetCudaPiece *piece,
-                               PieceGraph *graph, UnetError *error) {
-    UnetStatus status = unet_cuda_begin_exchange(cuda, error);
+static UnetStatus run_piece(UnetCuda *cuda, const UnetCudaProgram *tables, const UnetCudaPiece *piece,
+                            PieceGraph *graph, UnetError *error) {
+    UnetStatus status = exchanges(piece) ? unet_cuda_begin_exchange(cuda, piece, error) : UNET_OK;
     if (status == UNET_OK)
-        status = run_piece(cuda, tables, piece, graph, error);
-    return status == UNET_OK ? unet_cuda_end_exchange(cuda, error) : status;
+        status = queue_piece(cuda, tables, piece, graph, error);
+    return status == UNET_OK && exchanges(piece) ? unet_cuda_end_exchange(cuda, piece, error) : status;
 }
 
 /* ---- copies ---- */
@@ -235,10 +243,14 @@ static int32_t end_of_iterations(const UnetCudaProgram *tables, const UnetStep *
                                : tables->iterations;
 }
 
-/* Are the samples of the iteration from START on the last ones of a group? */
-static bool ends_group(const UnetCudaProgram *tables, const UnetStep *step, int64_t start) {
+/* Does PIECE run in the iteration of the samples from START on? */
+static bool takes_part(const UnetCuda *cuda, const UnetCudaProgram *tables, const UnetCudaPiece *piece,
+                       const UnetStep *step, int64_t start) {
     const int64_t end = start + tables->iteration_samples;
-    return end % tables->group == 0 || end >= last_sample(step);
+    const bool last = end >= last_sample(step);
+    if (piece->starts_ranks)
+        return last && unet_cuda_overlaps(cuda);
+    return !piece->ends_group || last || end % tables->group == 0;
 }
 
 /* ---- what goes there and comes back ---- */
@@ -339,8 +351,7 @@ static UnetStatus run_outside(UnetCuda *cuda, int k, const UnetProgram *program,
     const UnetCudaProgram *tables = unet_cuda_program(cuda->tables, k);
     if (tables->piece[i].once && cuda->prepared == program)
         return UNET_OK;
-    UnetStatus status = (tables->piece[i].sums_ranks ? run_exchange : run_piece)(
-        cuda, tables, &tables->piece[i], &cuda->graph[k][i], error);
+    UnetStatus status = run_piece(cuda, tables, &tables->piece[i], &cuda->graph[k][i], error);
     return status == UNET_OK && cuda->timing == WHOLE_STEP ? mark(cuda, part_step, error) : status;
 }
 
@@ -358,7 +369,7 @@ static UnetStatus run_turns(UnetCuda *cuda, int k, const UnetProgram *program, c
         if (status == UNET_OK)
             status = bring_inputs(cuda, program, tables, step, start, error);
         for (int i = first; i < first + count && status == UNET_OK; i++) {
-            if (tables->piece[i].ends_group && !ends_group(tables, step, start))
+            if (!takes_part(cuda, tables, &tables->piece[i], step, start))
                 continue;
             status = run_piece(cuda, tables, &tables->piece[i], &cuda->graph[k][i], error);
             if (status == UNET_OK && tables->piece[i].frees_inputs)

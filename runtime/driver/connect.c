@@ -105,6 +105,7 @@ UnetStatus driver_connect_devices(Driver *driver, Device *there) {
     UnetConnection connection = {.rank = ranks->rank,
                                  .size = ranks->size,
                                  .fast = strcmp(driver->options.reduce, "fast") == 0,
+                                 .overlaps = strcmp(driver->options.overlap, "yes") == 0,
                                  .timeout = ranks->timeout};
     memcpy(&connection.first, all, sizeof connection.first);
     return device->connect(there->state, &connection, error);

@@ -111,9 +111,8 @@ static const UnetOptionRow rows[] = {
              "the host; auto takes NCCL where the program has it and no two processes share a GPU (auto)"},
     {"--overlap", .kind = UNET_CHOICE, .commands = IN(TRAIN) | IN(BENCH), .place = AT(overlap),
      .value = "yes|no",
-     .help =
-         "of several processes on CPUs: gradients are sent while the backward pass goes on, or behind it; "
-         "to the same bits (yes)"},
+     .help = "of several processes: gradients are sent while the backward pass goes on, or behind it; to "
+             "the same bits (yes)"},
     {"--reduce", .kind = UNET_CHOICE, .commands = IN(TRAIN) | IN(BENCH), .place = AT(reduce),
      .value = "tree|fast",
      .help = "how gradients of several processes are added: as the file's tree, to the same bits for any "

@@ -253,7 +253,7 @@ UnetStatus ranks_join(Ranks *ranks, const UnetModel *model, double timeout, Unet
     const int32_t group = (model->train->batch - 1) / model->training->ranks + 1;
     ranks->share = group * (model->training->ranks / ranks->size);
     ranks->bucket = model->training->buckets;
-    ranks->nbucket = model->training->nbucket;
+    ranks->nbucket = model->device == NULL ? model->training->nbucket : 0; /* a device sees to its own */
     return allocate(ranks, error);
 }
 

@@ -26,8 +26,10 @@ static __global__ void KERNEL_join(Number *sums, Number *levels, const UnetContr
 LAUNCHER void KERNEL(UnetLaunch at, void *sums, void *levels) {
     SIZES;
     if (DOUBLES)
-        LAUNCH(at, KERNEL_join<double>, sweep_blocks(COUNT), (double *)sums, (double *)levels, at.control);
+        LAUNCH(at, KERNEL_join<double>, sweep_blocks(COUNT), (double *)sums, (double *)levels + PLACE,
+               at.control);
     else
-        LAUNCH(at, KERNEL_join<real>, sweep_blocks(COUNT), (real *)sums, (real *)levels, at.control);
+        LAUNCH(at, KERNEL_join<real>, sweep_blocks(COUNT), (real *)sums, (real *)levels + PLACE,
+               at.control);
 }
 /* END */

@@ -1,4 +1,4 @@
-/* rank_sum.cu - adds what other processes have summed. */
+/* rank_sum.cu - adds what other processes have summed; of a bucket of the gradients it begins with that. */
 #include "prologue.cuh"
 
 #define KERNEL rank_sum
@@ -38,6 +38,9 @@ static void KERNEL_parts(UnetLaunch at, UnetRankParts parts) {
 
 LAUNCHER void KERNEL(UnetLaunch at, real *sums, real *levels) {
     SIZES;
-    unet_cuda_sum_ranks(at, sums, levels, COUNT, !SHARDED, KERNEL_parts);
+    if (BUCKET < 0)
+        unet_cuda_sum_ranks(at, sums, levels, COUNT, !SHARDED, KERNEL_parts);
+    else
+        unet_cuda_start_ranks(at, sums, levels + PLACE, BUCKET, !SHARDED, KERNEL_parts);
 }
 /* END */

@@ -5,9 +5,9 @@
 
 tests/whole/ranks.unet has batch norm, dropout, augmentation, accumulation, clipping, averaged weights and a short last
 batch.  Captured as graphs or not, with memory that is used again or not, one process leaves the same files; and so do 2 and 4
-processes, which send each other gradients through the memory of the host, or by NCCL, whose calls nccl/ stands in for; also where
-each updates a slice of the weights.  By
---reduce=fast they leave weights that are near.  A process that is killed or stopped is named.  Without Open MPI, and without
+processes, which send each other gradients through the memory of the host, or by NCCL, whose calls nccl/ stands in for, behind the
+backward pass or beside it, in whatever order streams take turns; also where each updates a slice of the weights.  What forgets to wait
+for a bucket, or a bucket that does not wait for its gradients, is noticed.  By --reduce=fast they leave weights that are near.  A process that is killed or stopped is named.  Without Open MPI, and without
 the header of NCCL, what needs them is left out, and a line says so.  Exits with 77 without the headers of CUDA and cuDNN.
 Standard library only."""
 import argparse
@@ -36,10 +36,13 @@ class Workshop(ranks.Workshop):
         self.environment = {**os.environ, "UNETC_CUDNN": tools.cudnn}
         self.shim = program.Shim(folder + "/shim", tools.runtime)
 
-    def program(self, name, *options, net=ranks.NET):
-        sources = os.path.join(self.folder, "sources_" + name)
-        program.execute([self.unetc, "-S", sources, "--poison", *OPTIONS, *options, net], env=self.environment)
-        self.shim.build(sources, os.path.join(self.folder, name))
+    def sources(self, name):
+        return os.path.join(self.folder, "sources_" + name)
+
+    def program(self, name, *options, net=ranks.NET, poison=True):
+        """With POISON nothing is sent beside the step, which is checked for what it touches."""
+        program.execute([self.unetc, "-S", self.sources(name), *["--poison"] * poison, *OPTIONS, *options, net], env=self.environment)
+        self.shim.build(self.sources(name), os.path.join(self.folder, name))
 
 
 def transport(shop):
@@ -60,12 +63,13 @@ def nccl(shop):
     shop.shim.objects += [shop.shim.compile(os.path.join(cuda.ROOT, part), os.path.join(shop.folder, os.path.basename(part) + ".o"))
                           for part in parts]
     shop.program("connected")
+    shop.program("beside", poison=False)
     os.environ["UNET_SHIM_DEVICES"] = "4"
     return True
 
 
 def check_alone(shop):
-    shop.program("ranked")
+    shop.program("ranked", poison=False)
     shop.train("ranked", "one")
     shop.train("ranked", "launched", UNET_CUDA_GRAPH="0")
     shop.same("one", "launched", "without graphs")
@@ -82,13 +86,13 @@ def check_several(shop):
     return "2 and 4 processes leave the files of one"
 
 
-CONNECTED = ["./connected", "train", "--data=data", "--threads=1"]
+TRAIN = ["train", "--data=data", "--threads=1"]
 
 
-def connected(shop, count, out, *options, program="connected", words="by NCCL 2", code=0, **environment):
+def connected(shop, count, out, *options, program="beside", words="by NCCL 2", code=0, **environment):
     """A run of PROGRAM by COUNT processes that find each other by TCP; all end with CODE, and one says WORDS."""
     os.environ.update(environment)
-    said, codes = ranks.wait(ranks.set_by_hand(shop, count, "./" + program, *CONNECTED[1:], "--out=run_" + out, *options))
+    said, codes = ranks.wait(ranks.set_by_hand(shop, count, "./" + program, *TRAIN, "--out=run_" + out, *options))
     for name in environment:
         del os.environ[name]
     if codes != [code] * count or words not in said:
@@ -96,25 +100,65 @@ def connected(shop, count, out, *options, program="connected", words="by NCCL 2"
 
 
 def check_nccl(shop):
-    connected(shop, 2, "nccl_two")
+    connected(shop, 2, "nccl_two", program="connected")
     shop.same("one", "nccl_two", "2 processes by NCCL")
-    connected(shop, 4, "nccl_four", UNET_CUDA_GRAPH="0", UNET_SHIM_LAZY="1")
-    shop.same("one", "nccl_four", "4 processes by NCCL, without graphs, whatever waits as late as it can")
-    connected(shop, 2, "host", "--exchange=host", words="through the memory of the host")
+    connected(shop, 2, "host", "--exchange=host", program="connected", words="through the memory of the host")
     shop.same("one", "host", "2 processes through the memory of the host")
-    return "2 and 4 processes leave the files of one by NCCL, too"
+    return "2 processes leave the files of one by NCCL, too"
+
+
+def check_overlap(shop):
+    """What waits as late as it can shows whoever forgets to wait; where streams take turns, all are as far as they may be."""
+    for count, out, options, variables in ((2, "beside", [], {}), (2, "behind", ["--overlap=no"], {}), (2, "late", [], {"UNET_SHIM_LAZY": "1"}),
+                                           (4, "turns", [], {"UNET_SHIM_LAZY": "2", "UNET_CUDA_GRAPH": "0"})):
+        connected(shop, count, out, *options, **variables)
+        shop.same("one", out, "%d processes, %s" % (count, out))
+    return "2 and 4 processes that send buckets beside the backward pass leave the files of one, in three orders of the streams"
+
+
+# What is planted in exchange.c, and the order of streams that shows it.
+FAULTS = [("does not wait for buckets", "if (!piece->starts_ranks && e->begun > 0 &&", "if (!piece->starts_ranks && e->begun > 99 &&", "1"),
+          ("sends a bucket too early", "code = cudaStreamWaitEvent(stream, e->complete, 0);", "code = cudaSuccess;", "2")]
+
+
+def check_planted(shop):
+    folder = os.path.join(shop.folder, "faulty")
+    shutil.copytree(os.path.join(cuda.ROOT, "runtime", "cuda"), folder)
+    source = os.path.join(folder, "exchange.c")
+    with open(source) as file:
+        text = file.read()
+    objects = [os.path.join(shop.sources("beside"), name) for name in os.listdir(shop.sources("beside")) if name.endswith(".c.o")]
+    objects += [shop.shim.kernels(os.path.join(shop.sources("beside"), name)) for name in os.listdir(shop.sources("beside")) if name.endswith(".cu")]
+    right = shop.shim.objects
+    for number, (what, line, other, lazy) in enumerate(FAULTS):
+        if text.count(line) != 1:
+            raise ranks.Failure("%s: nowhere to plant that" % what)
+        with open(source, "w") as file:
+            file.write(text.replace(line, other))
+        name = "faulty%d" % number
+        shop.shim.objects = [o for o in right if os.path.basename(o) != "exchange.c.o"] + [shop.shim.compile(source)]
+        shop.shim.link(objects, os.path.join(shop.folder, name))
+        try:
+            connected(shop, 2, name, program=name, UNET_SHIM_LAZY=lazy)
+            shop.same("one", name, what)
+        except ranks.Failure:
+            continue
+        raise ranks.Failure("nobody notices a step that " + what)
+    shop.shim.objects = right
+    return "a step that %s is noticed" % ", or ".join(fault[0] for fault in FAULTS)
 
 
 def check_times(shop):
     """How long steps wait for other GPUs is told by the log and by `bench`."""
-    for out, several in ("one", False), ("nccl_two", True):
+    for out, several in ("one", False), ("behind", True), ("beside", True):
         with open(os.path.join(shop.folder, "run_" + out, "log.csv"), newline="") as file:
             rows = [[float(row[name]) for name in ("exchange_s", "exchange_all_s")] for row in csv.DictReader(file) if row["split"] == "train"]
-        if not rows or any((seconds > 0) != several or all_of_it < seconds for seconds, all_of_it in rows):
+        if not rows or any((seconds > 0) != several or (all_of_it > 0) != several or (out == "behind" and all_of_it != seconds)
+                           for seconds, all_of_it in rows):
             raise ranks.Failure("%s: steps wait for other ranks, and exchanges take, %s s" % (out, rows))
-    said, codes = ranks.wait(ranks.set_by_hand(shop, 2, "./connected", "bench", "--threads=1", "--steps=3", "--format=json"))
+    said, codes = ranks.wait(ranks.set_by_hand(shop, 2, "./beside", "bench", "--threads=1", "--steps=3", "--format=json"))
     measured = json.loads(said[said.index("{"):])["programs"][0] if not any(codes) else {}
-    if "by NCCL" not in said or not 0 < measured["exchange"] <= measured["exchange_all"] < 60:
+    if "by NCCL" not in said or not all(0 < measured[name] < 60 for name in ("exchange", "exchange_all")):
         raise ranks.Failure("`bench` of 2 processes: exit codes %s: %s" % (codes, said))
     return "the log and `bench` tell how long 2 processes wait for each other"
 
@@ -122,7 +166,7 @@ def check_times(shop):
 def check_ways(shop):
     """NCCL is taken where it can be; else the host, or what was asked for is refused."""
     os.environ["UNET_SHIM_DEVICES"] = "1"
-    connected(shop, 2, "shared", "--steps=2", words="ranks 0 and 1 have the same GPU")
+    connected(shop, 2, "shared", "--steps=2", program="connected", words="ranks 0 and 1 have the same GPU")
     for option in "--exchange=nccl", "--reduce=fast":
         connected(shop, 2, "refused", option, words=option + ": ranks 0 and 1 have the same GPU", code=2)
     os.environ["UNET_SHIM_DEVICES"] = "4"
@@ -147,9 +191,8 @@ def check_fast(shop):
 
 def check_depth(shop):
     """Of a process that needs seven others the kernel adds a tree of eight, though no sums of its own wait in one."""
-    sources = os.path.join(shop.folder, "sources_deep")
-    program.execute([shop.unetc, "-S", sources, *OPTIONS, "--ranks=8", "--processes=8", ranks.NET], env=shop.environment)
-    with open(os.path.join(sources, "ranks_kernels.cu")) as file:
+    program.execute([shop.unetc, "-S", shop.sources("deep"), *OPTIONS, "--ranks=8", "--processes=8", ranks.NET], env=shop.environment)
+    with open(os.path.join(shop.sources("deep"), "ranks_kernels.cu")) as file:
         kernels = re.findall(r"void ranks_rank_sum_\d+_add\(.*?\n}\n", file.read(), flags=re.S)
     if not kernels or any("LEVELS = 3" not in kernel for kernel in kernels):
         raise ranks.Failure("8 processes are not added as a tree of three levels: %s" % kernels[:1])
@@ -165,7 +208,7 @@ def check_shards(shop):
     with open(net, "w") as file:
         file.write(text.replace("clip       0.5", ""))
     for program, source in ("sliced", ranks.NET), ("unclipped", net):
-        shop.program(program, "--processes=2", "--shard-optimizer", net=source)
+        shop.program(program, "--processes=2", "--shard-optimizer", net=source, poison=program == "sliced")
         connected(shop, 2, program, program=program)
         connected(shop, 4, program + "_host", "--exchange=host", program=program, words="through the memory of the host")
         shop.same(program, program + "_host", "4 processes that each update a quarter, through the memory of the host")
@@ -181,7 +224,7 @@ def check_faults(shop):
                                   ("killed_late", "rank 1 has ended", {"UNET_SHIM_LAZY": "1"}),
                                   ("stopped", "nothing came from rank 1", {"UNET_SHIM_LAZY": "1", "UNET_NCCL_STOPS": "1"})):
         os.environ.update(variables)
-        processes = ranks.set_by_hand(shop, 2, *CONNECTED, "--out=run_" + out, "--steps=100000", "--timeout=%d" % (6 if out == "stopped" else 25))
+        processes = ranks.set_by_hand(shop, 2, "./beside", *TRAIN, "--out=run_" + out, "--steps=100000", "--timeout=%d" % (6 if out == "stopped" else 25))
         for name in variables:
             del os.environ[name]
         saved = os.path.join(shop.folder, "run_" + out, "ranks.step-%08d.safetensors" % 3)
@@ -199,6 +242,12 @@ def check_faults(shop):
     return "a killed process and a stopped one are named"
 
 
+def check_slow(shop):
+    """A GPU that computes for longer than others may be silent waits for nobody meanwhile."""
+    connected(shop, 2, "slow", "--steps=1", "--timeout=2", UNET_SHIM_LAZY="1", UNET_SHIM_SLOW="40")
+    return "a step may take longer than --timeout"
+
+
 def main():
     parser = argparse.ArgumentParser()
     for name in "unetc", "runtime", "make-pictures", "cudnn":
@@ -212,7 +261,7 @@ def main():
             print(check_alone(shop), flush=True)
             print(check_several(shop) if several else
                   "skipped: several processes by MPI (there is no mpirun of Open MPI, or unetc was built without MPI)")
-            checks = (check_nccl, check_times, check_ways, check_fast, check_depth, check_shards, check_faults) if nccl(shop) else ()
+            checks = (check_nccl, check_overlap, check_planted, check_times, check_ways, check_fast, check_depth, check_shards, check_faults, check_slow) if nccl(shop) else ()
             for check in checks:
                 print(check(shop), flush=True)
             if not checks:

@@ -1,7 +1,10 @@
-"""ranks.py - training by two processes, each on a GPU of its own: by NCCL, through the memory of the host, and by NCCL's own
-sums; all but the last must leave the bytes of one process.  With one GPU there is one process, and that is said."""
+"""ranks.py - training by two processes, each on a GPU of its own: by NCCL, beside the backward pass and behind it, through the memory
+of the host, and by NCCL's own sums; all but the last must leave the bytes of one process.  How long a step waits for the other process, and
+how long their exchange takes, is from the log.  With one GPU there is one process, and that is said."""
+import csv
 import os
 import shutil
+import statistics
 import sys
 import tempfile
 import time
@@ -12,8 +15,10 @@ from stage import Stage, output
 sys.path.insert(0, os.path.join(programs.ROOT, "tests", "whole"))
 import ranks as whole  # noqa: E402
 
-HEAD = ["processes", "gradients", "bytes as of one process", "largest difference of a weight", "seconds of the run"]
-WAYS = [("by NCCL", ["--exchange=nccl"], True), ("through the host", ["--exchange=host"], True), ("by NCCL, --reduce=fast", ["--reduce=fast"], False)]
+HEAD = ["processes", "gradients", "bytes as of one process", "largest difference of a weight", "seconds of the run",
+        "ms that a step waits", "ms of its exchange"]
+WAYS = [("by NCCL", ["--exchange=nccl"], True), ("by NCCL, behind the backward pass", ["--overlap=no", "--exchange=nccl"], True),
+        ("through the host", ["--exchange=host"], True), ("by NCCL, --reduce=fast", ["--reduce=fast"], False)]
 
 
 def devices(stage):
@@ -37,19 +42,26 @@ class Shop:
         right = self.stage.check("%s: exit codes %s: %s" % (out, codes, said[-1000:]), not any(codes))
         return time.monotonic() - begin if right else None
 
+    def waited(self, out):
+        """Milliseconds of a step, the median of the log's rows: of waiting, and of the exchange."""
+        with open(os.path.join(self.folder, "run_" + out, "log.csv"), newline="") as file:
+            rows = [row for row in csv.DictReader(file) if row["split"] == "train"]
+        return ["%.3f" % (1e3 * statistics.median(float(row[name]) for row in rows)) for name in ("exchange_s", "exchange_all_s")]
+
     def weights(self, out):
         return os.path.join(self.folder, "run_" + out, "ranks.checkpoint.safetensors")
 
 
 def compare(shop, count, way, options, exact, table):
-    seconds = shop.train(count, options[0].strip("-"), *options)
+    out = options[0].strip("-")
+    seconds = shop.train(count, out, *options)
     if seconds is None:
         return
-    one, other = [shop.weights(out) for out in ("one", options[0].strip("-"))]
+    one, other = shop.weights("one"), shop.weights(out)
     same = whole.read(one) == whole.read(other)
     weights = [whole.read_weights(path) for path in (one, other)]
     worst = max(abs(a - b) for name in weights[0] for a, b in zip(weights[0][name], weights[1][name]))
-    table.add(count, way, "yes" if same else "no", "%.1e" % worst, "%.1f" % seconds)
+    table.add(count, way, "yes" if same else "no", "%.1e" % worst, "%.1f" % seconds, *shop.waited(out))
     shop.stage.check("%d processes, %s: other bytes than of one process" % (count, way), same or not exact)
     shop.stage.check("%d processes, %s: a weight differs by %g" % (count, way, worst), worst < 5e-3)
 
@@ -66,7 +78,7 @@ def main():
             shop = Shop(stage, spec, folder)
             seconds = shop.train(1, "one")
             if seconds is not None:
-                table.add(1, "in one GPU", "yes", "0", "%.1f" % seconds)
+                table.add(1, "in one GPU", "yes", "0", "%.1f" % seconds, *shop.waited("one"))
             if count < 2:
                 stage.say("- one GPU: two processes were not tried")
             for way, options, exact in WAYS if count > 1 and seconds is not None else ():

@@ -400,6 +400,13 @@ static void sent_before_its_sum(Plan *plan) {
 static void sent_before_its_gradient(Plan *plan) {
     send_early(plan, 1, 2);
 }
+static void sent_beside_its_sum(Plan *plan) {
+    Program *train = &plan->program[PROGRAM_TRAIN];
+    const Step *samples = loop_over(train->step, train->nstep, AXIS_SAMPLES);
+    for (int i = 0; i < samples->nbody; i++)
+        if (train->graph->node[samples->body[i].node].op == OP_RANK_START)
+            samples->body[i].section = samples->body[i].branch = 1;
+}
 static void in_no_bucket(Plan *plan) {
     plan->program[PROGRAM_TRAIN].bucket[1].first += 16;
 }
@@ -413,6 +420,8 @@ static void test_buckets(void) {
          "on its way to other processes"},
         {"a bucket sent before its last gradient", sent_before_its_gradient,
          "on its way to other processes"},
+        {"a bucket sent beside other steps", sent_beside_its_sum,
+         "needs what stands before it to be through"},
         {"gradients in no bucket", in_no_bucket, "does not end where the next one begins"},
         {"a bucket in the room of another", rooms_overlap, "has the room of the next one"},
     };

@@ -112,6 +112,11 @@ typedef struct {
 void unet_cuda_sum_ranks(UnetLaunch at, float *sums, float *room, int64_t count, int whole,
                          void (*add)(UnetLaunch at, UnetRankParts parts));
 
+/* The same for BUCKET of UnetTraining.buckets, which lies at SUMS, with ROOM of its own, in a stream beside
+ * the step: nothing touches either until unet_cuda_sum_ranks() has waited for it. */
+void unet_cuda_start_ranks(UnetLaunch at, float *sums, float *room, int32_t bucket, int whole,
+                           void (*add)(UnetLaunch at, UnetRankParts parts));
+
 /* Each rank has the right ones in its slice of COUNT numbers, and gets the others. */
 void unet_cuda_gather_ranks(UnetLaunch at, float *numbers, int64_t count);
 

@@ -21,6 +21,8 @@ typedef struct {
                           iteration */
     bool frees_inputs; /* no later piece of the iteration reads them */
     bool ends_group;   /* runs behind the last samples of a group alone */
+    bool starts_ranks; /* begins to exchange a bucket of the gradients: behind the last samples alone,
+                          beside the pieces behind it, where devices are connected */
     bool sums_ranks;   /* exchanges numbers with other processes, where there are some; part of a graph only
                           where devices are connected */
 } UnetCudaPiece;

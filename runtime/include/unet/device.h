@@ -45,6 +45,7 @@ typedef struct {
     UnetPeer first;
     int32_t rank, size;
     bool fast;      /* sums are added in an order that the library chooses */
+    bool overlaps;  /* buckets of gradients are sent while a step goes on */
     double timeout; /* seconds that others may be silent */
 } UnetConnection;
 

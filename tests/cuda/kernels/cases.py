@@ -977,7 +977,7 @@ def ranks(cases):
     count, apart = 300, 304
     sizes = {"COUNT": count, "LEVELS": 3, "APART": apart, "PLACE": 0, "DOUBLES": 0, "GROUP": 2}
     group = cases.cuda.add("group_sum", {**sizes, "N": 1}), cases.reference.add("group_sum", sizes)
-    total = cases.cuda.add("rank_sum", {"COUNT": count, "LEVELS": 3, "SHARDED": 0})
+    total = cases.cuda.add("rank_sum", {"COUNT": count, "LEVELS": 3, "BUCKET": -1, "PLACE": 0, "SHARDED": 0})
     gather = cases.cuda.add("rank_gather", {"COUNT": count, "AVERAGED": 0})
     given = {"sums": "sums", "levels": "levels"}
     lines = ["Tensor sums = test.reals(%d), levels = test.reals(%d);" % (count, 3 * apart), "static const int32_t all[3] = {};"]

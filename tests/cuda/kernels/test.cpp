@@ -402,6 +402,9 @@ extern "C" void unet_cuda_sum_ranks(UnetLaunch at, float *sums, float *room, int
     }
 }
 
+extern "C" void unet_cuda_start_ranks(UnetLaunch, float *, float *, int32_t, int,
+                                      void (*)(UnetLaunch at, UnetRankParts parts)) {}
+
 extern "C" void unet_cuda_gather_ranks(UnetLaunch, float *, int64_t) {}
 
 /* The only one. */

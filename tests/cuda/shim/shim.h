@@ -17,6 +17,7 @@
  *                             once; 2: then, and all streams take turns as far as events let them
  *     UNET_SHIM_GRAPH         what a graph leaves open: the first that was captured begins first (also when
  *                             not set), the last one, or, with a number, any of them, by chance
+ *     UNET_SHIM_SLOW          N: a function of the host in a stream takes N milliseconds more
  *     UNET_SHIM_DEVICES       how many devices there are, 1 when not set
  *     UNET_SHIM_DEVICE_BYTES  memory of the device, 80 GiB when not set
  *     UNET_SHIM_CLOCK         1: events measure the time that launches say they take (shim_takes), so that

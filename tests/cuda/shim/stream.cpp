@@ -17,6 +17,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 typedef std::function<void()> Work;
@@ -268,7 +269,10 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
 }
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *argument) {
-    submit(stream, [=] { function(argument); });
+    submit(stream, [=] {
+        usleep(1000 * (unsigned)atol(environment("UNET_SHIM_SLOW")));
+        function(argument);
+    });
     return answer(cudaSuccess);
 }
 
