@@ -7,9 +7,10 @@
  *     backward, group_sum, rank_sum    ->    backward, [group_sum, rank_start], backward, ..., rank_sum
  *
  * A bucket is sent behind the one in front of it.  The cuts are those with which the last one is through
- * first, were the whole exchange to take as long as the backward pass: a faster network needs no cuts,
- * and a slower one is not hidden by any.  In a net that is few large buckets of the deepest levels and a
- * small one of the shallowest convolutions.
+ * first, by a slow network and by a fast one together.  Were the whole exchange to take as long as the
+ * backward pass, it should begin early; were it to take a quarter of that, little should be left for the
+ * end.  In a net that is a bucket of the decoder, large ones of the deepest levels, and a small one of the
+ * shallowest convolutions.
  *
  * What completes a gradient moves up for that, to right behind the last step that it depends on: by itself
  * it would stand at the end of an iteration.
@@ -22,8 +23,8 @@
 #include "ir/ops.h"
 #include "passes/passes.h"
 
-/* What a bucket has to gain: this part of the backward pass. */
-static const double GAIN = 0.02;
+/* What the whole exchange may take, in parts of the backward pass, and what a bucket has to gain. */
+static const double exchange[] = {1, 0.25}, GAIN = 0.02;
 
 /* The steps of an iteration, or of a program without a loop over samples. */
 typedef struct {
@@ -144,17 +145,22 @@ static void find_segments(const Iteration *it, const ValueId *value, int count, 
         segment[k].ready = all > 0 ? (spent[segment[k].step + 1] - spent[first]) / all : 1;
 }
 
-/* When all is sent if the buckets end behind the segments CUT[0..COUNT), in parts of the backward pass. */
+/* When all is sent if the buckets end behind the segments CUT[0..COUNT), in parts of the backward pass: the
+ * sum over the networks. */
 static double sent_at(const Segment *segment, int n, const int *cut, int count) {
-    double end = 0;
-    int64_t begin = 0;
-    for (int b = 0; b < count; b++) {
-        const Segment *last = &segment[cut[b]];
-        end = (end > last->ready ? end : last->ready) +
-              (double)(last->end - begin) / (double)segment[n - 1].end;
-        begin = last->end;
+    double sum = 0;
+    for (size_t k = 0; k < sizeof exchange / sizeof *exchange; k++) {
+        double end = 0;
+        int64_t begin = 0;
+        for (int b = 0; b < count; b++) {
+            const Segment *last = &segment[cut[b]];
+            end = (end > last->ready ? end : last->ready) +
+                  exchange[k] * (double)(last->end - begin) / (double)segment[n - 1].end;
+            begin = last->end;
+        }
+        sum += end;
     }
-    return end;
+    return sum;
 }
 
 /* One cut more, where it helps most, as long as it helps; returns how many buckets there are. */

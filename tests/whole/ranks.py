@@ -347,6 +347,11 @@ def check_overlap(shop):
     ends = [steps[k]["bucket"]["first"] + steps[k]["bucket"]["bytes"] for k in starts]
     if len(starts) < 2 or 0 in between or [steps[k]["bucket"]["first"] for k in starts] != [0] + ends[:-1]:
         raise Failure("buckets end at %s, and between them are %s FLOPs of gradients" % (ends, between))
+    tiny = os.path.join(os.path.dirname(HERE), os.pardir, "examples", "denoise", "tiny_unet.unet")
+    plan = json.loads(execute([shop.unetc, "mem", "--format=json", "--ranks=4", "--batch=8", "--programs=train", tiny], shop.folder))
+    sent = [step["bucket"]["bytes"] for step in flat(plan["programs"]["train"]) if step["op"] == "rank_start"]
+    if not sent or sent[-1] > 0.05 * sum(sent):
+        raise Failure("of TinyUNet's buckets, %s bytes, the last one is not small, and nothing hides it" % sent)
     said, codes = wait(set_by_hand(shop, 2, "./plain", "train", "--data=data", "--threads=1", "--overlap=no", "--out=run_behind"))
     if any(codes):
         raise Failure("2 processes without overlap: exit codes %s: %s" % (codes, said))
