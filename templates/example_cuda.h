@@ -5,7 +5,7 @@
     enum {                                                                                                 \
         C = 16, CI = 19, CO = 16, C0 = 0, CS = 16, SEGMENTS = EXAMPLE_SEGMENTS, N = 2, K = 16, TAPS = 9,   \
         ID = 1, IH = 8, IW = 8, D = 1, H = 8, W = 8, KD = 1, KH = 3, KW = 3, SD = 1, SH = 1, SW = 1,       \
-        GROUPS = 16, BATCH = 1, AFFINE = 1, POINTS = 64, INNER = 171, TRANSPOSED = 0, PD = 0, PH = 1, PW = 1, P_STAGED = 0, X_STAGED = 1, T_STAGED = 1, PARAMETERS = 0, ARGMAX_BITS = 0, \
+        GROUPS = 16, BATCH = 1, AFFINE = 1, POINTS = 64, INNER = 171, SYNC = 0, NUMBERS = 16, VARIANCES = 1, RANKS = 4, TRANSPOSED = 0, PD = 0, PH = 1, PW = 1, P_STAGED = 0, X_STAGED = 1, T_STAGED = 1, PARAMETERS = 0, ARGMAX_BITS = 0, \
         MAPPED = 1, MAP_STAGED = 1, INSIDE = 0, SHARED = 0, GROUP = 2, LEVELS = 2, APART = 1008, PLACE = 16, BUCKET = 1, DOUBLES = 0, BELOW_ZERO = 1, BIAS = 1, RELU = 1, MASK = 1, ACCUMULATE = 1, BANDS = 8, COUNT = 1001, DECAYED = 1000, DECOUPLED = 0, NESTEROV = 0, AMSGRAD = 1, CENTERED = 1, CLIPS = 1, AVERAGED = 1, SHARDED = 1, PROCESSES = 2, RUNS = 2, SCALED = 1, GROWTH_INTERVAL = 2000, CLASSES = 16, IGNORE = -1, WEIGHTED = 0, FIRST = 0, SQUARED = 0, JOINT = 0, COUNTED = 0, \
         BIAS_AT = 3456, PBIAS = 16, BANDS_AT = 3456, SUM_BANDS = 4, SUMMED = 1, FINISHED = 0, WORKSPACE_AT = 16384, SLIDES = 0, ROWS = 2, DENSE = 4, SAMPLED = 2, \
         STEP_D = 1, STEP_H = 1, STEP_W = 1, OFFSET_D = 0, OFFSET_H = 0, OFFSET_W = 0, UNIT_D = 1, UNIT_H = 2, UNIT_W = 2, LINEAR = 1, ZERO = 0, FOLD = 2, NUMBER = 1, BY_CHANNEL = 0, CB = 16, BD = 1, BH = 1, BW = 1, \
@@ -17,7 +17,7 @@
     [[maybe_unused]] constexpr int GRAPH[SEGMENTS] = {};                                                   \
     [[maybe_unused]] constexpr Filter FILTER[SEGMENTS] = {{0, 16, 16, 0, 16, 16, 0}};                      \
     [[maybe_unused]] constexpr Layout EXAMPLE_X, Y = EXAMPLE_Y, DX = EXAMPLE, DY = EXAMPLE, M = EXAMPLE,     \
-                                      A = EXAMPLE, B = EXAMPLE, P = EXAMPLE, T = EXAMPLE, DP = EXAMPLE, ARGMAX = EXAMPLE, DB = EXAMPLE_DB, MEAN = EXAMPLE, SUMS = EXAMPLE, MAP = EXAMPLE, TERMS = EXAMPLE, SLOPES = EXAMPLE, ERRORS = EXAMPLE
+                                      A = EXAMPLE, B = EXAMPLE, P = EXAMPLE, T = EXAMPLE, DP = EXAMPLE, ARGMAX = EXAMPLE, DB = EXAMPLE_DB, MEAN = EXAMPLE, MEANS = EXAMPLE, SUMS = EXAMPLE, MAP = EXAMPLE, TERMS = EXAMPLE, SLOPES = EXAMPLE, ERRORS = EXAMPLE
 /* clang-format on */
 #define EXAMPLE                                                                                            \
     { 16, 16, 1, 0, 1024, 1024, 1024, 128, 0 }

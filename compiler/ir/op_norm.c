@@ -134,6 +134,7 @@ void constants_norm_track(Constants *c, const Node *node) {
     constant(c, "C", shape_elements(g->value[node->in[0]].shape));
     constant(c, "POINTS", node->a.norm.points);
     constant(c, "GROUP", constant_group(c));
+    constant(c, "SYNC", node->a.norm.sync);
     constant_real(c, "MOMENTUM", node->a.norm.momentum);
     if (node->a.norm.sync)
         call_arguments(c, "step->n", "");

@@ -101,7 +101,7 @@ class Instances:
         for text in self.text[1:]:
             if not self.cuda:  # the reference stores what it computes with
                 text = re.sub(r"\bstored\b", "real", text)
-            for match in re.finditer(r"\n(LAUNCHER|UNUSED static|UNUSED) (void [a-z0-9_]+\([^)]*\)(?:\[3\]\))?) \{", text):
+            for match in re.finditer(r"\n(LAUNCHER|UNUSED static|UNUSED) (void [a-z0-9_]+\((?:[^()]|\([^()]*\))*\)) \{", text):
                 found.append(match.group(2))
         return found
 
@@ -605,7 +605,8 @@ def normalising(cases, operator):
     affine = int(operator != "instance_norm" or r.random() < 0.5)
     shape, rows = cases.shape(c, n, size), size[0] * size[1]
     numbers = {"C": c, "N": n, "GROUPS": groups, "BATCH": batch, "AFFINE": affine, "BANDS": 3 if cases.wide else r.randint(1, rows), "CO": c,
-               "POINTS": size[0] * size[1] * size[2], "ACCUMULATE": r.randint(0, 1), "LEAKY": 0, "GROUP": 0, **extents("", size)}
+               "POINTS": size[0] * size[1] * size[2], "ACCUMULATE": r.randint(0, 1), "LEAKY": 0, "GROUP": 0, "SYNC": 0,
+               **extents("", size)}
     reals = {"EPSILON": 1e-3, "MOMENTUM": 0.2, "SLOPE": 0}
     vector, double = Shape(groups, 1, [1, 1, 1], groups), Shape(2 * groups, 1, [1, 1, 1], 2 * groups)
     layouts = {"X": shape, "Y": shape, "DX": shape, "DY": shape, "MEAN": vector, "SUMS": double}
@@ -639,8 +640,31 @@ def normalising(cases, operator):
         lines += ["Tensor running_mean = test.reals(%d), running_var = test.reals(%d);" % (c, c),
                   *cases.run("norm_track", "norm_track", both("norm_track"),
                              {"running_mean": "running_mean", "running_var": "running_var", "mean": "mean",
-                              "variance": "variance"}, before=[valid])]
+                              "variance": "variance"}, before=[valid]),
+                  *cases.run("norm_track of all", "norm_track", cases.both("norm_track", {**numbers, "SYNC": 1, "GROUP": 1}, layouts, reals),
+                             {"running_mean": "running_mean", "running_var": "running_var", "mean": "mean",
+                              "variance": "variance"}, before=[start + valid])]
     cases.function("%s of %d channels in %d groups, %d x %s, %s" % (operator, c, groups, n, size, numbers), lines)
+
+
+def merging(cases, variances):
+    """Of numbers of each sample those of all, in groups of which the last ones are short or empty."""
+    r = cases.random
+    c, group, ranks = 20000 if cases.wide else r.randint(1, 40), r.randint(1, 3), r.choice([2, 4, 8])
+    n = r.randint(group + 1, group * ranks)
+    kernels = cases.both("norm_merge", {"NUMBERS": c, "VARIANCES": variances, "GROUP": group, "RANKS": ranks},
+                         {"MEANS": Shape(c, n, [1, 1, 1], padded(c, 4))})
+    cases.function("%d numbers of %d samples merged, %d groups of %d" % (c, n, ranks, group), [
+        "static const int32_t all[3] = {};",
+        "Tensor means = test.reals(%d), variances = test.reals(%d);" % (n * padded(c, 4), n * padded(c, 4)),
+        "Tensor mean = test.real_output(%d), variance = test.real_output(%d);" % (c, c),
+        "Result groups = test.result(%d);" % (ranks * c * 2),
+        "for (long i = 0; i < variances.count(); i++)",
+        "    variances.set(i, 0.1f + fabsf(variances.get(i)));",
+        "test.control(%d, &all, 1, 0, %d);" % (n, n),
+        *cases.run("norm_merge", "norm_merge", kernels,
+                   {"mean": "mean", "variance": "variance" if variances else None, "scratch": "groups", "means": "means",
+                    "variances": "variances" if variances else None}, before=["NULL", "NULL", "0", str(n), str(n)])])
 
 
 def folding(cases):
@@ -1299,6 +1323,7 @@ def make(seed, stored, rounds, rows, wide=False, few=False):
         for operator in ("batch_norm", "instance_norm", "group_norm"):
             normalising(cases, operator)
         folding(cases)
+        merging(cases, i % 2)
         losses(cases, i == 0 and not wide)
         similarities(cases)
         class_losses(cases)

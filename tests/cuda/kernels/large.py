@@ -83,6 +83,10 @@ def updating(cases, count):
         cases.cuda.add(name, numbers, {}, reals, runs)
 
 
+def merging(cases, numbers):
+    cases.cuda.add("norm_merge", {"NUMBERS": numbers, "VARIANCES": 1, "GROUP": 8, "RANKS": 1024}, {"MEANS": cases.shape(numbers, N, [1, 1, 1])})
+
+
 def main():
     folder, stored = sys.argv[1:]
     cases = Cases(1, stored, None)
@@ -97,6 +101,7 @@ def main():
     convolving(cases, 1024, 512, [1, 64, 64], 9)
     convolving(cases, 24, 2, [64, 64, 64], 27)
     updating(cases, 31000000)
+    merging(cases, 2048)
     with open(os.path.join(folder, "large.cu"), "w") as f:
         f.write("\n".join(cases.cuda.text))
     if cases.lanes == 4:

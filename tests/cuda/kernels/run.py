@@ -68,6 +68,8 @@ FAULTS = [
      "Vector v = sum(sum(load_vector(y, i + k * stride), bias), bias);", "upconv: number"),
     ("a sum of what was not masked yet", "store_vector(dx, i, v);\n        return v;",
      "const Vector sum = load_vector(dx, i);\n        store_vector(dx, i, v);\n        return sum;", "dgrad, sums: number"),
+    ("a group that is left out", "for (int i = 0; i + apart < n; i += 2 * apart) {", "for (int i = 0; i + 2 * apart < n; i += 2 * apart) {",
+     "norm_merge: number"),
 ]
 
 # The same, where numbers have 16 bits. The short form plants the first one.
