@@ -331,7 +331,8 @@ void emit_cpu(const Plan *plan, Sources *sources) {
     const Dialect dialect = {.folder = reference ? "reference" : "cpu",
                              .suffix = ".c",
                              .mark = "UNUSED static void",
-                             .form = reference ? FORM_CALLED : FORM_INCLUDED};
+                             .form = reference ? FORM_CALLED : FORM_INCLUDED,
+                             .held = "(start - step->first)"};
     Text programs = text_new(plan->pool), sizes = text_new(plan->pool), tables = text_new(plan->pool);
     Emitter e = {.plan = plan, .dialect = &dialect, .pool = plan->pool, .out = &programs};
     for (int k = 0; k < PROGRAMS; k++)

@@ -376,15 +376,6 @@ static void prepare_norm(Program *program, Node *node) {
             workspace_new(g, node, "scratch", TYPE_F64, size_product(lanes, NUMBERS * node->a.norm.bands)));
 }
 
-/* Two numbers for each one of each group of samples. */
-static void prepare_merge(Program *program, Node *node) {
-    Graph *g = program->graph;
-    const int64_t numbers = size_product(2, shape_elements(g->value[node->out[0]].shape));
-    node_set_output(
-        g, node, 2,
-        workspace_new(g, node, "groups", TYPE_F64, size_product(program->model->train.ranks, numbers)));
-}
-
 /* That of a leaky ReLU behind. */
 static bool takes_slope(const Program *program, const Node *node) {
     (void)program, (void)node;

@@ -380,6 +380,35 @@ static void emit_after(Cuda *cuda, const Program *program, const char *name, con
     }
 }
 
+static bool merges(const Program *program, const Step *step) {
+    return step->node >= 0 && has_trait(&program->graph->node[step->node], TRAIT_MERGES);
+}
+
+static bool is_loop(const Step *step) {
+    return step->node < 0 && step->axis == AXIS_SAMPLES;
+}
+
+/* Loops over samples, and between them what merges all samples, which goes to other processes.  Returns how
+ * many of STEP[0..NSTEP) these are. */
+static int emit_loops(Cuda *cuda, const Program *program, const char *name, const Step *step, int nstep,
+                      int position) {
+    Pool *pool = cuda->e.pool;
+    int count = 0;
+    for (int merged = 0; count < nstep && (is_loop(&step[count]) || merges(program, &step[count]));
+         count++) {
+        const char *number = merged == 0 ? "" : pool_text(pool, "%d", merged);
+        if (is_loop(&step[count]))
+            emit_iteration(cuda, program, pool_text(pool, "%s_iteration%s", name, number), step[count].body,
+                           step[count].nbody, position + 1);
+        else
+            emit_piece(cuda, program,
+                       (Piece){.name = pool_text(pool, "%s_merge%d", name, ++merged), .sums_ranks = true},
+                       &step[count], 1, position);
+        position += step_count(&step[count], 1);
+    }
+    return count;
+}
+
 static void emit_program(Cuda *cuda, const Program *program) {
     Text *out = cuda->e.out;
     Pool *pool = cuda->e.pool;
@@ -387,7 +416,7 @@ static void emit_program(Cuda *cuda, const Program *program) {
     const char *name = program->name;
     const int once = program->nonce;
     int loop = once;
-    while (loop < program->nstep && (step[loop].node >= 0 || step[loop].axis != AXIS_SAMPLES))
+    while (loop < program->nstep && !is_loop(&step[loop]))
         loop++;
     text_blank(out);
     text_line(out, "/* ---- %s: batch %lld, %s bytes of the arena ---- */", name, (long long)program->batch,
@@ -398,12 +427,11 @@ static void emit_program(Cuda *cuda, const Program *program) {
         emit_iteration(cuda, program, name, step + once, loop - once, once);
         return;
     }
-    const int before = step_count(step, loop), behind = step_count(step, loop + 1);
+    const int before = step_count(step, loop);
     emit_piece(cuda, program, (Piece){.name = pool_text(pool, "%s_before", name)}, step + once, loop - once,
                once);
-    emit_iteration(cuda, program, pool_text(pool, "%s_iteration", name), step[loop].body, step[loop].nbody,
-                   before + 1);
-    emit_after(cuda, program, name, &step[loop + 1], program->nstep - loop - 1, behind);
+    const int behind = loop + emit_loops(cuda, program, name, &step[loop], program->nstep - loop, before);
+    emit_after(cuda, program, name, &step[behind], program->nstep - behind, step_count(step, behind));
 }
 
 /* ---- tables ---- */
@@ -427,15 +455,21 @@ static void streams_table(const Cuda *cuda, Text *out) {
     text_line(out, "};");
 }
 
+/* Are all samples of the process there? */
+static bool holds(const Program *program, ValueId v) {
+    return program->held != NULL && program->held[v];
+}
+
 static void staging_table(const Cuda *cuda, const Program *program, Text *out) {
     text_line(out, "static const UnetStaging %s_staging[] = {", program->name);
     for (int i = 0; i < program->model->ninput; i++) {
-        int b = program->buffer_of[program->model->input[i].value];
+        const ValueId v = program->model->input[i].value;
+        const int b = program->buffer_of[v];
         if (b < 0)
             text_line(out, "    {.offset = -1},");
         else
-            text_line(out, "    {.offset = %s, .bytes = %lld},", offset_name(&cuda->e, b),
-                      (long long)cuda->e.plan->buffer[b].bytes);
+            text_line(out, "    {.offset = %s, .bytes = %lld%s},", offset_name(&cuda->e, b),
+                      (long long)cuda->e.plan->buffer[b].bytes, holds(program, v) ? ", .held = true" : "");
     }
     text_line(out, "};");
 }
@@ -488,6 +522,8 @@ static void device_tables(Cuda *cuda, Text *out) {
         text_line(out, "        .control = %s,",
                   offset_name(&cuda->e, program->buffer_of[program->control]));
         betas(program, out);
+        if (program->held != NULL)
+            text_line(out, "        .holds = true,");
         text_line(out, "        .staging = %s_staging,", program->name);
         if (cuda->nlabels[k] > 0)
             text_line(out, "        .nlabels = %d, .labels = %s_labels,", cuda->nlabels[k], program->name);
@@ -544,7 +580,7 @@ static void emit_kernels(const Cuda *cuda, Sources *sources) {
 }
 
 void emit_cuda(const Plan *plan, Sources *sources) {
-    static const Dialect dialect = {"cuda", ".cu", "LAUNCHER void", FORM_COPIED};
+    static const Dialect dialect = {"cuda", ".cu", "LAUNCHER void", FORM_COPIED, "at.held"};
     Text programs = text_new(plan->pool);
     Cuda cuda = {.e = {.plan = plan, .dialect = &dialect, .pool = plan->pool, .out = &programs},
                  .at = "at"};

@@ -123,7 +123,8 @@ static void prepare_dgrad(Program *program, Node *node) {
 }
 
 /* Where NODE, which computes a gradient, can leave sums of it over bands of its points: the number of that
- * output, and where it is told in how many bands; NULL: it cannot. */
+ * output, and where it is told in how many bands; NULL: it cannot.  Where all samples are merged on the
+ * way, sums of some of them may be gone when they are asked for. */
 static int64_t *bands_of_sums(const Program *program, Node *node, int *output) {
     const bool masks = (node->op == OP_CONV_DGRAD || node->op == OP_UPCONV_DGRAD) && node->a.conv.mask;
     const bool whole = !has_bands(program) && node->head == 0;
@@ -131,10 +132,11 @@ static int64_t *bands_of_sums(const Program *program, Node *node, int *output) {
         node->op == OP_MAX_POOL_GRAD && whole && has_cells(program->graph, node, node->out[0], node->in[1]);
     const bool compares = op_table[node->op].attributes == ATTRIBUTES_LOSS && node->nout > 1 && whole;
     *output = pools || compares ? 1 : 2;
-    return pools                       ? &node->a.pool.sum_bands
-           : compares                  ? &node->a.loss.bands
-           : masks && node->whole_rows ? &node->a.conv.bands
-                                       : NULL;
+    return merging_node(program->graph) != NULL ? NULL
+           : pools                              ? &node->a.pool.sum_bands
+           : compares                           ? &node->a.loss.bands
+           : masks && node->whole_rows          ? &node->a.conv.bands
+                                                : NULL;
 }
 
 /* Sums of dy over bands of its points, for the bias of NODE: whoever passes all over dy adds them up on the
@@ -441,6 +443,7 @@ const KernelRow cuda_kernels[OPS] = {
     [OP_NORM_STATISTICS] = {.prepare = prepare_norm},
     [OP_BATCH_NORM_WGRAD] = {.prepare = prepare_norm, .template = "norm_wgrad"},
     [OP_NORM_WGRAD] = {.prepare = prepare_norm},
+    [OP_NORM_MERGE] = {.prepare = prepare_merge},
     [OP_CROSS_ENTROPY] = {.prepare = prepare_loss},
     [OP_FOCAL_LOSS] = {.prepare = prepare_loss, .template = "cross_entropy"},
     [OP_OHEM_CROSS_ENTROPY] = {.prepare = prepare_ohem},

@@ -67,7 +67,7 @@ static const char *operand_text(const Emitter *e, const Constants *c, ValueId v)
     const bool held = v >= 0 && c->program->held != NULL && c->program->held[v];
     if (!held || has_trait(c->node, TRAIT_MERGES))
         return place;
-    return pool_text(e->pool, "%s + (start - step->first) * %lldL", place,
+    return pool_text(e->pool, "%s + %s * %lldL", place, e->dialect->held,
                      (long long)c->program->layout[v].sample);
 }
 

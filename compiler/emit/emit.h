@@ -23,6 +23,7 @@ typedef struct {
     const char *folder, *suffix; /* of templates: "cpu", ".c" */
     const char *mark;            /* before the name of the function of a template: "LAUNCHER void" */
     Form form;
+    const char *held; /* in calls: the first sample of an iteration, of those of the process */
 } Dialect;
 
 /* A size that a template reads: a whole number, or a constant of a type. */

@@ -101,6 +101,14 @@ bool reads_staging(const Graph *g, const Node *node) {
     return false;
 }
 
+void prepare_merge(Program *program, Node *node) {
+    Graph *g = program->graph;
+    const int64_t numbers = size_product(2, shape_elements(g->value[node->out[0]].shape));
+    node_set_output(
+        g, node, 2,
+        workspace_new(g, node, "groups", TYPE_F64, size_product(program->model->train.ranks, numbers)));
+}
+
 const char *kernel_name(const Target *target, const Node *node) {
     const char *shared = target->kernel[node->op].template;
     return node->template != NULL ? node->template : shared != NULL ? shared : op_table[node->op].name;

@@ -249,5 +249,7 @@ NodeWork node_work(const Program *program, const Node *node);
 bool has_samples(const Graph *g, const Node *node);
 /* Does NODE read an input where the loader, or a copy to a device, left it? */
 bool reads_staging(const Graph *g, const Node *node);
+/* A PrepareRule: NODE, which merges samples, needs two numbers for each one of each group of samples. */
+void prepare_merge(Program *program, Node *node);
 
 #endif

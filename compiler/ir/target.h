@@ -65,7 +65,6 @@ struct Target {
     bool rings;          /* kernels take tensors of which a loop over bands holds a few rows */
     bool overlaps_ranks; /* gradients may be sent to other processes while the backward pass goes on */
     bool passes_rows;    /* the runtime brings inputs and takes outputs of prediction row by row */
-    bool merges;         /* processes may wait for each other in the middle of a step */
     const KernelRow *kernel; /* [OPS] */
 
     /* Why OPTIONS are not for this target, or NULL.  BUILDS: a program is to be built, not only sources. */

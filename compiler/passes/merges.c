@@ -64,13 +64,18 @@ static void find_touched(Loops *l, const Step *step, int nstep) {
     }
 }
 
-/* Sums of a whole batch are those of a group, and the next group replaces them: losses stand behind all
- * norms of the forward pass, and their gradients in front of all of the backward pass. */
+/* What is no sum and belongs to some samples alone, the next ones replace.  So are sums of a whole batch,
+ * which are those of a group: losses stand behind all norms of the forward pass, and their gradients in
+ * front of all of the backward pass. */
 static void check_groups(const Graph *g, const Loops *l) {
-    for (int i = 0; i < g->nnode; i++)
-        for (Touch t = node_touches(g, &g->node[i]);
-             has_trait(&g->node[i], TRAIT_WHOLE_BATCH) && touch_next(&t);)
-            CHECK(!t.is_output || t.operand->access == ACCESS_SUM || l->first[t.value] == l->last[t.value]);
+    for (int i = 0; i < g->nnode; i++) {
+        const Node *node = &g->node[i];
+        const bool replaces = has_samples(g, node) && !has_trait(node, TRAIT_MERGES),
+                   whole = has_trait(node, TRAIT_WHOLE_BATCH);
+        for (Touch t = node_touches(g, node); replaces && touch_next(&t);)
+            CHECK(!t.is_output || t.operand->access == ACCESS_SUM ||
+                  (g->value[t.value].per_sample && !whole) || l->first[t.value] == l->last[t.value]);
+    }
 }
 
 static void hold_samples(const Loops *l) {
@@ -78,7 +83,8 @@ static void hold_samples(const Loops *l) {
     const Graph *g = program->graph;
     bool *held = NEW_ARRAY(g->pool, bool, g->nvalue);
     for (ValueId v = 0; v < g->nvalue; v++) {
-        if (!g->value[v].per_sample || g->value[v].nsegments > 0 || g->value[v].class == CLASS_STAGING)
+        const bool elsewhere = g->value[v].class == CLASS_STAGING && !program->target->stages;
+        if (!g->value[v].per_sample || g->value[v].nsegments > 0 || elsewhere)
             continue;
         held[v] = l->first[v] != l->last[v];
         if (!held[v])

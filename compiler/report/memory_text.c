@@ -216,6 +216,18 @@ int64_t picture_bytes(const Plan *plan) {
     return size_sum(predict->extent, size_sum(staged_bytes(eval, 1), staged_bytes(predict, 1)));
 }
 
+/* The most that processes gather at once where they merge samples. */
+static int64_t merged_bytes(const Program *train) {
+    const Graph *g = train->graph;
+    int64_t most = 0;
+    for (int i = 0; i < g->nnode; i++)
+        for (Touch t = node_touches(g, &g->node[i]);
+             has_trait(&g->node[i], TRAIT_MERGES) && touch_next(&t);)
+            if (t.is_output && t.operand->access == ACCESS_SCRATCH && train->layout[t.value].bytes > most)
+                most = train->layout[t.value].bytes;
+    return most;
+}
+
 int64_t exchange_bytes(const Plan *plan) {
     const Program *train = &plan->program[PROGRAM_TRAIN];
     int64_t gradients = 0;
@@ -224,7 +236,9 @@ int64_t exchange_bytes(const Plan *plan) {
     for (int i = 0; i < train->nparameter; i++)
         if (train->gradient[i] >= 0)
             gradients = size_sum(gradients, train->layout[train->gradient[i]].bytes);
-    return work_sum(work_sum(0, 2, gradients), type_bytes(TYPE_F32), train->model->train.ranks);
+    const int64_t rounding = size_product(type_bytes(TYPE_F32), train->model->train.ranks),
+                  summed = work_sum(rounding, 2, gradients), merged = merged_bytes(train);
+    return merged > summed ? merged : summed;
 }
 
 static void arena_rows(const Plan *plan, Text *out) {

@@ -68,7 +68,7 @@ static bool report_one_value(Diag *diag, const Model *train, const Node *node) {
 }
 
 /* With `ranks`: each group has statistics of its own. */
-static void warn_of_one_sample(Diag *diag, const Options *options, const Model *train, const Node *node) {
+static void warn_of_one_sample(Diag *diag, const Model *train, const Node *node) {
     const char *name = called(train->graph, node);
     const int64_t ranks = train->train.ranks;
     diag_begin(diag, WARNING, "U0416", node->span, "`%s` sees one sample at a time", name);
@@ -80,7 +80,7 @@ static void warn_of_one_sample(Diag *diag, const Options *options, const Model *
         (long long)ranks, (long long)train->train.batch);
     diag_help(diag, "train with `batch %lld` or more, or with fewer ranks, or use `group_norm` here",
               2 * (long long)ranks_batch_unit(&train->train));
-    if (options->target->merges && train->train.accumulate == 1)
+    if (train->train.accumulate == 1)
         diag_help(diag, "or write `batch_norm(sync = true)`: its statistics are those of the whole batch");
     diag_end(diag);
 }
@@ -97,31 +97,22 @@ SweepEnd sweep_end(const Plan *plan) {
 }
 
 /* A synchronised batch_norm, NODE, is there. */
-static bool suits_merges(Diag *diag, const Options *options, const Node *node) {
-    if (options->target->merges && options->bands <= 1)
-        return true;
-    diag_begin(
-        diag, ERROR, "U0418", node->span, "`sync = true` does not go with %s%s",
-        options->bands > 1 ? "--bands" : "--target=", options->bands > 1 ? "" : options->target->name);
+static bool report_bands(Diag *diag, const Node *node) {
+    diag_begin(diag, ERROR, "U0418", node->span, "`sync = true` does not go with --bands");
     if (node_line(node).line != node->span.line)
         diag_also(diag, node_line(node), "called here");
-    if (options->bands > 1) {
-        diag_note(diag, "all samples of a step wait for each other at each normalisation, and a loop over "
-                        "bands of rows has one sample at a time");
-        diag_help(diag, "leave the option out: what does not fit is computed a second time");
-    } else {
-        diag_note(diag, "there, processes exchange nothing in the middle of a step");
-        diag_help(diag, "train with --target=cpu, or leave out `sync = true`: each group of samples has "
-                        "statistics of its own then");
-    }
+    diag_note(diag,
+              "all samples of a step wait for each other at each normalisation, and a loop over bands of "
+              "rows has one sample at a time");
+    diag_help(diag, "leave the option out: what does not fit is computed a second time");
     diag_end(diag);
     return false;
 }
 
 bool suits_whole_batch(Diag *diag, const Options *options, const Model *train) {
     const Graph *g = train->graph;
-    if (merging_node(g) != NULL && !suits_merges(diag, options, merging_node(g)))
-        return false;
+    if (merging_node(g) != NULL && options->bands > 1)
+        return report_bands(diag, merging_node(g));
     const Node *first = whole_batch_node(g);
     const int64_t batch = batch_of(train), parts = options->micro_batches;
     if (first != NULL && parts > 1 && iterations(train->train.batch, parts) < batch)
@@ -133,6 +124,6 @@ bool suits_whole_batch(Diag *diag, const Options *options, const Model *train) {
             return report_one_value(diag, train, node);
     }
     if (first != NULL && !is_loss(first) && batch == 1 && train->train.ranks > 1)
-        warn_of_one_sample(diag, options, train, first);
+        warn_of_one_sample(diag, train, first);
     return true;
 }

@@ -175,10 +175,14 @@ static UnetStatus take_events(UnetCuda *cuda, UnetError *error) {
     return unet_cuda_checked(code, "making an event", error);
 }
 
+static size_t graphs_of(const UnetCuda *cuda, int k) {
+    const UnetCudaProgram *program = unet_cuda_program(cuda->tables, k);
+    return (size_t)program->npiece * (size_t)unet_cuda_graphs(program);
+}
+
 static UnetStatus make_graphs(UnetCuda *cuda, UnetError *error) {
     for (int k = 0; k < PROGRAMS; k++) {
-        cuda->graph[k] =
-            calloc((size_t)unet_cuda_program(cuda->tables, k)->npiece + 1, sizeof *cuda->graph[k]);
+        cuda->graph[k] = calloc(graphs_of(cuda, k) + 1, sizeof *cuda->graph[k]);
         if (cuda->graph[k] == NULL)
             return unet_fail(error, UNET_TOO_SMALL, "no memory for the graphs of steps");
     }
@@ -187,7 +191,7 @@ static UnetStatus make_graphs(UnetCuda *cuda, UnetError *error) {
 
 static void free_graphs(UnetCuda *cuda) {
     for (int k = 0; k < PROGRAMS; k++) {
-        for (int i = 0; cuda->graph[k] != NULL && i < unet_cuda_program(cuda->tables, k)->npiece; i++)
+        for (size_t i = 0; cuda->graph[k] != NULL && i < graphs_of(cuda, k); i++)
             if (cuda->graph[k][i].executable != NULL)
                 (void)cudaGraphExecDestroy(cuda->graph[k][i].executable);
         free(cuda->graph[k]);

@@ -24,16 +24,28 @@
 /* SUMS are added, the WHOLE or a slice, or slices GATHERed. */
 typedef enum { WHOLE, SLICE, GATHER } Exchanged;
 
+/* Exchanges of a step differ in their BYTES; copies of the last one may be on the way. */
+static UnetStatus take_pinned(UnetExchange *exchange, cudaStream_t stream, size_t bytes, UnetError *error) {
+    if (bytes <= exchange->pinned_bytes)
+        return UNET_OK;
+    cudaError_t code = cudaStreamSynchronize(stream);
+    if (code == cudaSuccess && exchange->pinned != NULL)
+        code = cudaFreeHost(exchange->pinned);
+    exchange->pinned = NULL;
+    exchange->pinned_bytes = 0;
+    if (code == cudaSuccess)
+        code = cudaMallocHost((void **)&exchange->pinned, bytes);
+    if (code == cudaSuccess)
+        exchange->pinned_bytes = bytes;
+    return unet_cuda_checked(code, "taking memory of the host for what other ranks are sent", error);
+}
+
 static UnetStatus exchange_on_host(UnetCuda *cuda, cudaStream_t stream, UnetNumbers sums, Exchanged what) {
     const size_t bytes = (size_t)sums.count * sizeof *sums.at;
-    const size_t room = bytes + (size_t)cuda->model->training->ranks * sizeof *sums.at;
+    const size_t room = what == GATHER ? 0 : bytes + (size_t)cuda->model->training->ranks * sizeof *sums.at;
     char **pinned = &cuda->exchange.pinned;
     UnetError *error = &cuda->error;
-    UnetStatus status = UNET_OK;
-    if (*pinned == NULL)
-        status =
-            unet_cuda_checked(cudaMallocHost((void **)pinned, bytes + room),
-                              "taking memory of the host for gradients that other ranks are sent", error);
+    UnetStatus status = take_pinned(&cuda->exchange, stream, bytes + room, error);
     if (status == UNET_OK)
         status = unet_cuda_checked(cudaMemcpyAsync(*pinned, sums.at, bytes, cudaMemcpyDeviceToHost, stream),
                                    "copying gradients from the GPU", error);

@@ -40,13 +40,25 @@ UnetStatus unet_cuda_introduce(void *state, bool first, UnetPeer *peer, UnetErro
     return first ? unet_nccl_transport.open(peer->id, error) : UNET_OK;
 }
 
+static int32_t most_exchanges(const UnetCudaProgram *tables) {
+    int32_t count = 0;
+    for (int32_t i = 0; i < tables->npiece; i++)
+        count += tables->piece[i].starts_ranks || tables->piece[i].sums_ranks;
+    return count;
+}
+
 static UnetStatus make_events(UnetCuda *cuda, UnetError *error) {
+    const int32_t most = cuda->exchange.most = most_exchanges(&cuda->tables->train);
     cudaError_t code = cudaEventCreateWithFlags(&cuda->exchange.complete, cudaEventDisableTiming);
-    for (int i = 0; i < UNET_STEPS_AHEAD * EXCHANGES && code == cudaSuccess; i++) {
-        UnetExchangeTime *time = &cuda->slot[i / EXCHANGES].exchange[i % EXCHANGES];
-        code = cudaEventCreate(&time->begun);
-        if (code == cudaSuccess)
-            code = cudaEventCreate(&time->over);
+    for (int s = 0; s < UNET_STEPS_AHEAD && code == cudaSuccess; s++) {
+        UnetExchangeTime *time = cuda->slot[s].exchange = calloc((size_t)most, sizeof *time);
+        if (time == NULL)
+            return unet_fail(error, UNET_TOO_SMALL, "no memory for the times of exchanges");
+        for (int32_t i = 0; i < most && code == cudaSuccess; i++) {
+            code = cudaEventCreate(&time[i].begun);
+            if (code == cudaSuccess)
+                code = cudaEventCreate(&time[i].over);
+        }
     }
     return unet_cuda_checked(code, "making an event", error);
 }
@@ -78,12 +90,15 @@ void unet_cuda_break_ranks(UnetCuda *cuda) {
 static void free_events(UnetCuda *cuda) {
     if (cuda->exchange.complete != NULL)
         (void)cudaEventDestroy(cuda->exchange.complete);
-    for (int i = 0; i < UNET_STEPS_AHEAD * EXCHANGES; i++) {
-        const UnetExchangeTime *time = &cuda->slot[i / EXCHANGES].exchange[i % EXCHANGES];
-        if (time->begun != NULL)
-            (void)cudaEventDestroy(time->begun);
-        if (time->over != NULL)
-            (void)cudaEventDestroy(time->over);
+    for (int s = 0; s < UNET_STEPS_AHEAD; s++) {
+        UnetExchangeTime *time = cuda->slot[s].exchange;
+        for (int32_t i = 0; time != NULL && i < cuda->exchange.most; i++) {
+            if (time[i].begun != NULL)
+                (void)cudaEventDestroy(time[i].begun);
+            if (time[i].over != NULL)
+                (void)cudaEventDestroy(time[i].over);
+        }
+        free(time);
     }
 }
 

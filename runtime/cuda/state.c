@@ -19,6 +19,10 @@ const UnetCudaProgram *unet_cuda_program(const UnetCudaModel *tables, int k) {
     return list[k];
 }
 
+int32_t unet_cuda_graphs(const UnetCudaProgram *program) {
+    return program->holds ? program->iterations : 1;
+}
+
 int unet_cuda_stream_of(const UnetCudaModel *tables, int32_t i) {
     return tables->streams[i] & 1 ? 0 : 1;
 }

@@ -29,18 +29,15 @@ typedef struct {
     bool sends; /* else it waits for what another stream sends */
 } UnetExchangeTime;
 
-/* Of a step: of buckets, of their sum, of slices of weights. */
-enum { EXCHANGES = UNET_MOST_BUCKETS + 2 };
-
 /* Of a step that was begun: what it is told, what comes back. */
 typedef struct {
     const UnetProgram *program;
     UnetControl *control; /* pinned, with the sizes of samples behind it */
     double *result;       /* pinned */
     cudaEvent_t through;
-    UnetTeam *team;                       /* or NULL */
-    UnetExchangeTime exchange[EXCHANGES]; /* where devices are connected, */
-    int32_t exchanges;                    /*   so many in this step */
+    UnetTeam *team;             /* or NULL */
+    UnetExchangeTime *exchange; /* where devices are connected, */
+    int32_t exchanges;          /*   so many in this step */
 } StepSlot;
 
 /* What goes to other processes and comes from them. */
@@ -52,8 +49,10 @@ typedef struct {
     cudaStream_t stream;         /* of buckets; NULL: none is sent while a step goes on */
     cudaEvent_t complete;        /* a bucket is */
     int32_t begun;               /* buckets that are on their way */
-    bool unmet;                  /* whether all have come to the steps that were begun is not known */
-    char *pinned;                /* through the host: gradients, and room for those of others */
+    int32_t most; /* exchanges of a step: of statistics, of buckets, of their sum, of weights */
+    bool unmet;   /* whether all have come to the steps that were begun is not known */
+    char *pinned; /* through the host: numbers, and room for those of others, */
+    size_t pinned_bytes;
 } UnetExchange;
 
 struct UnetCuda {
@@ -79,10 +78,11 @@ struct UnetCuda {
     StepSlot slot[UNET_STEPS_AHEAD];
     int64_t begun, ended;        /* steps */
     const UnetProgram *prepared; /* its pieces that run once did, and nothing was pushed or ran since */
-    PieceGraph *graph[PROGRAMS];
+    PieceGraph *graph[PROGRAMS]; /* unet_cuda_graphs() of each piece */
     bool captures;
     void *registered; /* memory of the caller that copies may read directly */
     UnetTeam *team;   /* of the step that is begun, or NULL */
+    int32_t held;     /* UnetLaunch.held of what is launched */
     UnetExchange exchange;
     Timing timing; /* of the step that runs */
     UnetCudaMarks marks;
@@ -99,6 +99,9 @@ UnetStatus unet_cuda_failure(UnetError *error, cudaError_t code, const char *wha
 UnetStatus unet_cuda_checked(cudaError_t code, const char *what, UnetError *error);
 
 const UnetCudaProgram *unet_cuda_program(const UnetCudaModel *tables, int k);
+
+/* Graphs of each piece: one, or, where iterations have other tensors, one for each of them. */
+int32_t unet_cuda_graphs(const UnetCudaProgram *program);
 
 /* The first stream in which convolution I runs; its plan there. */
 int unet_cuda_stream_of(const UnetCudaModel *tables, int32_t i);

@@ -16,6 +16,14 @@
  * Buckets of gradients are sent to other processes in a stream of their own, in the last iteration (see
  * exchange.c).
  *
+ * Where all samples of a step are merged on the way, several loops go over the same samples, and between
+ * two of them stands a piece that merges:
+ *
+ *     iterations { inputs | pieces } | merge | iterations { pieces } | merge | iterations { pieces } | ...
+ *
+ * What several loops touch, inputs too, lies there for all samples of the process.  So an iteration has
+ * other places in memory than the next one, and graphs of its own.
+ *
  * Steps whose results are not needed soon have a stream of their own, which the captured graph has as a
  * branch.  Where parts of a step are timed, and with UNET_CUDA_BRANCHES=0, they run in the one stream with
  * all others, in the order of the plan.
@@ -137,6 +145,7 @@ static UnetStatus launch_piece(UnetCuda *cuda, const UnetCudaProgram *tables, co
     const UnetLaunch at = {.cuda = cuda,
                            .stream = unet_cuda_stream(cuda, piece),
                            .control = control,
+                           .held = cuda->held,
                            .arrived = control->arrived,
                            .correction = control->correction,
                            .jobs = &cuda->jobs,
@@ -275,20 +284,29 @@ static UnetStatus bring_control(UnetCuda *cuda, const StepSlot *slot, const Unet
                      error);
 }
 
+/* Where the samples of an iteration go, of SAMPLE_BYTES each. */
+static UnetStaging place_of(const UnetCuda *cuda, const UnetCudaProgram *tables, int32_t i,
+                            int64_t sample_bytes) {
+    UnetStaging place = tables->staging[i];
+    if (place.held) {
+        place.offset += cuda->held * sample_bytes;
+        place.bytes = tables->iteration_samples * sample_bytes;
+    }
+    return place;
+}
+
 /* One input of the samples from START on.  Samples that are not valid are zero: kernels work on them too,
  * and must find numbers. */
-static UnetStatus bring_input(UnetCuda *cuda, const UnetStaging *staging, const char *input,
-                              int64_t sample_bytes, int64_t start, int64_t count, cudaStream_t stream,
-                              UnetError *error) {
+static UnetStatus bring_input(UnetCuda *cuda, UnetStaging place, const char *input, int64_t sample_bytes,
+                              int64_t start, int64_t count, cudaStream_t stream, UnetError *error) {
     const int64_t used = count * sample_bytes;
     UnetStatus status = UNET_OK;
     if (count > 0)
-        status =
-            to_device(cuda, staging->offset, input + start * sample_bytes, (size_t)used, stream, error);
-    if (status == UNET_OK && used < staging->bytes)
-        status = unet_cuda_checked(cudaMemsetAsync(cuda->arena + staging->offset + used, 0,
-                                                   (size_t)(staging->bytes - used), stream),
-                                   "clearing inputs", error);
+        status = to_device(cuda, place.offset, input + start * sample_bytes, (size_t)used, stream, error);
+    if (status == UNET_OK && used < place.bytes)
+        status = unet_cuda_checked(
+            cudaMemsetAsync(cuda->arena + place.offset + used, 0, (size_t)(place.bytes - used), stream),
+            "clearing inputs", error);
     return status;
 }
 
@@ -301,10 +319,12 @@ static UnetStatus bring_inputs(UnetCuda *cuda, const UnetProgram *program, const
     const cudaStream_t stream = tables->prefetches ? cuda->copies : cuda->stream;
     cudaError_t code = tables->prefetches ? cudaStreamWaitEvent(stream, cuda->inputs_free, 0) : cudaSuccess;
     UnetStatus status = unet_cuda_checked(code, "copying to the GPU", error);
-    for (int32_t i = 0; i < cuda->model->ninput && status == UNET_OK; i++)
+    for (int32_t i = 0; i < cuda->model->ninput && status == UNET_OK; i++) {
+        const int64_t sample_bytes = program->inputs[i].sample_bytes;
         if (tables->staging[i].offset >= 0 && step->inputs[i] != NULL)
-            status = bring_input(cuda, &tables->staging[i], step->inputs[i],
-                                 program->inputs[i].sample_bytes, start, count, stream, error);
+            status = bring_input(cuda, place_of(cuda, tables, i, sample_bytes), step->inputs[i],
+                                 sample_bytes, start, count, stream, error);
+    }
     if (status != UNET_OK)
         return status;
     code = cudaEventRecord(cuda->inputs_taken, stream);
@@ -351,27 +371,39 @@ static UnetStatus run_outside(UnetCuda *cuda, int k, const UnetProgram *program,
     const UnetCudaProgram *tables = unet_cuda_program(cuda->tables, k);
     if (tables->piece[i].once && cuda->prepared == program)
         return UNET_OK;
-    UnetStatus status = run_piece(cuda, tables, &tables->piece[i], &cuda->graph[k][i], error);
+    PieceGraph *graph = &cuda->graph[k][i * unet_cuda_graphs(tables)];
+    UnetStatus status = run_piece(cuda, tables, &tables->piece[i], graph, error);
     return status == UNET_OK && cuda->timing == WHOLE_STEP ? mark(cuda, part_step, error) : status;
 }
 
-/* The iterations of the loop, made of PIECE[0..COUNT). */
+/* No piece in front of FIRST is part of a loop over samples. */
+static bool is_first_loop(const UnetCudaProgram *tables, int first) {
+    while (first > 0 && !tables->piece[first - 1].in_iteration)
+        first--;
+    return first == 0;
+}
+
+/* The iterations of the loop, made of PIECE[0..COUNT).  The first loop brings inputs for all. */
 static UnetStatus run_turns(UnetCuda *cuda, int k, const UnetProgram *program, const UnetStep *step,
                             int first, int count, UnetError *error) {
     const UnetCudaProgram *tables = unet_cuda_program(cuda->tables, k);
-    const int32_t begin = first_iteration(tables, step), end = end_of_iterations(tables, step);
+    const int32_t begin = first_iteration(tables, step), end = end_of_iterations(tables, step),
+                  graphs = unet_cuda_graphs(tables);
+    const bool brings = is_first_loop(tables, first);
     UnetStatus status = UNET_OK;
     for (int32_t iteration = begin; iteration < end && status == UNET_OK; iteration++) {
         const int64_t start = cuda->start[k][iteration];
-        if (iteration > begin)
+        cuda->held = (int32_t)start - step->first;
+        if (iteration > begin || !brings)
             status = to_device(cuda, tables->control + (int64_t)offsetof(UnetControl, start),
                                &cuda->start[k][iteration], sizeof(int32_t), cuda->stream, error);
-        if (status == UNET_OK)
+        if (status == UNET_OK && brings)
             status = bring_inputs(cuda, program, tables, step, start, error);
         for (int i = first; i < first + count && status == UNET_OK; i++) {
+            PieceGraph *graph = &cuda->graph[k][i * graphs + (iteration - begin) % graphs];
             if (!takes_part(cuda, tables, &tables->piece[i], step, start))
                 continue;
-            status = run_piece(cuda, tables, &tables->piece[i], &cuda->graph[k][i], error);
+            status = run_piece(cuda, tables, &tables->piece[i], graph, error);
             if (status == UNET_OK && tables->piece[i].frees_inputs)
                 status = inputs_are_free(cuda, error);
         }

@@ -6,7 +6,7 @@
 tests/whole/ranks.unet has batch norm, dropout, augmentation, accumulation, clipping, averaged weights and a short last
 batch.  Captured as graphs or not, with memory that is used again or not, one process leaves the same files; and so do 2 and 4
 processes, which send each other gradients through the memory of the host, or by NCCL, whose calls nccl/ stands in for, behind the
-backward pass or beside it, in whatever order streams take turns; also where each updates a slice of the weights.  What forgets to wait
+backward pass or beside it, in whatever order streams take turns; also where each updates a slice of the weights, and where batch norms have statistics of all samples of a step.  What forgets to wait
 for a bucket, or a bucket that does not wait for its gradients, is noticed.  By --reduce=fast they leave weights that are near.  A process that is killed or stopped is named.  Without Open MPI, and without
 the header of NCCL, what needs them is left out, and a line says so.  Exits with 77 without the headers of CUDA and cuDNN.
 Standard library only."""
@@ -99,6 +99,23 @@ def connected(shop, count, out, *options, program="beside", words="by NCCL 2", c
         raise ranks.Failure("%s: exit codes %s, does not say `%s`: %s" % (out, codes, words, said))
 
 
+def check_synchronised(shop, connects):
+    """Batch norms with statistics of all samples of a step: 1, 2 and 4 processes leave the same weights, with graphs or without, whatever
+    waits as late as it can, by NCCL where it is there (CONNECTS) and through the host.  They are near those that the CPU trains."""
+    net, steps = ranks.synchronised_net(shop), "--steps=5"
+    shop.program("synced", *ranks.SYNC, net=net)
+    shop.train("synced", "synced", steps)
+    host = ["--exchange=host"] if connects else []
+    connected(shop, 2, "synced_two", steps, *host, program="synced", words="", UNET_CUDA_GRAPH="0", UNET_SHIM_LAZY="1")
+    shop.same("synced", "synced_two", "2 processes, synchronised, without graphs")
+    connected(shop, 4, "synced_four", steps, program="synced", words="by NCCL" if connects else "")
+    shop.same("synced", "synced_four", "4 processes, synchronised")
+    ranks.Workshop.program(shop, "on_cpu", *OPTIONS[1:], *ranks.SYNC, net=net)
+    shop.train("on_cpu", "on_cpu", steps)
+    return "synchronised batch norms: 1, 2 and 4 processes leave the same weights, those of the CPU within %.1e" % near(
+        shop, "synced", "on_cpu", 1e-6)
+
+
 def check_nccl(shop):
     connected(shop, 2, "nccl_two", program="connected")
     shop.same("one", "nccl_two", "2 processes by NCCL")
@@ -174,11 +191,11 @@ def check_ways(shop):
     return "NCCL is refused where two processes share a GPU"
 
 
-def near(shop, exact, fast):
+def near(shop, exact, fast, most=5e-3):
     """By how much the weights of two runs differ, which do so, and not much."""
     one, other = [ranks.read_weights(os.path.join(shop.folder, "run_" + out, "ranks.safetensors")) for out in (exact, fast)]
     worst = max(abs(a - b) for name in one for a, b in zip(one[name], other[name]))
-    if not 0 < worst < 5e-3:
+    if not 0 < worst < most:
         raise ranks.Failure("weights of %s and %s differ by %g" % (exact, fast, worst))
     return worst
 
@@ -261,10 +278,11 @@ def main():
             print(check_alone(shop), flush=True)
             print(check_several(shop) if several else
                   "skipped: several processes by MPI (there is no mpirun of Open MPI, or unetc was built without MPI)")
-            checks = (check_nccl, check_overlap, check_planted, check_times, check_ways, check_fast, check_depth, check_shards, check_faults, check_slow) if nccl(shop) else ()
-            for check in checks:
+            connects = nccl(shop)
+            print(check_synchronised(shop, connects), flush=True)
+            for check in (check_nccl, check_overlap, check_planted, check_times, check_ways, check_fast, check_depth, check_shards, check_faults, check_slow) if connects else ():
                 print(check(shop), flush=True)
-            if not checks:
+            if not connects:
                 print("skipped: NCCL (there is no nccl.h)")
         except ranks.Failure as failure:
             sys.exit("FAILED: %s" % failure)

@@ -864,8 +864,8 @@ static ConvMethod conv_method(const char *text) {
 
 /* Of the reference kernels, or of the fast ones. */
 static Emitter *emitter_new(Pool *pool, bool fast, Type stored, ConvMethod conv) {
-    static const Dialect reference = {"reference", ".c", "UNUSED static void", FORM_CALLED},
-                         included = {"cpu", ".c", "UNUSED static void", FORM_INCLUDED};
+    static const Dialect reference = {"reference", ".c", "UNUSED static void", FORM_CALLED, ""},
+                         included = {"cpu", ".c", "UNUSED static void", FORM_INCLUDED, ""};
     Options *options = NEW(pool, Options);
     Model *model = NEW(pool, Model);
     Plan *plan = NEW(pool, Plan);

@@ -89,6 +89,7 @@ typedef struct {
     UnetFilterJobs *jobs; /* on the host: of the steps before this one that one launch does with it, */
     UnetComparisons *comparisons; /* and what they compare */
     int32_t more;                 /* steps come that it does, too */
+    int32_t held; /* the first sample of this iteration, of those of the process: where tensors hold all */
 } UnetLaunch;
 
 /* Runs convolution INDEX of the program's table: computes RESULT from its two operands, in the order of

@@ -10,9 +10,11 @@
  * read. */
 typedef struct {
     int64_t offset, bytes;
+    bool held; /* those of all iterations of the process lie there, one behind the other */
 } UnetStaging;
 
-/* A part of a step, launched as one graph.  Those of an iteration follow each other. */
+/* A part of a step, launched as one graph.  Those of an iteration follow each other; where others stand
+ * between them, there are several loops over the same samples. */
 typedef struct {
     void (*launch)(UnetLaunch at, char *arena);
     bool once; /* what it computes from weights stays: in the first step after these came, and after steps
@@ -34,6 +36,7 @@ typedef struct {
     int32_t group;   /* samples of a group, with `ranks`; or 0 */
     int64_t control; /* offset of its UnetControl, with sizes for the samples of all iterations */
     double beta[2];  /* Adam's; 0 without it */
+    bool holds; /* tensors hold all samples of the process, so that each iteration has others of them */
     const UnetStaging *staging;   /* one per input of the model */
     const UnetLabelCount *labels; /* what is counted of a batch before its step, */
     int32_t nlabels;

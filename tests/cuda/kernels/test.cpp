@@ -242,7 +242,8 @@ UnetLaunch Test::at() const {
             nullptr,
             jobs.get(),
             compared.get(),
-            more};
+            more,
+            0};
 }
 
 void Test::control(int n, const int32_t (*valid)[3], int samples, int start, int last) {
