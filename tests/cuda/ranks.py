@@ -133,9 +133,11 @@ def check_overlap(shop):
     return "2 and 4 processes that send buckets beside the backward pass leave the files of one, in three orders of the streams"
 
 
-# What is planted in exchange.c, and the order of streams that shows it.
-FAULTS = [("does not wait for buckets", "if (!piece->starts_ranks && e->begun > 0 &&", "if (!piece->starts_ranks && e->begun > 99 &&", "1"),
-          ("sends a bucket too early", "code = cudaStreamWaitEvent(stream, e->complete, 0);", "code = cudaSuccess;", "2")]
+# What is planted in exchange.c, the order of streams that shows it, and the program and the run of it that is right.
+FAULTS = [("does not wait for buckets", "if (!piece->starts_ranks && e->begun > 0 &&", "if (!piece->starts_ranks && e->begun > 99 &&", "1", "beside", "one"),
+          ("sends a bucket too early", "code = cudaStreamWaitEvent(stream, e->complete, 0);", "code = cudaSuccess;", "2", "beside", "one"),
+          ("leaves out the statistics of others", "all = {numbers, count};\n    if (is_alone(at.cuda))", "all = {numbers, count};\n    if (all.count > 0)", "0",
+           "synced", "synced")]
 
 
 def check_planted(shop):
@@ -144,20 +146,20 @@ def check_planted(shop):
     source = os.path.join(folder, "exchange.c")
     with open(source) as file:
         text = file.read()
-    objects = [os.path.join(shop.sources("beside"), name) for name in os.listdir(shop.sources("beside")) if name.endswith(".c.o")]
-    objects += [shop.shim.kernels(os.path.join(shop.sources("beside"), name)) for name in os.listdir(shop.sources("beside")) if name.endswith(".cu")]
     right = shop.shim.objects
-    for number, (what, line, other, lazy) in enumerate(FAULTS):
+    for number, (what, line, other, lazy, program, run) in enumerate(FAULTS):
+        sources = [os.path.join(shop.sources(program), name) for name in os.listdir(shop.sources(program))]
+        objects = [name for name in sources if name.endswith(".c.o")] + [shop.shim.kernels(name) for name in sources if name.endswith(".cu")]
         if text.count(line) != 1:
             raise ranks.Failure("%s: nowhere to plant that" % what)
         with open(source, "w") as file:
             file.write(text.replace(line, other))
         name = "faulty%d" % number
-        shop.shim.objects = [o for o in right if os.path.basename(o) != "exchange.c.o"] + [shop.shim.compile(source)]
+        shop.shim.objects = [o for o in right if os.path.basename(o) != "exchange.c.o"] + [shop.shim.compile(source, source + ".o")]
         shop.shim.link(objects, os.path.join(shop.folder, name))
         try:
-            connected(shop, 2, name, program=name, UNET_SHIM_LAZY=lazy)
-            shop.same("one", name, what)
+            connected(shop, 2, name, "--steps=%d" % (5 if run == "synced" else 7), program=name, UNET_SHIM_LAZY=lazy)
+            shop.same(run, name, what)
         except ranks.Failure:
             continue
         raise ranks.Failure("nobody notices a step that " + what)
