@@ -181,13 +181,14 @@ static int64_t higher_of(int64_t a, int64_t b) {
 
 /* Tabulates the highest floor of each run in WINDOW. */
 static void tabulate_floors(Search *search, Window window) {
-    const size_t length = (size_t)(window.end - window.begin);
-    memcpy(&search->highest[window.begin], &search->floor[window.begin], length * sizeof *search->floor);
-    for (int k = 1; k <= power_in(window.end - window.begin); k++) {
+    const int length = window.end - window.begin;
+    memcpy(&search->highest[window.begin], &search->floor[window.begin],
+           (size_t)length * sizeof *search->floor);
+    for (int k = 1, run = 2; run <= length; k++, run *= 2) {
         const int64_t *half = row_of(search, search->highest, k - 1);
         int64_t *whole = row_of(search, search->highest, k);
-        for (int s = window.begin; s <= window.end - (1 << k); s++)
-            whole[s] = higher_of(half[s], half[s + (1 << (k - 1))]);
+        for (int s = window.begin; s <= window.end - run; s++)
+            whole[s] = higher_of(half[s], half[s + run / 2]);
     }
 }
 
@@ -222,8 +223,8 @@ static bool lift_items(Search *search, const Part *part, Window *window) {
 
 /* Tabulates the lowest item of each run in WINDOW: what long runs know goes down to short ones. */
 static void tabulate_items(Search *search, const Part *part, Window window) {
-    const int powers = power_in(window.end - window.begin) + 1;
-    for (int k = 0; k < powers; k++)
+    const int length = window.end - window.begin;
+    for (int k = 0, run = 1; run <= length; k++, run *= 2)
         for (int s = window.begin; s < window.end; s++)
             row_of(search, search->support, k)[s] = INT64_MAX;
     for (int i = part->low; i < part->high; i++) {
@@ -236,12 +237,15 @@ static void tabulate_items(Search *search, const Part *part, Window window) {
         row[begin] = lower_of(row[begin], item->lowest);
         row[last] = lower_of(row[last], item->lowest);
     }
-    for (int k = powers - 1; k > 0; k--) {
+    int run = 1, k = 0;
+    for (; 2 * run <= length; run *= 2)
+        k++;
+    for (; k > 0; k--, run /= 2) {
         const int64_t *whole = row_of(search, search->support, k);
         int64_t *half = row_of(search, search->support, k - 1);
-        for (int s = window.begin; s <= window.end - (1 << k); s++) {
+        for (int s = window.begin; s <= window.end - run; s++) {
             half[s] = lower_of(half[s], whole[s]);
-            half[s + (1 << (k - 1))] = lower_of(half[s + (1 << (k - 1))], whole[s]);
+            half[s + run / 2] = lower_of(half[s + run / 2], whole[s]);
         }
     }
 }
