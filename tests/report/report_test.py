@@ -304,7 +304,7 @@ def test_at_once():
         expect(here.recv(1 << 16) == b"", "over budget: all is said")
     expect(first.startswith("error[U0701]: ") and "= note: the peak is step" in first and "help: " not in first,
            "over budget: first what is needed: %s" % first)
-    expect(HELP.match(second) and second.endswith("work\n\n") or second.endswith("rows\n\n"),
+    expect(HELP.match(second) and second.endswith(("work\n\n", "rows\n\n")),
            "over budget: then what would fit: %s" % second)
     status, out, err = unetc("mem", "--error-format=json", SMALL, *little)
     expect(status == 3 and json.loads(err)["rendered"] == first + second, "over budget: JSON comes whole")
