@@ -29,8 +29,8 @@ typedef struct {
     int32_t start;       /* the first sample of this iteration of a loop over samples, 0 without a loop */
     int32_t first, last; /* of ranks: the samples [first, last) of the batch are computed here; else all */
     double labelled[UNET_CONTROL_LABELS]; /* what is counted of the labels of the batch */
-    /* How far Adam's means are from those of all gradients at this step: 1 - beta^step, of the gradients
-     * and of their squares.  Where losses are scaled, the kernel that judges the step writes them. */
+    /* What Adam divides its means of gradients and of their squares by at this step: 1 - beta^step.  Where
+     * losses are scaled, the kernel that judges the step writes both. */
     double correction[2];
     /* In each stream, blocks of the kernel that runs, 0 between two; the last one does what needs all. */
     uint32_t arrived[UNET_STREAMS];
