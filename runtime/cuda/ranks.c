@@ -50,7 +50,7 @@ static int32_t most_exchanges(const UnetCudaProgram *tables) {
 static UnetStatus make_events(UnetCuda *cuda, UnetError *error) {
     const int32_t most = cuda->exchange.most = most_exchanges(&cuda->tables->train);
     cudaError_t code = cudaEventCreateWithFlags(&cuda->exchange.complete, cudaEventDisableTiming);
-    for (int s = 0; s < UNET_STEPS_AHEAD && code == cudaSuccess; s++) {
+    for (int s = 0; s < UNET_STEPS_AHEAD && most > 0 && code == cudaSuccess; s++) {
         UnetExchangeTime *time = cuda->slot[s].exchange = calloc((size_t)most, sizeof *time);
         if (time == NULL)
             return unet_fail(error, UNET_TOO_SMALL, "no memory for the times of exchanges");

@@ -62,7 +62,6 @@ struct UnetCuda {
     int64_t extent;
     cudaStream_t stream, copies; /* copies: of inputs that come while a step runs */
     cudaStream_t second;         /* of branches; NULL: the program has none */
-    bool in_turns;               /* branches run one after the other, all in the first stream */
     cudaEvent_t forked, joined;
     cudaEvent_t inputs_taken; /* by the last iteration that was begun */
     cudaEvent_t inputs_free;  /* the next ones may come */
@@ -71,7 +70,6 @@ struct UnetCuda {
     UnetCudnnPlan *plan[UNET_STREAMS];     /* one per convolution that runs in that stream */
     UnetEngineTable table;                 /* of a file */
     const UnetTimedEngine **match;         /* its row for each convolution; NULL: engines as compiled */
-    bool other_driver;                     /* than when that was measured */
     char not_used[sizeof(UnetError) + 64]; /* why a file is not used, or "" */
     char *pinned;                          /* host memory for copies: what the slots and `start` point to */
     int32_t *start[PROGRAMS];              /* per iteration: its first sample */
@@ -79,13 +77,15 @@ struct UnetCuda {
     int64_t begun, ended;        /* steps */
     const UnetProgram *prepared; /* its pieces that run once did, and nothing was pushed or ran since */
     PieceGraph *graph[PROGRAMS]; /* unet_cuda_graphs() of each piece */
-    bool captures;
-    void *registered; /* memory of the caller that copies may read directly */
-    UnetTeam *team;   /* of the step that is begun, or NULL */
-    int32_t held;     /* UnetLaunch.held of what is launched */
+    void *registered;            /* memory of the caller that copies may read directly */
+    UnetTeam *team;              /* of the step that is begun, or NULL */
     UnetExchange exchange;
     Timing timing; /* of the step that runs */
     UnetCudaMarks marks;
+    bool captures;
+    bool in_turns;     /* branches run one after the other, all in the first stream */
+    bool other_driver; /* than when `table` was measured */
+    int32_t held;      /* UnetLaunch.held of what is launched */
     UnetStatus status; /* of the launches of a piece: the first failure */
     UnetError error;
     UnetFilterJobs jobs;         /* of steps that one launch does */
