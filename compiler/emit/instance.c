@@ -455,9 +455,9 @@ static const char *number_type(const Emitter *e, const Instance *k, int size) {
     return "int";
 }
 
-/* "tiny_unet_conv" */
+/* "tiny_unet_conv_kernel": no function of the runtime ends like that, whatever the model is called. */
 static const char *called_function(const Emitter *e, const char *template) {
-    return pool_text(e->pool, "%s_%s", e->plan->model->name, template);
+    return pool_text(e->pool, "%s_%s_kernel", e->plan->model->name, template);
 }
 
 /* Does the function WORD of a body have sizes? */

@@ -449,16 +449,23 @@ static void check_outputs(Lower *l) {
     diag_end(l->diag);
 }
 
+/* C has no names that begin with a digit, and unet_embed_init() and others like it are the runtime's. */
+static bool needs_underscore(const char *name) {
+    return isdigit((unsigned char)*name) || strcmp(name, "unet_embed") == 0;
+}
+
 /* "photos/tiny-unet.unet": the source is tiny-unet.unet, the model tiny_unet. */
 static void name_model(Lower *l) {
     const char *path = l->options->path, *slash = strrchr(path, '/');
     const char *file = slash == NULL ? path : slash + 1, *dot = strrchr(file, '.');
     size_t length = dot == NULL || dot == file ? strlen(file) : (size_t)(dot - file);
-    char *name = pool_text(l->pool, "%s%.*s", isdigit((unsigned char)*file) ? "_" : "", (int)length, file);
+    char *name = pool_copy(l->pool, file, length);
     for (char *at = name; *at != '\0'; at++)
         if (!isalnum((unsigned char)*at))
             *at = '_';
-    l->model->name = *name == '\0' ? "model" : name;
+    l->model->name = *name == '\0'            ? "model"
+                     : needs_underscore(name) ? pool_text(l->pool, "_%s", name)
+                                              : name;
     l->model->source = file;
     l->model->text = l->options->text;
 }

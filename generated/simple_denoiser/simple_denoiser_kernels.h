@@ -2,8 +2,8 @@
  *
  * Made by unetc from simple_denoiser.unet (00438fdc504441cc) with: --size=64x64
  * Do not edit: change the .unet file and compile again. */
-#ifndef SIMPLE_DENOISER_KERNELS_H
-#define SIMPLE_DENOISER_KERNELS_H
+#ifndef UNETC_SIMPLE_DENOISER_KERNELS_H
+#define UNETC_SIMPLE_DENOISER_KERNELS_H
 
 #include <stddef.h>
 #include <stdint.h>

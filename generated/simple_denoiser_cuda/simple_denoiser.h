@@ -5,8 +5,8 @@
  *
  * unet/embed.h tells of the functions below, unet/model.h of simple_denoiser_model, and unet/device.h of its device,
  * which takes the arena on the GPU. */
-#ifndef SIMPLE_DENOISER_H
-#define SIMPLE_DENOISER_H
+#ifndef UNETC_SIMPLE_DENOISER_H
+#define UNETC_SIMPLE_DENOISER_H
 
 #include <unet/embed.h>
 

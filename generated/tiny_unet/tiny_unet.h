@@ -5,8 +5,8 @@
  *
  * unet/embed.h tells of the functions below, unet/model.h of tiny_unet_model, on which programs run that
  * bring an arena of their own. */
-#ifndef TINY_UNET_H
-#define TINY_UNET_H
+#ifndef UNETC_TINY_UNET_H
+#define UNETC_TINY_UNET_H
 
 #include <unet/embed.h>
 

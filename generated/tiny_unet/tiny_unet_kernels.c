@@ -38,7 +38,7 @@ UNUSED static double conv_point(const ConvSizes *sizes, const stored *const *x, 
     return RELU && sum < 0 ? 0 : sum;
 }
 
-void tiny_unet_conv(const ConvSizes *sizes, int n, Rows rows, stored *y, const stored *const *x, const real *w,
+void tiny_unet_conv_kernel(const ConvSizes *sizes, int n, Rows rows, stored *y, const stored *const *x, const real *w,
                           const real *b) {
     const int CO = sizes->CO, H = sizes->H, W = sizes->W;
     const Layout Y = sizes->Y;
@@ -76,7 +76,7 @@ UNUSED static void zero_halo_ring(const ZeroHaloSizes *sizes, Rows rows, stored 
         zero_halo_line(sizes, y, i, block, r);
 }
 
-void tiny_unet_zero_halo(const ZeroHaloSizes *sizes, int n, Rows rows, stored *y) {
+void tiny_unet_zero_halo_kernel(const ZeroHaloSizes *sizes, int n, Rows rows, stored *y) {
     const int D = sizes->D, H = sizes->H, W = sizes->W;
     const Layout Y = sizes->Y;
     if (rows.begin >= rows.end)
@@ -115,7 +115,7 @@ UNUSED static real max_pool_point(const MaxPoolSizes *sizes, const stored *x, in
     return maximum;
 }
 
-void tiny_unet_max_pool(const MaxPoolSizes *sizes, int n, Rows rows, stored *y, const stored *x) {
+void tiny_unet_max_pool_kernel(const MaxPoolSizes *sizes, int n, Rows rows, stored *y, const stored *x) {
     const int C = sizes->C, H = sizes->H, W = sizes->W;
     const Layout Y = sizes->Y;
 #pragma omp for collapse(2) schedule(static)
@@ -159,7 +159,7 @@ UNUSED static double upconv_point(const UpconvSizes *sizes, const stored *const 
     return RELU && sum < 0 ? 0 : sum;
 }
 
-void tiny_unet_upconv(const UpconvSizes *sizes, int n, Rows rows, stored *y, const stored *const *x, const real *w,
+void tiny_unet_upconv_kernel(const UpconvSizes *sizes, int n, Rows rows, stored *y, const stored *const *x, const real *w,
                           const real *b) {
     const int CO = sizes->CO, H = sizes->H, W = sizes->W;
     const Layout Y = sizes->Y;
@@ -178,7 +178,7 @@ UNUSED static double mse_term(double p, double t, double epsilon) {
     return (p - t) * (p - t);
 }
 
-void tiny_unet_mse(const MseSizes *sizes, int n, Rows rows, double *result, double *scratch, const void *p, const void *t,
+void tiny_unet_mse_kernel(const MseSizes *sizes, int n, Rows rows, double *result, double *scratch, const void *p, const void *t,
                           const int32_t (*valid)[3]) {
     const int C = sizes->C, D = sizes->D, H = sizes->H, W = sizes->W;
     const Layout P = sizes->P, T = sizes->T;
@@ -199,7 +199,7 @@ UNUSED static double psnr_of_mean(double mean) {
     return clamp(-10 * log10(mean), 0, 100);
 }
 
-void tiny_unet_psnr(const PsnrSizes *sizes, int n, Rows rows, double *result, double *scratch, const void *p, const void *t,
+void tiny_unet_psnr_kernel(const PsnrSizes *sizes, int n, Rows rows, double *result, double *scratch, const void *p, const void *t,
                           const int32_t (*valid)[3]) {
     const int C = sizes->C, D = sizes->D, H = sizes->H, W = sizes->W;
     const Layout P = sizes->P, T = sizes->T;
@@ -215,7 +215,7 @@ UNUSED static double mse_grad_slope(double p, double t, double epsilon) {
     return p - t;
 }
 
-void tiny_unet_mse_grad(const MseGradSizes *sizes, int n, int total, Rows rows, stored *dp, const void *p, const void *t,
+void tiny_unet_mse_grad_kernel(const MseGradSizes *sizes, int n, int total, Rows rows, stored *dp, const void *p, const void *t,
                           const double *scale) {
     const int C = sizes->C, D = sizes->D, H = sizes->H, W = sizes->W;
     const Layout P = sizes->P, T = sizes->T;
@@ -289,7 +289,7 @@ UNUSED static void conv_wgrad_gradient(const ConvWgradSizes *sizes, int n, Rows 
         *gradient = total;
 }
 
-void tiny_unet_conv_wgrad(const ConvWgradSizes *sizes, int n, Rows rows, real *dw, real *db, double *scratch, double *sums,
+void tiny_unet_conv_wgrad_kernel(const ConvWgradSizes *sizes, int n, Rows rows, real *dw, real *db, double *scratch, double *sums,
                           const stored *const *x, const stored *dy) {
     const int CI = sizes->CI, CO = sizes->CO, KD = sizes->KD, KH = sizes->KH, KW = sizes->KW,
         TRANSPOSED = sizes->TRANSPOSED, BIAS = sizes->BIAS, SEGMENTS = sizes->SEGMENTS;
@@ -335,7 +335,7 @@ UNUSED static double conv_dgrad_point(const ConvDgradSizes *sizes, const stored 
     return sum;
 }
 
-void tiny_unet_conv_dgrad(const ConvDgradSizes *sizes, int n, Rows rows, stored *dx, const stored *dy, const real *w, const stored *m) {
+void tiny_unet_conv_dgrad_kernel(const ConvDgradSizes *sizes, int n, Rows rows, stored *dx, const stored *dy, const real *w, const stored *m) {
     const int IH = sizes->IH, IW = sizes->IW, CS = sizes->CS;
     const Layout DX = sizes->DX;
     const int MASK = sizes->MASK;
@@ -371,7 +371,7 @@ UNUSED static double upconv_dgrad_point(const UpconvDgradSizes *sizes, const sto
     return sum;
 }
 
-void tiny_unet_upconv_dgrad(const UpconvDgradSizes *sizes, int n, Rows rows, stored *dx, const stored *dy, const real *w, const stored *m) {
+void tiny_unet_upconv_dgrad_kernel(const UpconvDgradSizes *sizes, int n, Rows rows, stored *dx, const stored *dy, const real *w, const stored *m) {
     const int IH = sizes->IH, IW = sizes->IW, CS = sizes->CS;
     const Layout DX = sizes->DX;
     const int MASK = sizes->MASK;
@@ -433,7 +433,7 @@ UNUSED static real max_pool_grad_point(const MaxPoolGradSizes *sizes, const stor
     return sum;
 }
 
-void tiny_unet_max_pool_grad(const MaxPoolGradSizes *sizes, int n, Rows rows, stored *dx, const stored *x, const stored *dy,
+void tiny_unet_max_pool_grad_kernel(const MaxPoolGradSizes *sizes, int n, Rows rows, stored *dx, const stored *x, const stored *dy,
                           const stored *a) {
     const int C = sizes->C, IH = sizes->IH, IW = sizes->IW, ACCUMULATE = sizes->ACCUMULATE, MASK = sizes->MASK;
     const Layout DX = sizes->DX, X = sizes->X, A = sizes->A;
@@ -452,7 +452,7 @@ void tiny_unet_max_pool_grad(const MaxPoolGradSizes *sizes, int n, Rows rows, st
 }
 
 /* adam - Adam, AdamW (`DECOUPLED`) and AMSGrad (`AMSGRAD`). */
-void tiny_unet_adam(const AdamSizes *sizes, real *p, const real *g, real *m, real *v, real *most, real *average,
+void tiny_unet_adam_kernel(const AdamSizes *sizes, real *p, const real *g, real *m, real *v, real *most, real *average,
                           const double *scale, const double *norm, double rate, int64_t step, long from,
                           long to) {
     const int DECAYED = sizes->DECAYED, SCALED = sizes->SCALED, CLIPS = sizes->CLIPS,

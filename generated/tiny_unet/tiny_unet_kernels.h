@@ -2,8 +2,8 @@
  *
  * Made by unetc from tiny_unet.unet (16d462818c889222) with: --size=64x64 --kernels=reference
  * Do not edit: change the .unet file and compile again. */
-#ifndef TINY_UNET_KERNELS_H
-#define TINY_UNET_KERNELS_H
+#ifndef UNETC_TINY_UNET_KERNELS_H
+#define UNETC_TINY_UNET_KERNELS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,8 +2,8 @@
  *
  * Made by unetc from tiny_unet.unet (16d462818c889222) with: --size=64x64 --kernels=reference
  * Do not edit: change the .unet file and compile again. */
-#ifndef TINY_UNET_PLAN_H
-#define TINY_UNET_PLAN_H
+#ifndef UNETC_TINY_UNET_PLAN_H
+#define UNETC_TINY_UNET_PLAN_H
 
 #include "tiny_unet_kernels.h"
 
@@ -278,28 +278,28 @@ typedef struct {
     const Layout *X;
     Layout Y;
 } ConvSizes;
-void tiny_unet_conv(const ConvSizes *sizes, int n, Rows rows, stored *y, const stored *const *x, const real *w,
-    const real *b);
+void tiny_unet_conv_kernel(const ConvSizes *sizes, int n, Rows rows, stored *y, const stored *const *x,
+    const real *w, const real *b);
 
 typedef struct {
     int D, H, W, ABOVE, BELOW;
     Layout Y;
 } ZeroHaloSizes;
-void tiny_unet_zero_halo(const ZeroHaloSizes *sizes, int n, Rows rows, stored *y);
+void tiny_unet_zero_halo_kernel(const ZeroHaloSizes *sizes, int n, Rows rows, stored *y);
 
 typedef struct {
     int C, ID, IH, IW, H, W, KD, SD, PD, LD, KH, SH, PH, LH, KW, SW, PW, LW;
     Layout Y;
     Layout X;
 } MaxPoolSizes;
-void tiny_unet_max_pool(const MaxPoolSizes *sizes, int n, Rows rows, stored *y, const stored *x);
+void tiny_unet_max_pool_kernel(const MaxPoolSizes *sizes, int n, Rows rows, stored *y, const stored *x);
 
 typedef struct {
     int CO, ID, IH, IW, H, W, KD, SD, LD, PD, KH, SH, LH, PH, KW, SW, LW, PW, BIAS, RELU, SEGMENTS;
     const Layout *X;
     Layout Y;
 } UpconvSizes;
-void tiny_unet_upconv(const UpconvSizes *sizes, int n, Rows rows, stored *y, const stored *const *x,
+void tiny_unet_upconv_kernel(const UpconvSizes *sizes, int n, Rows rows, stored *y, const stored *const *x,
     const real *w, const real *b);
 
 typedef struct {
@@ -307,16 +307,16 @@ typedef struct {
     Layout P;
     Layout T;
 } MseSizes;
-void tiny_unet_mse(const MseSizes *sizes, int n, Rows rows, double *result, double *scratch, const void *p,
-    const void *t, const int32_t (*valid)[3]);
+void tiny_unet_mse_kernel(const MseSizes *sizes, int n, Rows rows, double *result, double *scratch,
+    const void *p, const void *t, const int32_t (*valid)[3]);
 
 typedef struct {
     int C, D, H, W, P_STAGED, T_STAGED, ACCUMULATE;
     Layout P;
     Layout T;
 } PsnrSizes;
-void tiny_unet_psnr(const PsnrSizes *sizes, int n, Rows rows, double *result, double *scratch, const void *p,
-    const void *t, const int32_t (*valid)[3]);
+void tiny_unet_psnr_kernel(const PsnrSizes *sizes, int n, Rows rows, double *result, double *scratch,
+    const void *p, const void *t, const int32_t (*valid)[3]);
 
 typedef struct {
     int C, D, H, W, P_STAGED, T_STAGED, SCALED;
@@ -325,8 +325,8 @@ typedef struct {
     double WEIGHT;
     Layout DP;
 } MseGradSizes;
-void tiny_unet_mse_grad(const MseGradSizes *sizes, int n, int total, Rows rows, stored *dp, const void *p,
-    const void *t, const double *scale);
+void tiny_unet_mse_grad_kernel(const MseGradSizes *sizes, int n, int total, Rows rows, stored *dp,
+    const void *p, const void *t, const double *scale);
 
 typedef struct {
     int CI, CO, ID, IH, IW, D, H, W, KD, SD, LD, PD, KH, SH, LH, PH, KW, SW, LW, PW, TRANSPOSED, BIAS,
@@ -334,8 +334,8 @@ typedef struct {
     const Layout *X;
     Layout DY;
 } ConvWgradSizes;
-void tiny_unet_conv_wgrad(const ConvWgradSizes *sizes, int n, Rows rows, real *dw, real *db, double *scratch,
-    double *sums, const stored *const *x, const stored *dy);
+void tiny_unet_conv_wgrad_kernel(const ConvWgradSizes *sizes, int n, Rows rows, real *dw, real *db,
+    double *scratch, double *sums, const stored *const *x, const stored *dy);
 
 typedef struct {
     int CI, CO, IH, IW, D, H, W, KD, SD, LD, PD, KH, SH, LH, PH, KW, SW, LW, PW, C0, CS, MASK;
@@ -343,7 +343,7 @@ typedef struct {
     Layout DY;
     Layout M;
 } ConvDgradSizes;
-void tiny_unet_conv_dgrad(const ConvDgradSizes *sizes, int n, Rows rows, stored *dx, const stored *dy,
+void tiny_unet_conv_dgrad_kernel(const ConvDgradSizes *sizes, int n, Rows rows, stored *dx, const stored *dy,
     const real *w, const stored *m);
 
 typedef struct {
@@ -352,8 +352,8 @@ typedef struct {
     Layout DY;
     Layout M;
 } UpconvDgradSizes;
-void tiny_unet_upconv_dgrad(const UpconvDgradSizes *sizes, int n, Rows rows, stored *dx, const stored *dy,
-    const real *w, const stored *m);
+void tiny_unet_upconv_dgrad_kernel(const UpconvDgradSizes *sizes, int n, Rows rows, stored *dx,
+    const stored *dy, const real *w, const stored *m);
 
 typedef struct {
     int C, ID, IH, IW, D, H, W, KD, SD, PD, LD, KH, SH, PH, LH, KW, SW, PW, LW, ACCUMULATE, MASK;
@@ -362,8 +362,8 @@ typedef struct {
     Layout DY;
     Layout A;
 } MaxPoolGradSizes;
-void tiny_unet_max_pool_grad(const MaxPoolGradSizes *sizes, int n, Rows rows, stored *dx, const stored *x,
-    const stored *dy, const stored *a);
+void tiny_unet_max_pool_grad_kernel(const MaxPoolGradSizes *sizes, int n, Rows rows, stored *dx,
+    const stored *x, const stored *dy, const stored *a);
 
 typedef struct {
     int DECAYED, SCALED, CLIPS, AVERAGED, DECOUPLED, AMSGRAD;
@@ -374,7 +374,7 @@ typedef struct {
     double BETA2;
     double EPSILON;
 } AdamSizes;
-void tiny_unet_adam(const AdamSizes *sizes, real *p, const real *g, real *m, real *v, real *most, real *average,
-    const double *scale, const double *norm, double rate, int64_t step, long from, long to);
+void tiny_unet_adam_kernel(const AdamSizes *sizes, real *p, const real *g, real *m, real *v, real *most,
+    real *average, const double *scale, const double *norm, double rate, int64_t step, long from, long to);
 
 #endif

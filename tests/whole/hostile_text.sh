@@ -79,7 +79,7 @@ done
 built() {
     local source=$1 program=$2 path=$2
     [ "${path#/}" != "$path" ] || path="./$program"
-    printf 'input x : image(1, 4, 4)\noutput y = conv(x, 1, 1)\n' >"./$source"
+    printf 'input x : image(1, 4, 4)\noutput y = max_pool(conv(x, 1, 1) + x)\n' >"./$source"
     "$unetc" --kernels=reference --programs=predict -o "$program" -- "$source" || { fail "unetc -o $program $source"; return; }
     "$path" --help >help.txt 2>&1 || fail "$path --help exits $?"
     rm -f "./$source" "$path"
@@ -96,13 +96,18 @@ built '%s%n*.unet' '%s%n*'
 built 'main.unet' 'main'
 built 'int.unet' "$folder/absolute"
 built '7.unet' 'back\slash'
+built 'unet_model.unet' 'unet_model' # the runtime has a header, a function
+built 'unet_embed.unet' 'unet_embed'
+built 'ranks.unet' 'ranks' # and, for the kernel of `+`, another function of such a name
 
-# A model may be called what CMake calls a target of its own.
-printf 'input x : image(1, 4, 4)\noutput y = conv(x, 1, 1)\n' >test.unet
-"$unetc" -S test_sources --kernels=reference --programs=predict test.unet && cmake -S test_sources -B test_build \
-    -DUNET_RUNTIME="$("$unetc" --runtime)" -DCMAKE_BUILD_TYPE=Debug >cmake.txt 2>&1 &&
-    cmake --build test_build >>cmake.txt 2>&1 && test_build/test --help >>cmake.txt 2>&1 ||
-    fail "a model named test: $(tail -5 cmake.txt)"
+# A model may be called what CMake calls a target of its own, and what a header of C is called.
+for name in test math; do
+    printf 'input x : image(1, 4, 4)\noutput y = max_pool(conv(x, 1, 1))\n' >$name.unet
+    "$unetc" -S ${name}_sources --kernels=reference --programs=predict $name.unet &&
+        cmake -S ${name}_sources -B ${name}_build -DUNET_RUNTIME="$("$unetc" --runtime)" -DCMAKE_BUILD_TYPE=Debug >cmake.txt 2>&1 &&
+        cmake --build ${name}_build >>cmake.txt 2>&1 && ${name}_build/$name --help >>cmake.txt 2>&1 ||
+        fail "a model named $name: $(tail -5 cmake.txt)"
+done
 
 # refused CODE TEXT COMMAND...: the command exits with CODE and says TEXT, and leaves nothing behind.
 refused() {
