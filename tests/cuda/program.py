@@ -14,6 +14,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import emitted  # noqa: E402
 
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-g1", "-O1"]
+QUICK = ["-O0"]  # of what is compiled for one program alone, which then runs for moments
 C = ["gcc", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror", "-Wno-unknown-pragmas"]
 # Floating point contracts to fused operations on a device; results are compared within a tolerance.
 CXX = ["g++", "-std=c++17", "-fno-strict-aliasing"]
@@ -40,9 +41,9 @@ class Shim:
         with concurrent.futures.ThreadPoolExecutor(2) as workers:
             self.objects = list(workers.map(self.compile, sources))
 
-    def compile(self, source, output=None):
+    def compile(self, source, output=None, more=()):
         output = output or os.path.join(self.folder, os.path.basename(source) + ".o")
-        common = SANITIZE + self.include + ["-DUNET_CHECK_OPERANDS", "-c", source, "-o", output]
+        common = SANITIZE + self.include + ["-DUNET_CHECK_OPERANDS", *more, "-c", source, "-o", output]
         if source.endswith(".c"):
             execute(C + common)
         elif source.endswith(".cu"):
@@ -58,13 +59,13 @@ class Shim:
         kept = os.path.join(self.folder, hashlib.sha256(body.encode()).hexdigest() + ".o")
         if not os.path.exists(kept):
             with tempfile.TemporaryDirectory(dir=self.folder) as folder:
-                os.replace(self.compile(source, os.path.join(folder, "kernels.o")), kept)
+                os.replace(self.compile(source, os.path.join(folder, "kernels.o"), QUICK), kept)
         return kept
 
     def build(self, folder, program):
         """The sources of `unetc -S` in FOLDER as PROGRAM."""
         objects = [self.kernels(source) for source in glob.glob(folder + "/*.cu")]
-        objects += [self.compile(source, source + ".o") for source in glob.glob(folder + "/*.c")]
+        objects += [self.compile(source, source + ".o", QUICK) for source in glob.glob(folder + "/*.c")]
         self.link(objects, program)
         return program
 

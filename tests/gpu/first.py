@@ -195,7 +195,7 @@ def main():
     tuned_steps(stage, specs, table, comparisons)
     beside = stage.table(memory.TITLE, memory.HEAD)
     for spec in specs:
-        memory.measure(stage, spec, 20 if stage.dry else MEMORY_STEPS, beside)
+        memory.measure(stage, spec, 8 if stage.dry else MEMORY_STEPS, beside)
     for spec, seconds in zip(specs, SWEEP_SECONDS):
         if not stage.late("engines of " + spec.name):
             Sweep(stage, spec).run(min(seconds, int(stage.left())))

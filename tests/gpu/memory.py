@@ -48,7 +48,7 @@ def main():
     table = stage.table(TITLE, HEAD)
     for spec in programs.specs("memory", stage.dry):
         if not stage.late(spec.name):
-            measure(stage, spec, 20 if stage.dry else 1000, table)
+            measure(stage, spec, 8 if stage.dry else 1000, table)
     stage.done()
 
 
