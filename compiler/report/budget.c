@@ -28,6 +28,15 @@ static void help_with_proposals(const Advice *a, Diag *diag) {
                   fit_size_text(a->pool, a->quarter.size));
 }
 
+/* What was found for PLAN to compute again nearly fits: a longer search may find more. */
+static bool may_find_more(const Plan *plan) {
+    enum { PART = 8 };
+    const Program *train = &plan->program[PROGRAM_TRAIN];
+    return train->model != NULL && train->options->effort <= 1 && train->found != NULL &&
+           !plan->choices.repeats && train->found->cost > train->found->base_cost &&
+           train->extent == plan->arena && plan->arena - plan->budget <= plan->arena / PART;
+}
+
 /* ---- the diagnostic ---- */
 
 /* What no option makes smaller, and whether that is too much by itself. */
@@ -110,6 +119,8 @@ void end_over_budget(const Plan *plan, const Advice *advice, Diag *diag) {
     if (is_possible(plan))
         note_sweep_end(advice->ends, diag);
     help_with_proposals(advice, diag);
+    if (is_possible(plan) && may_find_more(plan))
+        diag_help(diag, "--effort=8: searches eight times as long for a plan, and may find one");
     if (advice->count == 0)
         help_with_budget(plan, advice, diag);
     diag_end(diag);

@@ -189,7 +189,8 @@ static void search_front(Pool *pool, const RematGraph *graph, const RematQuestio
                          RematFront *front, RematSchedule *schedule) {
     enum { DESCENT = 4, BRIEF = 4, ANY = 8 };
     static const int64_t default_effort = REMAT_EFFORT;
-    const int64_t all = question->effort > 0 ? question->effort : default_effort;
+    const int64_t times = question->times > 0 ? question->times : 1,
+                  all = times * (question->effort > 0 ? question->effort : default_effort);
     const bool near = (question->any || question->brief) && !question->full;
     const int64_t enough = question->any ? question->capacity : 0;
     const RematAim down = {.effort = all / (near ? ANY : DESCENT), .enough = enough, .descends = true};

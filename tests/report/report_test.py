@@ -291,6 +291,10 @@ def test_floor():
     budget = re.findall(r"`--mem=(\d+B)`", err)
     expect(code == 3 and "U0701" in err and len(budget) == 1, "floor: U0701 names a budget")
     expect(unetc("mem", SMALL, "--mem=" + budget[0])[0] == 0, "floor: --mem=%s is enough" % budget[0])
+    near = "--mem=%dB" % (int(budget[0][:-1]) * 0.97)
+    for options, proposed in (([near], True), (["--mem=64KiB"], False), ([near, "--effort=2"], False)):
+        code, _, err = unetc("mem", SMALL, "--bands=off", *options)
+        expect(code == 0 or ("help: --effort=8" in err) == proposed, "floor: a longer search, %s: %s" % (options, err))
 
 
 def test_at_once():
