@@ -391,17 +391,16 @@ static const RematSchedule *schedule_for(const Translation *t, const RematProble
     const bool carries = choices->typical != NULL && remat_alike(choices->typical, problem, false);
     const bool recurs = !carries && choices->any_plan && choices->memo != NULL &&
                         t->program->micro_batch < t->program->batch;
-    const RematQuestion question = {
-        .capacity = capacity,
-        .times = choices->any_plan || choices->brief ? 0 : t->program->options->effort,
-        .of_use = choices->of_use - t->program->remat_outside,
-        .any = choices->any_plan,
-        .brief = choices->brief || recurs || choices->typical_file != NULL,
-        .typical = carries  ? choices->typical
-                   : recurs ? of_any_batch(pool, problem)
-                            : NULL,
-        .closely = choices->typical_file != NULL,
-        .memo = choices->memo};
+    const RematQuestion question = {.capacity = capacity,
+                                    .times = t->program->options->effort,
+                                    .of_use = choices->of_use - t->program->remat_outside,
+                                    .any = choices->any_plan,
+                                    .brief = choices->brief || recurs || choices->typical_file != NULL,
+                                    .typical = carries  ? choices->typical
+                                               : recurs ? of_any_batch(pool, problem)
+                                                        : NULL,
+                                    .closely = choices->typical_file != NULL,
+                                    .memo = choices->memo};
     if (choices->most_extra > 0 || choices->sketch) {
         const RematQuestion all_kept = {.capacity = INT64_MAX};
         remat_schedule(pool, problem, &all_kept, found);

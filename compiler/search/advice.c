@@ -423,10 +423,12 @@ static void *work_out_half(void *item) {
 
 Advice advise(Pool *pool, const Plan *plan, const FitQuestion *asked) {
     Advice a = {.pool = pool};
-    Ideas all = ideas_for(pool, plan, asked);
+    FitQuestion soon = *asked; /* a refusal is not waited for long */
+    soon.options.effort = 0;
+    Ideas all = ideas_for(pool, plan, &soon);
     all.narrower_only = plan->budget > 0 && fixed_bytes(plan) > plan->budget;
     all.is_refused = plan->refusal != NULL;
-    Half half[] = {{&a, &all, plan, asked}, {&a, NULL, plan, asked}};
+    Half half[] = {{&a, &all, plan, &soon}, {&a, NULL, plan, &soon}};
     in_threads(work_out_half, half, sizeof *half, sizeof half / sizeof *half);
     return a;
 }

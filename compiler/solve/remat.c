@@ -141,9 +141,10 @@ static void write_least(Pool *pool, const RematFront *front, RematSchedule *sche
 /* What was found for a typical problem, as it is in this one. */
 static void carry_over(Pool *pool, const RematGraph *graph, const RematQuestion *question,
                        RematFront *front) {
-    const RematSchedule *s = question->memo != NULL
-                                 ? remat_memo_schedules(question->memo, question->typical, question->brief)
-                                 : remat_schedules(pool, question->typical, question->brief);
+    const RematSchedule *s =
+        question->memo != NULL
+            ? remat_memo_schedules(question->memo, question->typical, question->brief, question->times)
+            : remat_schedules(pool, question->typical, question->brief, question->times);
     RematOrder order = remat_order(pool, graph);
     for (; s != NULL; s = s->next) {
         CHECK(s->length <= order.room);
@@ -261,8 +262,8 @@ bool remat_schedule(Pool *pool, const RematProblem *problem, const RematQuestion
     return schedule->peak <= question->capacity;
 }
 
-const RematSchedule *remat_schedules(Pool *pool, const RematProblem *problem, bool brief) {
-    const RematQuestion question = {.capacity = 1, .any = brief, .full = true};
+const RematSchedule *remat_schedules(Pool *pool, const RematProblem *problem, bool brief, int times) {
+    const RematQuestion question = {.capacity = 1, .times = times, .any = brief, .full = true};
     RematSchedule *all = NEW(pool, RematSchedule);
     remat_schedule(pool, problem, &question, all);
     return all;

@@ -76,8 +76,8 @@ bool remat_schedule(Pool *pool, const RematProblem *problem, const RematQuestion
                     RematSchedule *schedule);
 
 /* All schedules that a full search finds worth keeping, or, if BRIEF, one that looks for any that fits and
- * never does: one after the other. */
-const RematSchedule *remat_schedules(Pool *pool, const RematProblem *problem, bool brief);
+ * never does: one after the other.  TIMES: as in a question. */
+const RematSchedule *remat_schedules(Pool *pool, const RematProblem *problem, bool brief, int times);
 
 /* Have A and B the same operations, which touch the same tensors?  AMOUNTS: as large and as costly, too. */
 bool remat_alike(const RematProblem *a, const RematProblem *b, bool amounts);

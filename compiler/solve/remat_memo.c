@@ -74,7 +74,8 @@ static Entry *new_entry(RematMemo *memo, const RematProblem *problem, bool brief
     return memo->first = entry;
 }
 
-const RematSchedule *remat_memo_schedules(RematMemo *memo, const RematProblem *problem, bool brief) {
+const RematSchedule *remat_memo_schedules(RematMemo *memo, const RematProblem *problem, bool brief,
+                                          int times) {
     (void)pthread_mutex_lock(&memo->lock);
     Entry *entry = memo->first;
     while (entry != NULL && (entry->brief != brief || !remat_alike(&entry->problem, problem, true)))
@@ -87,7 +88,7 @@ const RematSchedule *remat_memo_schedules(RematMemo *memo, const RematProblem *p
     (void)pthread_mutex_unlock(&memo->lock);
     if (!is_new)
         return entry->schedules;
-    const RematSchedule *schedules = remat_schedules(entry->pool, &entry->problem, brief);
+    const RematSchedule *schedules = remat_schedules(entry->pool, &entry->problem, brief, times);
     (void)pthread_mutex_lock(&memo->lock);
     entry->schedules = schedules;
     (void)pthread_cond_broadcast(&memo->found);

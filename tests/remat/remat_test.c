@@ -345,10 +345,10 @@ static void check_typical(void) {
     make_chain(&large, 1000, 7);
     CHECK(remat_alike(&typical.problem, &large.problem, false));
     CHECK(!remat_alike(&typical.problem, &large.problem, true));
-    const RematSchedule *kept = remat_memo_schedules(memo, &typical.problem, false);
-    CHECK(kept == remat_memo_schedules(memo, &typical.problem, false) && kept->next != NULL);
-    const RematSchedule *brief = remat_memo_schedules(memo, &typical.problem, true);
-    CHECK(brief != kept && brief == remat_memo_schedules(memo, &typical.problem, true));
+    const RematSchedule *kept = remat_memo_schedules(memo, &typical.problem, false, 0);
+    CHECK(kept == remat_memo_schedules(memo, &typical.problem, false, 0) && kept->next != NULL);
+    const RematSchedule *brief = remat_memo_schedules(memo, &typical.problem, true, 0);
+    CHECK(brief != kept && brief == remat_memo_schedules(memo, &typical.problem, true, 0));
     for (int64_t capacity = 22000, cost = 0; capacity > 5000; capacity -= 1000) {
         RematQuestion question = {.capacity = capacity, .typical = &typical.problem, .memo = memo};
         RematSchedule found, searched;
