@@ -100,12 +100,12 @@ built 'unet_model.unet' 'unet_model' # the runtime has a header, a function
 built 'unet_embed.unet' 'unet_embed'
 built 'ranks.unet' 'ranks' # and, for the kernel of `+`, another function of such a name
 
-# A model may be called what CMake calls a target of its own, and what a header of C is called.
+# A model may be called what CMake calls a target of its own, and what a header of C is called; its folder, anything.
 for name in test math; do
     printf 'input x : image(1, 4, 4)\noutput y = max_pool(conv(x, 1, 1))\n' >$name.unet
-    "$unetc" -S ${name}_sources --kernels=reference --programs=predict $name.unet &&
-        cmake -S ${name}_sources -B ${name}_build -DUNET_RUNTIME="$("$unetc" --runtime)" -DCMAKE_BUILD_TYPE=Debug >cmake.txt 2>&1 &&
-        cmake --build ${name}_build >>cmake.txt 2>&1 && ${name}_build/$name --help >>cmake.txt 2>&1 ||
+    "$unetc" -S "sources of $name" --kernels=reference --programs=predict $name.unet &&
+        cmake -S "sources of $name" -B "build of $name" -DUNET_RUNTIME="$("$unetc" --runtime)" -DCMAKE_BUILD_TYPE=Debug >cmake.txt 2>&1 &&
+        cmake --build "build of $name" >>cmake.txt 2>&1 && "build of $name/$name" --help >>cmake.txt 2>&1 ||
         fail "a model named $name: $(tail -5 cmake.txt)"
 done
 
