@@ -203,12 +203,6 @@ static UnetStatus take_branches(void *result, const UnetValue *value, UnetError 
     return UNET_OK;
 }
 
-static UnetStatus take_effort(void *result, const UnetValue *value, UnetError *error) {
-    (void)error;
-    ((Reading *)result)->command.options.effort = (int)value->number;
-    return UNET_OK;
-}
-
 static UnetStatus take_threads(void *result, const UnetValue *value, UnetError *error) {
     (void)error;
     ((Reading *)result)->command.options.max_threads = (int)value->number;
@@ -376,7 +370,7 @@ static const UnetOptionRow options[] = {
      .help = "no two buffers share bytes"},
     {"--no-recompute", .commands = FILES, .tag = PLAN, .place = AT(options.no_recompute),
      .help = "keep every tensor until its last reader, and compute none twice"},
-    {"--effort", .kind = UNET_NUMBER, .commands = FILES, .tag = PLAN, .take = take_effort, .min = 1,
+    {"--effort", .kind = UNET_NUMBER, .commands = FILES, .tag = PLAN, .place = AT(options.effort), .min = 1,
      .max = 1000, .value = "N",
      .help = "search N times as long for what to compute twice (1): training computes less twice, and some "
              "plans fit that were not found before. It matters where the budget is small"},

@@ -262,7 +262,7 @@ bool remat_schedule(Pool *pool, const RematProblem *problem, const RematQuestion
     return schedule->peak <= question->capacity;
 }
 
-const RematSchedule *remat_schedules(Pool *pool, const RematProblem *problem, bool brief, int times) {
+const RematSchedule *remat_schedules(Pool *pool, const RematProblem *problem, bool brief, int64_t times) {
     const RematQuestion question = {.capacity = 1, .times = times, .any = brief, .full = true};
     RematSchedule *all = NEW(pool, RematSchedule);
     remat_schedule(pool, problem, &question, all);

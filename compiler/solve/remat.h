@@ -55,7 +55,7 @@ typedef struct {
     int64_t capacity;
     int64_t of_use; /* no schedule that needs more is of any use; 0 or less: all are */
     int64_t effort; /* bounds the search; 0: a default of less than a second, */
-    int times;      /*   so many times; 0: once */
+    int64_t times;  /*   so many times; 0: once */
     bool any;       /* return the first schedule that fits, whatever it costs */
     bool brief;     /* end early: what is found may cost some more, and no bound on costs is wanted */
     bool full;      /* do not end early, though nothing can fit */
@@ -77,7 +77,7 @@ bool remat_schedule(Pool *pool, const RematProblem *problem, const RematQuestion
 
 /* All schedules that a full search finds worth keeping, or, if BRIEF, one that looks for any that fits and
  * never does: one after the other.  TIMES: as in a question. */
-const RematSchedule *remat_schedules(Pool *pool, const RematProblem *problem, bool brief, int times);
+const RematSchedule *remat_schedules(Pool *pool, const RematProblem *problem, bool brief, int64_t times);
 
 /* Have A and B the same operations, which touch the same tensors?  AMOUNTS: as large and as costly, too. */
 bool remat_alike(const RematProblem *a, const RematProblem *b, bool amounts);

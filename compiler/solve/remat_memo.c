@@ -75,7 +75,7 @@ static Entry *new_entry(RematMemo *memo, const RematProblem *problem, bool brief
 }
 
 const RematSchedule *remat_memo_schedules(RematMemo *memo, const RematProblem *problem, bool brief,
-                                          int times) {
+                                          int64_t times) {
     (void)pthread_mutex_lock(&memo->lock);
     Entry *entry = memo->first;
     while (entry != NULL && (entry->brief != brief || !remat_alike(&entry->problem, problem, true)))

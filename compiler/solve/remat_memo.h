@@ -11,6 +11,6 @@ void remat_memo_free(RematMemo *memo);
 /* remat_schedules(), which the first one to ask works out; all have the same TIMES.  For several threads at
  * a time. */
 const RematSchedule *remat_memo_schedules(RematMemo *memo, const RematProblem *problem, bool brief,
-                                          int times);
+                                          int64_t times);
 
 #endif
