@@ -312,6 +312,10 @@ static const UnetOptionRow options[] = {
      .value = "LAYERS",
      .help = "do not train the layers of this name, nor those whose names begin with it and a dot; * "
              "stands for any characters; may be given several times"},
+    {"--probabilities", .commands = FILES | OF(ONNX), .tag = PLAN, .place = AT(lower.probabilities),
+     .help =
+         "predict the probabilities of classes, too: an output `mask` of `argmax` has `mask_probabilities` "
+         "beside it, a channel for each class"},
     {"--seed", .kind = UNET_NUMBER, .commands = FILES, .tag = TRAINING, .take = take_seed, .min = 0,
      .max = INT64_MAX, .value = "N", .help = "seed of training, instead of what the file says"},
     {"--programs", .kind = UNET_TEXT, .commands = FILES, .tag = PLAN, .take = take_programs,

@@ -34,6 +34,7 @@ static Model *read_model(Session *s) {
     Options *options = &s->command.options;
     if (options->target->open != NULL && options->device == NULL)
         options->device = options->target->open(s->pool, options);
+    s->command.lower.program = first_program(options);
     Model *model = lower(s->pool, s->diag, s->file, &s->command.lower);
     if (model == NULL || diag_errors(s->diag) > 0)
         return NULL;
@@ -151,8 +152,9 @@ static int emit_stage(Session *s) {
 }
 
 static int command_check(Session *s) {
-    Model *model = read_model(s);
-    if (model == NULL)
+    Model *model = read_model(s), *program[PROGRAMS] = {NULL};
+    if (model == NULL ||
+        !lower_programs(s->pool, s->diag, s->file, &s->command.lower, &s->command.options, program))
         return EXIT_ERRORS;
     Text out = text_new(s->pool);
     report_check(model, &out);

@@ -36,6 +36,7 @@ static const struct {
     {"cast", cast_inputs},               /* inputs in the type of activations */
     {"groups", sum_groups},              /* with `ranks`: the tree in which sums are added */
     {"prepare", prepare},                /* what the target's kernels need: packed weights, scratch */
+    {"reach", find_reach},               /* prediction: what windows of larger images have to overlap */
     {"layout", choose_layouts},          /* halo, blocks, strides, bytes of each value */
     {"schedule", schedule},              /* the order, the loops, what is computed again */
     {"buckets", cut_buckets},            /* with `ranks`: gradients are sent before the last is complete */
@@ -149,9 +150,8 @@ static void collect_refusals(Plan *plan) {
             plan->refusal = plan->target->too_large(plan->pool, &plan->buffer[b]);
 }
 
-Plan *plan_programs(Pool *pool, const Options *options, const Choices *choices,
-                    Model *const model[PROGRAMS]) {
-    Plan *plan = NEW(pool, Plan);
+void plan_programs(Plan *plan, Pool *pool, const Options *options, const Choices *choices,
+                   Model *const model[PROGRAMS]) {
     *plan = (Plan){.pool = pool, .options = options, .choices = *choices, .target = options->target};
     plan->budget = options->budget;
     for (int k = 0; k < PROGRAMS; k++) {
@@ -181,7 +181,6 @@ Plan *plan_programs(Pool *pool, const Options *options, const Choices *choices,
     offsets(plan);      /* where each lies; the size of the arena */
     collect_refusals(plan);
     count_work(plan);
-    return plan;
 }
 
 void judge_plan(const Plan *plan) {

@@ -5,11 +5,11 @@
 #include "base/text.h"
 #include "ir/plan.h"
 
-/* All passes for every wanted program.  MODEL holds, per program, the file lowered at its size (NULL: not
- * wanted).  A pass never ends the compiler: what no arena holds, or this target cannot run, is a plan that
- * does not fit. */
-Plan *plan_programs(Pool *pool, const Options *options, const Choices *choices,
-                    Model *const model[PROGRAMS]);
+/* All passes for every wanted program, into PLAN.  MODEL holds, per program, the file lowered at its size
+ * (NULL: not wanted).  A pass never ends the compiler: what no arena holds, or this target cannot run, is a
+ * plan that does not fit. */
+void plan_programs(Plan *plan, Pool *pool, const Options *options, const Choices *choices,
+                   Model *const model[PROGRAMS]);
 
 /* Every plan that is shown or compiled is judged first: breaks off where it is wrong
  * (passes/plan_verify.c). */

@@ -274,6 +274,14 @@ static const char *comparison(Parser *p, const Misfit *m) {
                : NULL;
 }
 
+/* `skip ++ up` */
+static const char *joined(Parser *p, const Misfit *m) {
+    (void)m;
+    return found(p, "+") && word_is(p->last, "+") && p->last.text + 1 == p->current.text
+               ? "tensors are joined by `concat(a, b)`"
+               : NULL;
+}
+
 /* `x -= 1`, `x++` */
 static const char *assignment(Parser *p, const Misfit *m) {
     const char op = *place(p);
@@ -291,7 +299,7 @@ static const char *of_c(Parser *p, const Misfit *m) {
            : found(p, "//") ? "a comment begins with `#`"
            : found(p, "@")  ? "`*` multiplies element by element; there are no products of matrices"
            : found(p, "&")  ? "write `and`"
-           : found(p, "|")  ? "write `or`"
+           : found(p, "|")  ? "tensors are joined by `concat(a, b)`; in a condition write `or`"
            : found(p, "?")  ? "a choice is written `a if condition else b`"
                             : NULL;
 }
@@ -317,6 +325,7 @@ const char *habit(Parser *p, const Misfit *m) {
         value_behind_colon,
         output_without_name,
         assignment,
+        joined,
         misspelt,
         colon,
         tuple,

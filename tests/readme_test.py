@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """readme_test.py UNETC [--update]: the file, the memory report and the refusal that the README shows are those of the
-example."""
+examples."""
 
 import os
 import re
@@ -16,6 +16,8 @@ def shown(unetc):
     """What stands between the fences of the README, by its first words."""
     with open(os.path.join(FOLDER, "tiny_unet.unet")) as file:
         yield "# TinyUNet", file.read()
+    with open(os.path.join(ROOT, "examples", "cells", "cells.unet")) as file:
+        yield "# Cells in your own pictures", file.read()
     for arguments in ["mem", "tiny_unet.unet"], ["--mem=20MiB", "tiny_unet.unet"]:
         said = subprocess.run([unetc] + arguments, cwd=FOLDER, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         line = "$ unetc %s\n" % " ".join(arguments)

@@ -29,6 +29,7 @@ BELOW = {
     "runtime/cuda": {"runtime/include/unet"},
     "runtime/driver": {"runtime/include/unet"},
     "runtime/mpi": {"runtime/include/unet", "runtime/driver"},
+    "runtime/secret": {"runtime/include/unet", "runtime/driver"},
     "runtime/nccl": {"runtime/include/unet", "runtime/cuda"},
 }
 COMPILED = {"unet.tab.h"}  # made by bison

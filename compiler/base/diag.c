@@ -467,12 +467,20 @@ int64_t limit_of_memory(void) {
 }
 
 void out_of_memory(void) {
+    out_of_memory_for(NULL);
+}
+
+void out_of_memory_for(const char *net) {
     const int64_t limit = limit_of_memory();
+    fprintf(stderr, "unetc: not enough memory%s%s", net != NULL ? " for " : "", net != NULL ? net : "");
     if (limit >= 0)
-        fprintf(stderr, "unetc: not enough memory: `ulimit -v` is %lld KiB\n", (long long)(limit / 1024));
+        fprintf(stderr, ": `ulimit -v` is %lld KiB\n", (long long)(limit / 1024));
     else
-        fputs("unetc: not enough memory\n", stderr);
-    exit(EXIT_NO_FIT);
+        fputs(": this machine has no more\n", stderr);
+    if (net != NULL)
+        fprintf(stderr, "unetc: %s; `--no-recompute` takes less, and so does `unetc check`\n",
+                limit >= 0 ? "raise the limit" : "run it where more memory is free");
+    exit(EXIT_IO);
 }
 
 void environment_error(const char *format, ...) {

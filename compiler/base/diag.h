@@ -1,8 +1,7 @@
 /* diag.h - the kinds of failure.
  *
  * The user's mistake: a diagnostic with a code, a span, notes and help; several are collected in one run.
- * The environment (a file that cannot be read): environment_error(), EXIT_IO.
- * Not enough memory: out_of_memory(), EXIT_NO_FIT.
+ * The environment: environment_error() (a file that cannot be read), out_of_memory(); EXIT_IO.
  * Our bug: BUG(), EXIT_BUG.
  */
 #ifndef DIAG_H
@@ -52,6 +51,8 @@ const char *diag_explain(const char *code);
 /* The bytes of `ulimit -v`; -1: there is no limit. */
 int64_t limit_of_memory(void);
 _Noreturn void out_of_memory(void);
+/* The same; NET says how large the net is, "a net of 15,303 operations", or is NULL. */
+_Noreturn void out_of_memory_for(const char *net);
 _Noreturn void environment_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 _Noreturn void bug_at(const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -6,8 +6,8 @@ enum {
     EXIT_DONE = 0,
     EXIT_ERRORS = 1, /* in the file; `mem --diff`: B needs more than A */
     EXIT_USAGE = 2,
-    EXIT_NO_FIT = 3, /* the plan needs more than the budget, or unetc than the machine */
-    EXIT_IO = 4,     /* files, cuDNN */
+    EXIT_NO_FIT = 3, /* the plan needs more than the budget */
+    EXIT_IO = 4,     /* files, cuDNN, memory of unetc itself */
     EXIT_TOOLS = 5,  /* a compiler failed */
     EXIT_BUG = 70
 };

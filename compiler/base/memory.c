@@ -1,4 +1,6 @@
-/* memory.c - a pool of chunks, each twice as large as the last. */
+/* memory.c - a pool of chunks, each twice as large as the last, up to a bound; a large array has a chunk of
+ * its own, which goes when the array has grown out of it.
+ */
 #include "base/memory.h"
 #include "base/diag.h"
 
@@ -9,13 +11,17 @@
 #include <string.h>
 
 typedef struct Chunk {
-    struct Chunk *next;
+    struct Chunk *next, *before; /* BEFORE: of one that has a large array alone */
     size_t used, size;
     alignas(max_align_t) char bytes[];
 } Chunk;
 
 struct Pool {
-    Chunk *chunk;
+    Chunk *chunk;                /* there may be room in the first */
+    Chunk *large;                /* those of large arrays */
+    Pool *whole;                 /* of which it is a part, or NULL */
+    Pool *part, *before, *after; /* its first part; its neighbours among the parts of WHOLE */
+    const char *net;             /* what it is for, or NULL */
 };
 
 Pool *pool_new(void) {
@@ -25,36 +31,93 @@ Pool *pool_new(void) {
     return pool;
 }
 
-void pool_free(Pool *pool) {
-    for (Chunk *chunk = pool->chunk, *next; chunk != NULL; chunk = next) {
+void pool_is_for(Pool *pool, const char *net) {
+    pool->net = net;
+}
+
+static _Noreturn void end_out_of_memory(const Pool *pool) {
+    while (pool->net == NULL && pool->whole != NULL)
+        pool = pool->whole;
+    out_of_memory_for(pool->net);
+}
+
+Pool *pool_part(Pool *whole) {
+    Pool *part = pool_new();
+    part->whole = whole;
+    part->after = whole->part;
+    if (part->after != NULL)
+        part->after->before = part;
+    whole->part = part;
+    return part;
+}
+
+static void leave_whole(Pool *pool) {
+    if (pool->after != NULL)
+        pool->after->before = pool->before;
+    if (pool->before != NULL)
+        pool->before->after = pool->after;
+    else if (pool->whole != NULL)
+        pool->whole->part = pool->after;
+}
+
+static void free_chunks(Chunk *chunk) {
+    for (Chunk *next; chunk != NULL; chunk = next) {
         next = chunk->next;
         free(chunk);
     }
+}
+
+void pool_free(Pool *pool) {
+    leave_whole(pool);
+    for (Pool *part = pool->part, *after; part != NULL; part = after) {
+        after = part->after;
+        pool_free(part);
+    }
+    free_chunks(pool->chunk);
+    free_chunks(pool->large);
     free(pool);
 }
 
-static void add_chunk(Pool *pool, size_t bytes) {
-    size_t size = pool->chunk == NULL ? 1 << 16 : pool->chunk->size * 2;
-    if (size < bytes)
-        size = bytes;
+static Chunk *chunk_new(const Pool *pool, size_t size) {
     Chunk *chunk = size > SIZE_MAX - sizeof *chunk ? NULL : calloc(1, sizeof *chunk + size);
     if (chunk == NULL)
-        out_of_memory();
+        end_out_of_memory(pool);
     chunk->size = size;
-    chunk->next = pool->chunk;
-    pool->chunk = chunk;
+    return chunk;
+}
+
+enum { LEAST_CHUNK = 1 << 14, MOST_CHUNK = 1 << 20, LARGE = MOST_CHUNK / 4 };
+
+static Chunk *chunk_for_large(Pool *pool, size_t bytes) {
+    Chunk *chunk = chunk_new(pool, bytes);
+    chunk->next = pool->large;
+    if (chunk->next != NULL)
+        chunk->next->before = chunk;
+    return pool->large = chunk;
+}
+
+/* With room for so many BYTES. */
+static Chunk *chunk_for(Pool *pool, size_t bytes) {
+    Chunk *first = pool->chunk;
+    if (bytes > LARGE)
+        return chunk_for_large(pool, bytes);
+    if (first != NULL && first->size - first->used >= bytes)
+        return first;
+    size_t size = first == NULL ? LEAST_CHUNK : first->size < MOST_CHUNK / 2 ? first->size * 2 : MOST_CHUNK;
+    Chunk *chunk = chunk_new(pool, size < bytes ? bytes : size);
+    chunk->next = first;
+    return pool->chunk = chunk;
 }
 
 void *pool_array(Pool *pool, size_t count, size_t size) {
     size_t bytes;
     const size_t align = alignof(max_align_t);
     if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX - align)
-        out_of_memory();
+        end_out_of_memory(pool);
     bytes = (bytes + align - 1) / align * align;
-    if (pool->chunk == NULL || pool->chunk->size - pool->chunk->used < bytes)
-        add_chunk(pool, bytes);
-    void *result = pool->chunk->bytes + pool->chunk->used;
-    pool->chunk->used += bytes;
+    Chunk *chunk = chunk_for(pool, bytes);
+    void *result = chunk->bytes + chunk->used;
+    chunk->used += bytes;
     return result;
 }
 
@@ -82,11 +145,25 @@ char *pool_text(Pool *pool, const char *format, ...) {
     return text;
 }
 
+void pool_drop(Pool *pool, const void *array) {
+    Chunk *chunk = pool->large;
+    while (chunk != NULL && chunk->bytes != array)
+        chunk = chunk->next;
+    if (chunk == NULL)
+        return;
+    if (chunk->next != NULL)
+        chunk->next->before = chunk->before;
+    *(chunk->before != NULL ? &chunk->before->next : &pool->large) = chunk->next;
+    free(chunk);
+}
+
 void *pool_grow(Pool *pool, void *array, int count, size_t size) {
     if (count > 0 && (count & (count - 1)) != 0)
         return array; /* not a power of two: there is room */
     void *larger = pool_array(pool, count == 0 ? 1 : 2 * (size_t)count, size);
     if (count > 0)
         memcpy(larger, array, (size_t)count * size);
+    if ((size_t)count * size > LARGE)
+        pool_drop(pool, array);
     return larger;
 }

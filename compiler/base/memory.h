@@ -1,6 +1,7 @@
-/* memory.h - the compiler's memory: allocated from a pool, freed all at once when the compiler is done.
+/* memory.h - the compiler's memory: allocated from a pool, freed all at once when the pool is.
  *
- * A compiler runs for milliseconds, so nothing is freed one by one; nobody needs to think of ownership.
+ * Nothing is freed one by one, so nobody needs to think of ownership.  What is tried and given up, as a
+ * plan that does not fit, has a pool of its own, a part of another: it is freed when that is, or before.
  */
 #ifndef MEMORY_H
 #define MEMORY_H
@@ -11,7 +12,11 @@
 typedef struct Pool Pool;
 
 Pool *pool_new(void);
+/* A pool that pool_free() of WHOLE frees, too. */
+Pool *pool_part(Pool *whole);
 void pool_free(Pool *pool);
+/* Says for whom POOL and its parts take memory; the error names it: see out_of_memory_for(). */
+void pool_is_for(Pool *pool, const char *net);
 
 /* COUNT zeroed elements of SIZE bytes, aligned for any type.  Never returns NULL: out of memory ends the
  * compiler with exit code 4. */
@@ -22,8 +27,11 @@ char *pool_copy(Pool *pool, const char *bytes, size_t length); /* with a closing
 
 /* Makes room for one more element:  list->item = pool_grow(pool, list->item, list->count, sizeof
  * *list->item); list->item[list->count++] = x;   The capacity is the next power of two, so growth is
- * amortised. */
+ * amortised.  ARRAY is gone then; pointers to its elements are, too. */
 void *pool_grow(Pool *pool, void *array, int count, size_t size);
+
+/* ARRAY is not needed any more: a large one is freed. */
+void pool_drop(Pool *pool, const void *array);
 
 #define NEW(pool, type) ((type *)pool_array(pool, 1, sizeof(type)))
 #define NEW_ARRAY(pool, type, count) ((type *)pool_array(pool, (size_t)(count), sizeof(type)))

@@ -14,7 +14,8 @@ Text text_new(Pool *pool) {
 static void reserve(Text *text, size_t more) {
     if (text->length + more + 1 <= text->capacity)
         return;
-    size_t capacity = text->capacity == 0 ? 4096 : text->capacity;
+    enum { FIRST = 64 }; /* most texts are a word, or one number */
+    size_t capacity = text->capacity == 0 ? FIRST : text->capacity;
     while (capacity < text->length + more + 1)
         capacity *= 2;
     char *bytes = pool_array(text->pool, capacity, 1);

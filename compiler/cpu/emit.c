@@ -133,8 +133,8 @@ static const char *touched_rows(const Emitter *e, const Program *program, const 
     RowsRule *rule = op_table[node->op].rows;
     RowRange now = {-step->lag, step->rows - step->lag}, next = {now.end, now.end + step->rows};
     if (!t->is_output) {
-        now = rule(g, node, t->number, now);
-        next = rule(g, node, t->number, next);
+        now = rule(g, node, t->number, 1, now);
+        next = rule(g, node, t->number, 1, next);
     }
     const int64_t number[] = {(s->origin - s->before[2] * s->block - zero * s->row) * bytes,
                               program->micro_batch,

@@ -14,9 +14,9 @@
  *     RTX 5090     deviceQuery of the CUDA samples; the clock is the boost clock in NVIDIA's white paper of
  *                  the RTX Blackwell architecture
  *
- * Speeds are those of data sheets: of bf16 without sparsity.  What a plain kernel of ours reaches nobody
- * has measured: it multiplies by the instructions of Ampere, of which later cards do fewer a second than of
- * their own.
+ * Speeds are those of data sheets: of bf16 without sparsity.  A plain kernel of ours multiplies by the
+ * instructions of Ampere, of which later cards do fewer a second than of their own: on an H200 it reached
+ * 106 and 133 TFLOP/s (tests/gpu/RESULTS.md); for the other cards nobody has measured it.
  */
 #include "cuda/card.h"
 #include "base/diag.h"
@@ -52,8 +52,8 @@ static const Card cards[] = {
     {" sm_80 a100 ", "NVIDIA A100-SXM4-80GB", &ampere, 108, 40 << 20, 1410000, 1593000, 85899345920, 312,
      100, 2.04},
     {" sm_90 h100 ", "NVIDIA H100 80GB HBM3", &hopper, 132, 50 << 20, 1980000, 2619000, 85899345920, 989,
-     200, 3.35},
-    {" h200 ", "NVIDIA H200", &hopper, 132, 60 << 20, 1980000, 3201000, 150754820096, 989, 200, 4.8},
+     120, 3.35},
+    {" h200 ", "NVIDIA H200", &hopper, 132, 60 << 20, 1980000, 3201000, 150754820096, 989, 120, 4.8},
     {" sm_100 b200 ", "NVIDIA B200", &blackwell, 148, 253 << 19, 1980000, 3996000, 191501107200, 2250, 200,
      8},
     {" sm_120 rtx5090 ", "NVIDIA GeForce RTX 5090", &geforce, 170, 96 << 20, 2407000, 14001000, 33677180928,
@@ -86,6 +86,11 @@ const char *cuda_card_json(Pool *pool, const char *name, size_t driver) {
                      "\"totalGlobalMem\":%lld}",
                      card->device, m->capability, driver, card->multiprocessors, m->blocks, m->threads,
                      m->shared_memory, card->cache, card->clock, card->memory, card->installed);
+}
+
+int32_t cuda_card_multiprocessors(Pool *pool, const char *name) {
+    const Card *card = find(pool, name);
+    return card == NULL ? 0 : card->multiprocessors;
 }
 
 CardSpeed cuda_card_speed(Pool *pool, const char *name) {

@@ -3,6 +3,7 @@
 #define CUDA_CARD_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/memory.h"
 #include "ir/target.h"
@@ -13,6 +14,9 @@ extern const Architecture cuda_cards[];
 /* The properties of card NAME in the words of cuDNN (JSON), with a driver of version DRIVER, 13000 for CUDA
  * 13.0; NULL: no card has that name. */
 const char *cuda_card_json(Pool *pool, const char *name, size_t driver);
+
+/* Of card NAME; 0: no card has that name. */
+int32_t cuda_card_multiprocessors(Pool *pool, const char *name);
 
 /* A second: products and sums of 16-bit numbers on tensor cores, by the data sheet; those that a plain
  * kernel of ours is expected to reach; bytes of memory, by the data sheet. */

@@ -64,7 +64,8 @@ struct CudnnQuery {
     void *library;
     UnetCudnn api;
     cudnnBackendDescriptor_t device;
-    const char *json;     /* of the device */
+    const char *json; /* of the device */
+    int32_t multiprocessors;
     bool driver;          /* without one, cuDNN knows only engines that are compiled already */
     pthread_mutex_t lock; /* of the pool and the answers, from when questions are asked */
     Answer *answer;
@@ -127,9 +128,10 @@ static const char *open_query(CudnnQuery *q, const char *card) {
         return "this is not cuDNN 9";
     if (q->api.version() < OLDEST)
         return pool_text(q->pool, "cuDNN %zu cannot plan without a device", q->api.version());
-    UnetError error = {""};
+    UnetError error = {.text = ""};
     /* a device can be used only with a driver at least as new as the toolkit */
     q->json = cuda_card_json(q->pool, card, toolkit());
+    q->multiprocessors = cuda_card_multiprocessors(q->pool, card);
     UnetStatus status;
     LEAKS_ALLOWED(status = unet_cudnn_describe_device(&q->api, q->json, &q->device, &error));
     if (status != UNET_OK)
@@ -202,7 +204,8 @@ static void keep(CudnnQuery *q, Answer *answer, const char *why) {
 
 static UnetStatus ask_within(CudnnQuery *q, const UnetConvolution *c, int64_t cap, UnetEngine *engine,
                              UnetError *error) {
-    const UnetCudnnTarget target = {.api = &q->api, .device = q->device};
+    const UnetCudnnTarget target = {
+        .api = &q->api, .device = q->device, .multiprocessors = q->multiprocessors};
     UnetConvolution chosen = *c;
     UnetStatus status;
     LEAKS_ALLOWED(status = unet_cudnn_choose(&target, &chosen, cap, error));
@@ -211,7 +214,7 @@ static UnetStatus ask_within(CudnnQuery *q, const UnetConvolution *c, int64_t ca
 }
 
 static void ask(CudnnQuery *q, const UnetConvolution *c, Answer *answer) {
-    UnetError error = {""};
+    UnetError error = {.text = ""};
     UnetStatus status = ask_within(q, c, CUDNN_WORKSPACE_CAP, &answer->engine, &error);
     answer->found = status == UNET_OK;
     if (status == UNET_TOO_SMALL && !q->driver) { /* there may be engines that are compiled when needed */

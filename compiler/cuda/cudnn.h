@@ -7,9 +7,8 @@
 #include "base/memory.h"
 #include "unet/engines.h"
 
-/* The workspace that any convolution may have, and what is set aside for it where cuDNN cannot be asked:
- * room for the kernels that split a sum, too little for a copy of a large tensor in another order. */
-enum { CUDNN_WORKSPACE_CAP = 32 << 20 };
+/* The workspace that any convolution may have, set aside for it if cuDNN cannot be asked. */
+enum { CUDNN_WORKSPACE_CAP = UNET_MOST_WORKSPACE };
 
 typedef struct CudnnQuery CudnnQuery;
 

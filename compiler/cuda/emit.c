@@ -35,6 +35,7 @@ typedef struct {
     int npiece[PROGRAMS];
     int nlabels[PROGRAMS]; /* sums over labels */
     bool inputs_come;      /* the next ones, while the piece runs that is being emitted */
+    bool forks;            /* some steps are branches */
 } Cuda;
 
 /* 0: the first one, 1: that of branches. */
@@ -140,9 +141,18 @@ static void parts_constants(Constants *c, const CudaChosen *chosen) {
     constant(c, "SAMPLED_AT", parts->sampled_at);
 }
 
+/* Templates assert that they need no more. */
+static int64_t scratch_bytes(const Program *program, const Node *node) {
+    for (Touch t = node_touches(program->graph, node); touch_next(&t);)
+        if (t.operand->access == ACCESS_SCRATCH)
+            return program->layout[t.value].bytes;
+    return 0;
+}
+
 static void target_constants(Cuda *cuda, Constants *c, const Node *node) {
     const CudaChosen *chosen = node->chosen;
     constant(c, "N", c->program->micro_batch);
+    constant(c, "SCRATCH", scratch_bytes(c->program, node));
     if (chosen != NULL)
         filter_constants(c, node);
     if (chosen != NULL && chosen->count > 0) {
@@ -235,6 +245,7 @@ static void emit_branches(Cuda *cuda, const Program *program, int position, cons
     emit_operands_together(cuda, program, position, step, nstep);
     text_line(out, "{");
     out->depth++;
+    cuda->forks = true;
     text_line(out, "UnetLaunch beside = unet_cuda_fork(at);");
     for (int i = 0; i < nstep; i++) {
         cuda->at = i < beside ? "beside" : "at";
@@ -506,9 +517,12 @@ static void device_tables(Cuda *cuda, Text *out) {
     }
     streams_table(cuda, out);
     text_line(out, "static const UnetCudaModel cuda_model = {");
+    text_line(out, "    .table_bytes = UNET_CUDA_TABLE_BYTES,");
     text_line(out, "    .nconvolution = %d,", cuda->nconvolution);
     text_line(out, "    .convolution = convolution,");
     text_line(out, "    .streams = streams,");
+    if (cuda->forks)
+        text_line(out, "    .forks = true,");
     for (int k = 0; k < PROGRAMS; k++) {
         const Program *program = &plan->program[k];
         if (program->model == NULL)

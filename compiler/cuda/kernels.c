@@ -12,9 +12,13 @@
 #include "ir/labels.h"
 #include "ir/ops.h"
 #include "ir/pools.h"
+#include "unet/control.h"
 
 enum { PACKED = 4 }; /* output of a gradient by weights: as cuDNN leaves it */
-enum { PIECE = 16, CONTROL_BYTES = 48 + 8 * MOST_LABEL_COUNTS, VALID_BYTES = 12 /* see unet/cuda.h */ };
+enum { PIECE = 16 };
+
+_Static_assert((int)MOST_LABEL_COUNTS == (int)UNET_CONTROL_LABELS,
+               "the control block has room for all label counts");
 
 /* ---- convolutions ---- */
 
@@ -318,18 +322,73 @@ static void prepare_ssim(Program *program, Node *node) {
     add_sums(program, node);
 }
 
-/* Two numbers for each channel of each band of points. */
+/* Into how many bands the points of a sample of X are split, where blocks sum over them for each channel.
+ * The block of a band has THREADS, side by side for up to WARP vectors of channels, and each has LEAST
+ * points or more (templates/cuda/moments.cuh); more bands than MOST blocks need are of no use. */
+static int64_t bands_of_points(const Program *program, Shape x, int64_t channels) {
+    enum { LEAST = 8, THREADS = 256, WARP = 32, MOST = 512 };
+    const int64_t columns = size_product(channels, type_bytes(program->options->stored)) / 16,
+                  width = columns < WARP ? columns : WARP;
+    return min_bands(size_product(shape_rows(x), shape_extent(x, 2)), LEAST * (THREADS / width),
+                     iterations(MOST * width, columns));
+}
+
+/* Channels of X as they are stored. */
+static int64_t stored_channels(const Program *program, Shape x) {
+    return cuda_channels(shape_channels(x), program->options->stored);
+}
+
+/* The scratch of sums over bands, NUMBERS for each channel of each band of each sample. */
+static ValueId sums_of_bands(Program *program, Node *node, int64_t numbers, int64_t channels,
+                             int64_t bands) {
+    const int64_t each = size_product(size_product(numbers, channels), bands);
+    return workspace_new(program->graph, node, "scratch", TYPE_F64,
+                         size_product(program->micro_batch, each));
+}
+
+enum { MOMENTS = 2 }; /* numbers of a channel: mean and squares, or the sums of dy and of products with x */
+
 static void prepare_norm(Program *program, Node *node) {
-    enum { POINTS_PER_BAND = 4096, MAX_BANDS = 64, NUMBERS = 2 };
-    Graph *g = program->graph;
-    const Shape x = g->value[node->in[0]].shape;
-    const int64_t channels = cuda_channels(shape_channels(x), program->options->stored);
-    node->a.norm.bands =
-        min_bands(size_product(shape_rows(x), shape_extent(x, 2)), POINTS_PER_BAND, MAX_BANDS);
-    node_set_output(g, node, 2,
-                    workspace_new(g, node, "scratch", TYPE_F64,
-                                  size_product(size_product(program->micro_batch, channels),
-                                               NUMBERS * node->a.norm.bands)));
+    const Shape x = program->graph->value[node->in[0]].shape;
+    const int64_t channels = stored_channels(program, x);
+    node->a.norm.bands = bands_of_points(program, x, channels);
+    node_set_output(program->graph, node, 2,
+                    sums_of_bands(program, node, MOMENTS, channels, node->a.norm.bands));
+}
+
+/* Gradients of a normalisation take the gradient of a ReLU behind it, leaky or not. */
+static bool takes_slope(const Program *program, const Node *node) {
+    (void)program, (void)node;
+    return true;
+}
+
+static void prepare_scale_wgrad(Program *program, Node *node) {
+    const Shape x = program->graph->value[node->in[0]].shape;
+    const int64_t channels = stored_channels(program, x);
+    node->a.reduction.bands = bands_of_points(program, x, channels);
+    node_set_output(program->graph, node, 2,
+                    sums_of_bands(program, node, MOMENTS, channels, node->a.reduction.bands));
+}
+
+static void prepare_factor_grad(Program *program, Node *node) {
+    const Shape dy = program->graph->value[node->in[0]].shape;
+    const int64_t channels = stored_channels(program, dy);
+    node->a.reduction.bands = bands_of_points(program, dy, channels);
+    node_set_output(program->graph, node, 1,
+                    sums_of_bands(program, node, MOMENTS, channels, node->a.reduction.bands));
+}
+
+/* A channel that is convolved by itself has a number for each tap, and one for the bias.  Other groups have
+ * no bands. */
+static void prepare_groups_wgrad(Program *program, Node *node) {
+    const Shape x = program->graph->value[node->in[0]].shape, dy = program->graph->value[node->in[1]].shape;
+    const int64_t channels = stored_channels(program, dy), numbers = window_taps(&node->a.conv.window) + 1;
+    const bool depthwise =
+        shape_channels(x) == shape_channels(dy) && node->a.conv.groups == shape_channels(x);
+    node->a.conv.bands = depthwise ? bands_of_points(program, dy, channels) : 0;
+    if (depthwise)
+        node_set_output(program->graph, node, 2,
+                        sums_of_bands(program, node, numbers, channels, node->a.conv.bands));
 }
 
 /* Blocks that look at the gradients: no more than four for each of 132 SMs. */
@@ -384,12 +443,13 @@ static void prepare_ohem(Program *program, Node *node) {
 void cuda_begin(Program *program, const Node *node, int nnode) {
     Graph *g = program->graph;
     const int64_t samples = size_product(iterations_of(program), program->micro_batch);
-    program->control =
-        value_new(g, (Value){.name = "control",
-                             .class = CLASS_STAGING,
-                             .type = TYPE_U8,
-                             .input = -1,
-                             .shape = {.rank = 1, .dim = {work_sum(CONTROL_BYTES, VALID_BYTES, samples)}}});
+    program->control = value_new(
+        g,
+        (Value){.name = "control",
+                .class = CLASS_STAGING,
+                .type = TYPE_U8,
+                .input = -1,
+                .shape = {.rank = 1, .dim = {work_sum(sizeof(UnetControl), samples, sizeof(UnetValid))}}});
     load_value(g, program->control);
     load_inputs(g, node, nnode);
     for (int i = 0; i < g->nnode; i++) /* copies bring whole samples */
@@ -419,7 +479,10 @@ const KernelRow cuda_kernels[OPS] = {
     [OP_MAX_UNPOOL_GRAD] = {.prepare = prepare_unpool_grad},
     [OP_PRELU] = {.template = "scale"},
     [OP_RANK_START] = {.template = "rank_sum"},
-    [OP_PRELU_WGRAD] = {.template = "scale_wgrad"},
+    [OP_CHANNEL_FACTOR_GRAD] = {.prepare = prepare_factor_grad},
+    [OP_CONV_GROUPS_WGRAD] = {.prepare = prepare_groups_wgrad},
+    [OP_SCALE_WGRAD] = {.prepare = prepare_scale_wgrad},
+    [OP_PRELU_WGRAD] = {.prepare = prepare_scale_wgrad, .template = "scale_wgrad"},
     [OP_MSE_GRAD] = {.prepare = prepare_slopes},
     [OP_L1_GRAD] = {.prepare = prepare_slopes},
     [OP_CHARBONNIER_GRAD] = {.prepare = prepare_slopes},
@@ -441,6 +504,8 @@ const KernelRow cuda_kernels[OPS] = {
     [OP_GROUP_NORM] = {.template = "norm"},
     [OP_BATCH_STATISTICS] = {.prepare = prepare_norm, .template = "norm_statistics"},
     [OP_NORM_STATISTICS] = {.prepare = prepare_norm},
+    [OP_NORM_DGRAD] = {.fits = takes_slope},
+    [OP_RELU_GRAD] = {.fits = takes_slope},
     [OP_BATCH_NORM_WGRAD] = {.prepare = prepare_norm, .template = "norm_wgrad"},
     [OP_NORM_WGRAD] = {.prepare = prepare_norm},
     [OP_NORM_MERGE] = {.prepare = prepare_merge},

@@ -196,7 +196,7 @@ static int start(Job *job) {
         return EXIT_DONE;
     fprintf(stderr, "unetc: cannot run the %s %s: %s (set %s)\n", job->what, w->word[0], strerror(problem),
             job->variable);
-    return problem == ENOMEM ? EXIT_NO_FIT : EXIT_TOOLS;
+    return problem == ENOMEM ? EXIT_IO : EXIT_TOOLS;
 }
 
 /* A compiler does not say why it fails, and what it compiles is right: where memory is limited, says so. */
@@ -219,7 +219,7 @@ static int finish_one(const Job *job, int count) {
     for (int i = 0; i < count; i++)
         if (job[i].process == process)
             fprintf(stderr, "unetc: the %s %s failed\n", job[i].what, job[i].words.word[0]);
-    return has_little_memory() ? EXIT_NO_FIT : EXIT_TOOLS;
+    return has_little_memory() ? EXIT_IO : EXIT_TOOLS;
 }
 
 /* All jobs, in this order, as many at a time as there are processors; none is begun after a failure. */
@@ -383,26 +383,31 @@ static const char *own_library(const Build *b) {
     return pool_text(b->plan->pool, "%s/%s", b->home, b->step->archive);
 }
 
-/* Returns whether unetc was built with the transport NAME. */
-static bool add_transport(const Build *b, Words *w, const char *name) {
+/* Returns whether unetc was built with NAME, a library; a program takes WHAT from the library. */
+static bool add_part(const Build *b, Words *w, const char *name, const char *what) {
     const char *archive = pool_text(b->plan->pool, "%s/libunet_%s.a", b->home, name);
     if (access(archive, R_OK) != 0)
         return false;
-    add_word(w, pool_text(b->plan->pool, "-Wl,-u,unet_%s_transport", name));
+    add_word(w, pool_text(b->plan->pool, "-Wl,-u,unet_%s_%s", name, what));
     add_word(w, archive);
     add_words(w, read_source(b->plan->pool, pool_text(b->plan->pool, "%s/libraries_%s", b->home, name)));
     return true;
 }
 
-/* Programs that several processes may run link MPI, and what connects their devices. */
-static void add_transports(const Build *b, Words *w) {
+/* Programs that several processes may run link MPI, what a secret is proved with, and what connects their
+ * devices. */
+static void add_parts(const Build *b, Words *w) {
     if (b->plan->model->train.ranks == 1)
         return;
-    if (!add_transport(b, w, "mpi"))
+    if (!add_part(b, w, "mpi", "transport"))
         fputs("unetc: note: mpirun and srun cannot start several processes of the program, for unetc "
               "was built without MPI (Debian: mpi-default-dev); torchrun can\n",
               stderr);
-    if (b->step != NULL && !add_transport(b, w, b->step->ranks))
+    if (!add_part(b, w, "secret", "hash"))
+        fputs("unetc: note: processes on several machines cannot prove by a secret that they are of one "
+              "job, for unetc was built without libsodium (Debian: libsodium-dev)\n",
+              stderr);
+    if (b->step != NULL && !add_part(b, w, b->step->ranks, "transport"))
         fputs("unetc: note: gradients of several processes go through the memory of the host, for unetc "
               "was built without NCCL\n",
               stderr);
@@ -418,7 +423,7 @@ static int link_program(const Build *b) {
         add_word(w, own_library(b));
     add_word(w, "-o");
     add_word(w, b->linked);
-    add_transports(b, w);
+    add_parts(b, w);
     add_word(w, pool_text(pool, "%s/libunet_runtime.a", b->home));
     if (b->step != NULL)
         b->step->add_libraries(w);

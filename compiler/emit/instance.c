@@ -595,18 +595,25 @@ static const char *parameters_text(const Emitter *e, const char *template) {
     return text.bytes == NULL ? "" : text.bytes;
 }
 
-/* Wraps between parameters. */
-static void declare(const Emitter *e, Text *out, const char *function, const char *template,
+/* TYPED: the type of a function in place of a function. Wraps between parameters. */
+static void declare(const Emitter *e, Text *out, bool typed, const char *function, const char *template,
                     const char *first) {
     char *parameters = pool_text(e->pool, "%s%s", first, parameters_text(e, template));
-    List list = {out, pool_text(e->pool, "void %s(", function), "\n    ", 0};
+    List list = {out, pool_text(e->pool, "%svoid %s(", typed ? "typedef " : "", function), "\n    ", 0};
     for (char *rest = NULL, *one = strtok_r(parameters, ",", &rest); one != NULL;
          one = strtok_r(NULL, ",", &rest))
         list_add(&list, one + strspn(one, " "));
     text_add(out, ");\n");
 }
 
-/* The functions of the template of FIRST. */
+static int instances_of(const Emitter *e, const char *template) {
+    int count = 0;
+    for (int i = 0; i < e->ninstance; i++)
+        count += strcmp(e->instance[i].template, template) == 0;
+    return count;
+}
+
+/* The functions of the template of FIRST, with their parameters once. */
 static void declare_template(const Emitter *e, Text *out, const Instance *first) {
     if (e->dialect->form == FORM_CALLED) {
         const char *sizes = "";
@@ -614,12 +621,17 @@ static void declare_template(const Emitter *e, Text *out, const Instance *first)
             emit_sizes_type(e, first, out);
             sizes = pool_text(e->pool, "const %s *sizes, ", sizes_type(e, first->template));
         }
-        declare(e, out, called_function(e, first->template), first->template, sizes);
-        return;
+        declare(e, out, false, called_function(e, first->template), first->template, sizes);
+    } else if (instances_of(e, first->template) == 1) {
+        declare(e, out, false, first->name, first->template, "");
+    } else {
+        declare(e, out, true, called_function(e, first->template), first->template, "");
+        List list = {out, pool_text(e->pool, "%s ", called_function(e, first->template)), "\n    ", 0};
+        for (const Instance *k = first; k < e->instance + e->ninstance; k++)
+            if (strcmp(k->template, first->template) == 0)
+                list_add(&list, k->name);
+        text_add(out, ";\n");
     }
-    for (const Instance *k = first; k < e->instance + e->ninstance; k++)
-        if (strcmp(k->template, first->template) == 0)
-            declare(e, out, k->name, k->template, "");
 }
 
 void emit_declarations(const Emitter *e, Text *out) {

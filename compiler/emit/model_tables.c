@@ -128,6 +128,43 @@ static const char *const pad_name[] = {
 
 static const char *const unit_name[] = {[UNIT_EPOCHS] = "UNET_EPOCHS", [UNIT_STEPS] = "UNET_STEPS"};
 
+/* ", .way = {.exif = true}", or nothing for files that are read in the plain way. */
+static const char *image_way(Pool *pool, const ImageWay *way) {
+    Text out = text_new(pool);
+    if (way->missing == MISSING_VALUE)
+        text_add(&out, ", .missing = UNET_MISSING_VALUE, .missing_value = %.17g", way->missing_value);
+    if (way->missing == MISSING_IGNORED)
+        text_add(&out, ", .missing = UNET_MISSING_IGNORED");
+    if (way->to_grey)
+        text_add(&out, ", .to_grey = true");
+    if (way->upright)
+        text_add(&out, ", .upright = true");
+    if (way->alpha)
+        text_add(&out, ", .alpha = true");
+    if (way->names_page)
+        text_add(&out, ", .names_page = true, .page = %d", way->page);
+    if (way->entry != NULL)
+        text_add(&out, ", .entry = %s", c_quoted(pool, way->entry));
+    return out.length == 0 ? "" : pool_text(pool, ", .way = {%s}", out.bytes + 2);
+}
+
+/* How the files are read from which input INPUT comes, by way of other sources too. */
+static ImageWay way_of_input(const DataSection *d, int input) {
+    const char *name = NULL;
+    for (int i = d->nsource - 1; i >= 0; i--) {
+        const Source *source = &d->source[i];
+        for (int k = 0; k < source->nterm &&
+                        (source->input == input || (name != NULL && strcmp(source->name, name) == 0));
+             k++) {
+            if (source->term[k].op == SOURCE_FILES)
+                return source->term[k].way;
+            if (source->term[k].op == SOURCE_NAME)
+                name = source->term[k].text;
+        }
+    }
+    return (ImageWay){.missing = MISSING_REFUSED};
+}
+
 static void inputs_and_outputs(const Tables *t) {
     const Model *m = t->plan->model;
     static const char *const normalizing[] = {
@@ -140,11 +177,12 @@ static void inputs_and_outputs(const Tables *t) {
                   kind_name[in->kind], bool_text(in->is_target),
                   (int)shape_channels(m->graph->value[in->value].shape), (long long)in->classes,
                   (long long)in->ignore, normalizing[in->normalizing]);
-        text_line(
-            t->out,
-            "     {.mean = {%.17g, %.17g, %.17g, %.17g}, .deviation = {%.17g, %.17g, %.17g, %.17g}}},",
-            in->mean[0], in->mean[1], in->mean[2], in->mean[3], in->deviation[0], in->deviation[1],
-            in->deviation[2], in->deviation[3]);
+        const ImageWay way = way_of_input(&m->data, i);
+        text_line(t->out,
+                  "     .normal = {.mean = {%.17g, %.17g, %.17g, %.17g}, .deviation = {%.17g, %.17g, "
+                  "%.17g, %.17g}}%s},",
+                  in->mean[0], in->mean[1], in->mean[2], in->mean[3], in->deviation[0], in->deviation[1],
+                  in->deviation[2], in->deviation[3], image_way(t->plan->pool, &way));
     }
     text_line(t->out, "};");
     text_line(t->out, "static const UnetOutput output[] = {");
@@ -199,7 +237,7 @@ static void results(const Tables *t, const Program *program) {
                   r->is_loss ? "UNET_LOSS" : "UNET_METRIC", r->weight, bool_text(more_is_better),
                   more_is_better && !classes ? identity_of(program, r->truth) : -1,
                   input_of(program, r->truth), classes ? (long long)labels->classes : 0LL,
-                  classes ? (long long)labels->class : 0LL, classes ? r->output : -1,
+                  classes ? (long long)labels->class : 0LL, r->output,
                   classes ? (long long)labels->ignore : -1LL);
     }
     text_line(t->out, "};");
@@ -244,6 +282,12 @@ static int64_t offset_of(const Tables *t, const Program *program, ValueId v) {
     return b < 0 ? -1 : t->plan->buffer[b].offset;
 }
 
+/* Do windows go through pictures or volumes that are larger than the input? */
+static bool tells_windows(const Program *program) {
+    const Shape shape = program->graph->value[program->model->input[0].value].shape;
+    return program->kind == PROGRAM_PREDICT && (program->reach[1].grid > 0 || shape.rank > AXES);
+}
+
 static void program_table(const Tables *t, const Program *program) {
     const char *name = program->name;
     const bool predict = program->kind == PROGRAM_PREDICT, called = t->plan->target->model_members == NULL;
@@ -270,10 +314,9 @@ static void program_table(const Tables *t, const Program *program) {
     if (passes_rows(program)) {
         text_line(t->out, "    .input_offsets = predict_input_offset,");
         text_line(t->out, "    .units = %lld,", (long long)program->units);
-        text_line(t->out, "    .input_bands = predict_input_band,");
-        text_line(t->out, "    .output_bands = predict_output_band,");
+        text_line(t->out, "    .input_bands = predict_input_band, .output_bands = predict_output_band,");
     }
-    if (has_windows(program))
+    if (tells_windows(program))
         text_line(t->out, "    .windows = &predict_windows,");
     text_line(t->out, "    .result_offsets = %s_result_offset,", name);
     text_line(t->out, "    .input_bytes = %lld,", (long long)staged_bytes(program, program->batch));
@@ -326,18 +369,46 @@ static void passed_tables(const Tables *t, const Program *program) {
     text_line(t->out, "static const UnetBand predict_output_band[] = {%s};", out.bytes);
 }
 
-static void windows_table(const Tables *t, const Program *program) {
-    const Windows *w = &program->model->predict.windows;
+static const char *reach_text(Pool *pool, const Reach *reach) {
+    return pool_text(pool, "{%lld, %lld, %lld, %lld}", (long long)reach->unit, (long long)reach->grid,
+                     (long long)reach->before, (long long)reach->after);
+}
+
+/* Buffers of slices and sums, where the arena has room for them. */
+static void windows_buffers(const Tables *t, const Program *program, Text *table) {
     const Buffer *buffer = t->plan->buffer;
+    if (program->model->predict.windows.most[0] == 0)
+        return;
     text_add(t->out, "static const int64_t predict_sums[] = {");
     for (int i = 0; i < program->model->noutput; i++)
         text_add(t->out, "%lld, ", (long long)buffer[program->window_sums[i]].offset);
     text_line(t->out, "};");
-    text_line(
-        t->out,
-        "static const UnetWindows predict_windows = {{%lld, %lld}, %.17g, %s, %u, %lld, predict_sums};",
-        (long long)w->most[0], (long long)w->most[1], w->overlap, bool_text(w->gaussian), w->mirror,
-        (long long)buffer[program->window_slices].offset);
+    text_add(table, ", .most = {%lld, %lld}, .slices = %lld, .sums = predict_sums",
+             (long long)program->model->predict.windows.most[0],
+             (long long)program->model->predict.windows.most[1],
+             (long long)buffer[program->window_slices].offset);
+}
+
+static void windows_table(const Tables *t, const Program *program) {
+    const Windows *w = &program->model->predict.windows;
+    const Node *all = program->exact ? NULL : program->sees_all;
+    Pool *pool = t->plan->pool;
+    Text table = text_new(pool);
+    text_add(&table, "static const UnetWindows predict_windows = {.overlap = %.17g, .gaussian = %s",
+             w->overlap, bool_text(w->gaussian));
+    if (w->given)
+        text_add(&table, ", .given = true, .mirror = %u", w->mirror);
+    windows_buffers(t, program, &table);
+    text_add(&table, ", .reach = {%s, %s}", reach_text(pool, &program->reach[1]),
+             reach_text(pool, &program->reach[2]));
+    if (program->exact)
+        text_add(&table, ", .exact = true, .same_bits = %s", bool_text(program->same_bits));
+    if (all != NULL)
+        text_add(&table, ", .sees_all = %s, .line = %d",
+                 c_quoted(pool, pool_text(pool, "%s of %s", node_operator(pool, all), all->name)),
+                 node_line(all).line);
+    text_add(&table, "};");
+    text_wrapped(t->out, table.bytes);
 }
 
 static void program_tables(const Tables *t, const Program *program) {
@@ -364,7 +435,7 @@ static void program_tables(const Tables *t, const Program *program) {
     }
     if (passes_rows(program))
         passed_tables(t, program);
-    if (has_windows(program))
+    if (tells_windows(program))
         windows_table(t, program);
     text_line(t->out, "static const int64_t %s_result_offset[] = {", name);
     for (int i = 0; i < m->nresult; i++) {
@@ -399,6 +470,25 @@ static const char *more_patterns(Pool *pool, const SourceTerm *files) {
     return list.bytes;
 }
 
+static void source_term(const Tables *t, const SourceTerm *s, const char *op) {
+    Pool *pool = t->plan->pool;
+    Text line = text_new(pool);
+    text_add(&line, "{%s, .line = %d", op, s->span.line);
+    if (s->text != NULL)
+        text_add(&line, ", .pattern = %s", c_quoted(pool, s->text));
+    if (s->value != 0 || s->high != 0)
+        text_add(&line, ", .value = %.17g, .high = %.17g", s->value, s->high);
+    if (s->list != NULL)
+        text_add(&line, ", .list = %s", c_quoted(pool, s->list));
+    if (s->column > 0)
+        text_add(&line, ", .column = %d", s->column);
+    if (s->nmore > 0)
+        text_add(&line, ", .more = %s", more_patterns(pool, s));
+    if (s->volumes)
+        text_add(&line, ", .volumes = true, .channel = %d", s->channel);
+    text_line(t->out, "    %s%s},", line.bytes, s->op == SOURCE_FILES ? image_way(pool, &s->way) : "");
+}
+
 static void sources(const Tables *t, const DataSection *d, const char *name) {
     static const char *const op[] = {
         [SOURCE_FILES] = "UNET_SRC_FILES",     [SOURCE_NAME] = "UNET_SRC_NAME",
@@ -412,10 +502,7 @@ static void sources(const Tables *t, const DataSection *d, const char *name) {
         text_line(t->out, "static const UnetSourceTerm %s_term_%d[] = {", name, i);
         for (int k = 0; k < d->source[i].nterm; k++) {
             const SourceTerm *s = &d->source[i].term[k];
-            text_line(t->out, "    {%s, %s, %.17g, %.17g, %d, %s, %d, %s, %s, %d},", op[s->op],
-                      c_quoted(t->plan->pool, s->text), s->value, s->high, s->span.line,
-                      c_quoted(t->plan->pool, s->list), s->column, more_patterns(t->plan->pool, s),
-                      bool_text(s->volumes), s->channel);
+            source_term(t, s, op[s->op]);
         }
         text_line(t->out, "};");
         if (d->source[i].values != NULL)
@@ -423,11 +510,12 @@ static void sources(const Tables *t, const DataSection *d, const char *name) {
     }
     text_line(t->out, "static const UnetSource %s_source[] = {", name);
     for (int i = 0; i < d->nsource; i++)
-        text_line(t->out, "    {%s, %d, %d, %d, %s_term_%d, %s, %s},",
+        text_line(t->out, "    {%s, %d, %d, %d, %s_term_%d, %s, %s, %s, %s},",
                   c_quoted(t->plan->pool, d->source[i].name), d->source[i].input, d->source[i].channels,
                   d->source[i].nterm, name, i,
                   d->source[i].values == NULL ? "NULL" : pool_text(t->plan->pool, "%s_values_%d", name, i),
-                  bool_text(d->source[i].ignores_others));
+                  bool_text(d->source[i].ignores_others), bool_text(d->source[i].rounds),
+                  bool_text(d->source[i].colours));
     text_line(t->out, "};");
 }
 
@@ -583,7 +671,7 @@ static void model_table(const Tables *t) {
     const bool levels = levels_of(plan)->name != NULL;
     text_line(t->out, "const UnetModel %s_model = {", m->name);
     t->out->depth++;
-    text_line(t->out, ".runtime_version = UNET_RUNTIME_VERSION,");
+    text_line(t->out, ".runtime_version = UNET_RUNTIME_VERSION, .table_bytes = UNET_TABLE_BYTES,");
     text_line(t->out, ".name = %s,", c_quoted(plan->pool, m->name));
     text_line(t->out, ".source = %s, .source_hash = %s,", c_quoted(plan->pool, m->source),
               c_quoted(plan->pool, plan->source_hash));

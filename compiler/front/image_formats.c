@@ -16,7 +16,8 @@ bool check_image_format(Lower *l, const char *pattern, Span span) {
         diag_help(l->diag, "install %s and build unetc anew, or convert the files to PNG", kind->package);
     } else {
         diag_begin(l->diag, ERROR, "U0626", span, "%s files are not read", kind->name);
-        diag_note(l->diag, "images are PNG, JPEG, TIFF or GIF");
+        diag_note(l->diag,
+                  "images are PNG, JPEG, TIFF, GIF, WebP, JPEG 2000, BMP, Netpbm or arrays of NumPy");
         diag_help(l->diag, "convert them, to TIFF if they hold floats, to PNG otherwise");
     }
     diag_end(l->diag);

@@ -494,6 +494,26 @@ ValueId build_argmax(Call *call) {
     return -1;
 }
 
+ValueId probabilities_of(Lower *l, ValueId map, const char *name) {
+    Graph *g = l->graph;
+    const NodeId chosen = g->value[map].producer;
+    if (chosen < 0 || g->node[chosen].op != OP_ARGMAX)
+        return -1;
+    const ValueId x = g->node[chosen].in[0];
+    const NodeId producer = g->value[x].producer;
+    const bool are_shares = producer >= 0 && g->node[producer].op == OP_SOFTMAX;
+    if (are_shares ||
+        shape_channels(g->value[x].shape) == 1) /* of one, argmax asks whether it is above 0.5 */
+        return x;
+    Value value = g->value[x];
+    value.name = name;
+    value.class = CLASS_ACTIVATION;
+    Node node = {.op = OP_SOFTMAX, .nin = 1, .nout = 1, .name = name, .span = g->node[chosen].span};
+    const ValueId out = value_new(g, value);
+    node_new(g, node, &x, &out);
+    return out;
+}
+
 static bool report_numbers(const Call *call, ValueId v) {
     Lower *l = call->l;
     const Argument *a = argument(call, "prediction");

@@ -27,6 +27,7 @@ typedef struct LowerOptions {
     int64_t batch, ranks; /* 0: as the file says */
     int64_t processes;    /* 0: 1, or as many as `ranks` with shards_optimizer */
     bool shards_optimizer;
+    bool probabilities; /* outputs of classes have their probabilities beside them */
     int64_t size[AXES]; /* depth, height, width of the inputs */
     int64_t seed;
     bool has_seed;

@@ -6,7 +6,7 @@
  */
 #include "base/text.h"
 #include "front/lower_state.h"
-#include "front/lower_torch.h"
+#include "front/foreign.h"
 #include "unet/words.h"
 
 #include <math.h>
@@ -88,7 +88,7 @@ static bool report_unknown_argument(const Call *call, const Arg *arg) {
     diag_begin(l->diag, ERROR, "U0303", arg->name_span, "`%s` has no argument `%s`", call->signature->name,
                arg->name);
     const char *known =
-        call->signature->setting ? torch_update_argument(arg->name) : torch_argument(arg->name);
+        call->signature->setting ? foreign_update_argument(arg->name) : foreign_argument(arg->name);
     if (known != NULL && *known == '\0')
         diag_help(l->diag, "leave it out");
     else if (known != NULL && parameter_index(call->signature, known) >= 0)

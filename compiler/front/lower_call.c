@@ -154,6 +154,28 @@ static bool forbidden_here(Lower *l, const Expr *expr) {
     return true;
 }
 
+static Expr *number_expr(Pool *pool, int64_t number) {
+    Expr *expr = NEW(pool, Expr);
+    *expr = (Expr){.kind = EXPR_INTEGER, .integer = number};
+    return expr;
+}
+
+/* `heads[d]` as `heads[0]`.  EXPR was evaluated, so its names are known. */
+static Expr *with_numbers(Lower *l, Expr *expr) {
+    if (expr == NULL || expr->kind < EXPR_INDEX || expr->kind > EXPR_BINARY)
+        return expr;
+    Expr *copy = NEW(l->pool, Expr);
+    *copy = *expr;
+    Expr **part[] = {&copy->left, &copy->right};
+    for (int i = 0; i < 2; i++) {
+        const bool named = *part[i] != NULL && (*part[i])->kind == EXPR_NAME;
+        const Datum value = named ? look_up(l, (*part[i])->text, (*part[i])->span) : failed;
+        *part[i] =
+            value.kind == DATUM_INTEGER ? number_expr(l->pool, value.integer) : with_numbers(l, *part[i]);
+    }
+    return copy;
+}
+
 /* The call as it is written, but for whole numbers that have a name: in a loop they are others each time.
  */
 static const char *result_text(const Call *call) {
@@ -163,11 +185,11 @@ static const char *result_text(const Call *call) {
     for (int i = 0; i < written.args.count; i++) {
         Arg *arg = &written.args.item[i];
         *arg = call->expr->args.item[i];
+        arg->value = with_numbers(l, arg->value);
         for (int k = 0; k < call->nargument; k++)
-            if (call->argument[k].expr == arg->value && call->argument[k].value.kind == DATUM_INTEGER) {
-                arg->value = NEW(l->pool, Expr);
-                *arg->value = (Expr){.kind = EXPR_INTEGER, .integer = call->argument[k].value.integer};
-            }
+            if (call->argument[k].expr == call->expr->args.item[i].value &&
+                call->argument[k].value.kind == DATUM_INTEGER)
+                arg->value = number_expr(l->pool, call->argument[k].value.integer);
     }
     return expr_text(l->pool, &written);
 }

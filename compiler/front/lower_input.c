@@ -67,6 +67,26 @@ static bool read_ignore(Lower *l, const Arg *arg, int64_t *ignore) {
     return false;
 }
 
+/* A declaration has sizes; the section `data` says how files are read. */
+static bool report_named(Lower *l, const Expr *type, const Arg *arg, Kind kind) {
+    static const char *const of_files[] = {"values",  "others", "colours", "round", "channels",
+                                           "missing", "exif",   "page",    "entry", "alpha"};
+    const char *plural = kind == KIND_LABELS ? "labels" : kind == KIND_VOLUME ? "volumes" : "images";
+    bool in_files = false;
+    for (size_t i = 0; i < sizeof of_files / sizeof *of_files; i++)
+        in_files |= strcmp(arg->name, of_files[i]) == 0;
+    diag_begin(l->diag, ERROR, "U0213", arg->span, "`%s` has no argument `%s`", type->text, arg->name);
+    if (in_files)
+        diag_help(l->diag,
+                  "it says how files are read: in the section `data` write `%s(\"folder/*.png\", %s = %s)`",
+                  plural, arg->name, expr_text(l->pool, arg->value));
+    else
+        diag_help(l->diag, kind == KIND_LABELS ? "it takes the number of classes, `ignore`, and sizes"
+                                               : "it takes channels and sizes");
+    diag_end(l->diag);
+    return false;
+}
+
 /* The first of labels is how many classes there are. */
 static bool read_dimensions(Lower *l, const Expr *type, Kind kind, Shape *shape, int64_t *ignore) {
     *ignore = -1;
@@ -77,18 +97,25 @@ static bool read_dimensions(Lower *l, const Expr *type, Kind kind, Shape *shape,
                 return false;
             continue;
         }
+        if (arg->name != NULL)
+            return report_named(l, type, arg, kind);
         Datum d = eval(l, arg->value);
         if (d.kind == DATUM_ERROR)
             return false;
         const bool classes = kind == KIND_LABELS && shape->rank == 0;
         const int64_t least = classes ? 2 : 1, most = classes ? MOST_CLASSES : MAX_EXTENT;
-        bool good = d.kind == DATUM_INTEGER && d.integer >= least && d.integer <= most && arg->name == NULL;
+        bool good = d.kind == DATUM_INTEGER && d.integer >= least && d.integer <= most;
         if (!good || shape->rank == MAX_RANK) {
             diag_begin(l->diag, ERROR, "U0213", arg->span,
                        shape->rank == MAX_RANK ? "too many sizes: an image has 3, a volume 4"
                        : classes               ? "the number of classes is a whole number from %lld to %lld"
                                                : "a size is a whole number from %lld to %lld",
                        (long long)least, (long long)most);
+            if (classes && d.kind == DATUM_INTEGER && d.integer == 1)
+                diag_help(
+                    l->diag,
+                    "the class and the rest of the picture are two: write `labels(2)`; a network with one "
+                    "channel is compared by `bce_with_logits`, one with two by `cross_entropy`");
             diag_end(l->diag);
             return false;
         }
@@ -153,7 +180,21 @@ static void ask_for_order(Lower *l, const Stmt *stmt, Shape given) {
     diag_end(l->diag);
 }
 
-/* Sizes come from the declaration, else from the first input; --size replaces those of inputs. */
+/* Of an input or target that has a size of its own, the one it has where the first input is of --size, or
+ * of the size of the program: both change in proportion. */
+static void give_size(Lower *l, Shape *shape) {
+    const bool first = l->model->ninput == 0;
+    for (int i = 1; i < shape->rank; i++) {
+        const int axis = AXES - shape->rank + i;
+        const int64_t size = l->options->size[axis];
+        if (first)
+            l->declared[axis] = shape->dim[i];
+        if (size > 0 && l->declared[axis] > 0 && shape->dim[i] * size % l->declared[axis] == 0)
+            shape->dim[i] = shape->dim[i] * size / l->declared[axis];
+    }
+}
+
+/* Sizes come from the declaration, else from the first input. */
 static bool complete_shape(Lower *l, const Stmt *stmt, Kind kind, Shape *shape) {
     const int rank = sizes_of(l, kind, shape);
     bool own_size = shape->rank == rank;
@@ -170,11 +211,8 @@ static bool complete_shape(Lower *l, const Stmt *stmt, Kind kind, Shape *shape) 
     }
     if (own_size && kind != KIND_LABELS)
         ask_for_order(l, stmt, *shape);
-    for (int i = 1; i < rank && (stmt->kind == STMT_INPUT && own_size); i++) {
-        int64_t size = l->options->size[AXES - rank + i];
-        if (size > 0)
-            shape->dim[i] = size;
-    }
+    if (own_size)
+        give_size(l, shape);
     return true;
 }
 
@@ -247,6 +285,15 @@ static bool is_new_output(Lower *l, const Stmt *stmt) {
     return true;
 }
 
+/* With --probabilities, beside classes goes what each class has. */
+static void add_probabilities(Lower *l, const Stmt *stmt, ValueId map) {
+    const char *name = pool_text(l->pool, "%s_probabilities", stmt->name);
+    const ValueId shares = l->options->probabilities ? probabilities_of(l, map, name) : -1;
+    if (shares >= 0)
+        PUSH(l->pool, l->model->output, l->model->noutput,
+             ((Output){name, shares, map_classes(l->graph, shares), stmt->name_span}));
+}
+
 void run_output(Lower *l, const Stmt *stmt) {
     Datum value = eval(l, stmt->value);
     if (value.kind != DATUM_TENSOR) {
@@ -264,6 +311,7 @@ void run_output(Lower *l, const Stmt *stmt) {
         return;
     Output output = {stmt->name, joined, map_classes(l->graph, joined), stmt->name_span};
     PUSH(l->pool, l->model->output, l->model->noutput, output);
+    add_probabilities(l, stmt, joined);
     if (may_bind(l, stmt->name, BINDING_SET, stmt->name_span))
         bind_name(l, stmt->name, BINDING_SET, datum_tensor(joined), stmt->name_span)->used = true;
 }

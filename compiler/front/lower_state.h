@@ -177,14 +177,15 @@ typedef struct Lower {
     bool *weighted; /* per statement of the file: a block that contains a call with weights */
     PlanName *plan_name;
     int nplan_name;
-    Datum *define;     /* per -D its value */
-    int nesting;       /* of statements in bodies */
-    int only_axis;     /* -1; else the one axis whose sizes are checked (see lower_size.c) */
-    bool unequal;      /* a loss compares tensors of different shapes */
-    int depth;         /* of the recursion */
-    int64_t work;      /* statements run and elements copied */
-    bool stop;         /* too much work, or too many errors */
-    struct Seen *seen; /* settings: which were set where */
+    Datum *define;          /* per -D its value */
+    int nesting;            /* of statements in bodies */
+    int64_t declared[AXES]; /* sizes of the first input, as the file says */
+    int only_axis;          /* -1; else the one axis whose sizes are checked (see lower_size.c) */
+    bool unequal;           /* a loss compares tensors of different shapes */
+    int depth;              /* of the recursion */
+    int64_t work;           /* statements run and elements copied */
+    bool stop;              /* too much work, or too many errors */
+    struct Seen *seen;      /* settings: which were set where */
 } Lower;
 
 /* ---- lower.c: statements ---- */
@@ -202,6 +203,9 @@ bool charge(Lower *l, int64_t work, Span span);
 void run_input(Lower *l, const Stmt *stmt); /* or target */
 void run_output(Lower *l, const Stmt *stmt);
 void run_layer(Lower *l, const Stmt *stmt);
+/* label_losses.c: what each class has at each point, of MAP, the classes of argmax(), as a value of this
+ * NAME if it is not there yet; -1: MAP is no such map. */
+ValueId probabilities_of(Lower *l, ValueId map, const char *name);
 /* True if the call LINK of a layer has weights; else reports it. */
 bool shares_weights(Lower *l, const Expr *link);
 
@@ -321,6 +325,8 @@ void check_trained(Lower *l);
 /* Reports what only the whole file shows: no loss, an input without a source. */
 void check_sections(Lower *l);
 
+/* True if TERM can be trained; otherwise reports that it is a metric. */
+bool has_gradient(Lower *l, const LossTerm *term);
 /* For the functions of settings: reports WHAT of an argument, or of the whole setting (NULL); false. */
 bool report_setting(const Call *call, const char *argument_name, const char *what);
 bool read_nonnegative(const Call *call, const char *name, double *value);

@@ -1,7 +1,7 @@
 /* lower_suggest.c - suggestions for unknown names: nearly right ones, names from PyTorch, names set
  * elsewhere. */
 #include "front/lower_state.h"
-#include "front/lower_torch.h"
+#include "front/foreign.h"
 #include "ir/ops.h"
 #include "unet/words.h"
 
@@ -54,7 +54,7 @@ static bool is_made_of_numbers(const Expr *call) {
 }
 
 /* PyTorch's name of an operator, and those of its arguments. */
-static void help_torch(Lower *l, const Expr *call, const char *known) {
+static void help_foreign(Lower *l, const Expr *call, const char *known) {
     Expr ours = *call;
     const Op op = op_by_name(known);
     if (op != OPS && op_table[op].signature != NULL && is_made_of_numbers(call)) {
@@ -67,7 +67,7 @@ static void help_torch(Lower *l, const Expr *call, const char *known) {
     ours.args.count = 0;
     for (int i = 0; i < call->args.count; i++) {
         Arg arg = call->args.item[i];
-        const char *name = arg.name == NULL ? NULL : torch_argument(arg.name);
+        const char *name = arg.name == NULL ? NULL : foreign_argument(arg.name);
         if (name != NULL)
             arg.name = name;
         if (name == NULL || *name != '\0')
@@ -82,20 +82,25 @@ static void help_torch(Lower *l, const Expr *call, const char *known) {
 void report_unknown_call(Lower *l, const Expr *call) {
     if (comes_later(call->text)) {
         diag_begin(l->diag, ERROR, "U0202", call->mark, "`%s` is not in this version of unetc", call->text);
+        if (foreign_call_help(call->text) != NULL)
+            diag_help(l->diag, "%s", foreign_call_help(call->text));
         note_operators(l);
         diag_end(l->diag);
         return;
     }
     diag_begin(l->diag, ERROR, "U0202", call->mark, "there is no operator or block `%s`", call->text);
-    const char *known = torch_operator(call->text);
+    const char *known = foreign_operator(call->text);
     if (known != NULL) {
-        help_torch(l, call, known);
+        help_foreign(l, call, known);
         diag_end(l->diag);
         return;
     }
-    const char *near = nearest_call(l, call->text), *instead = torch_instead(call->text);
+    const char *near = nearest_call(l, call->text), *instead = foreign_call_help(call->text);
+    const char *setting = foreign_setting(call->text);
     if (instead != NULL)
         diag_help(l->diag, "%s", instead);
+    else if (setting != NULL)
+        diag_help(l->diag, "it is no part of the network: %s", setting);
     else if (near != NULL)
         diag_help(l->diag, "did you mean `%s`?", near);
     else if (find_binding(l->frame, call->text) != NULL)

@@ -232,6 +232,34 @@ static const char *operand_text(Lower *l, const Expr *expr, ValueId v) {
     return brief ? pool_text(l->pool, "`%s` is %s", text, shape) : shape;
 }
 
+/* The whole number by which each axis of LARGE is longer than SMALL's, or 0; a single point is no map. */
+static int64_t times_larger(Shape large, Shape small) {
+    if (shape_extent(small, AXES - 1) == 1)
+        return 0;
+    const int64_t times = shape_extent(large, AXES - 1) / shape_extent(small, AXES - 1);
+    for (int k = 0; k < AXES; k++) {
+        const bool flat = shape_extent(large, k) == 1 && shape_extent(small, k) == 1; /* an image's depth */
+        if (!flat && shape_extent(large, k) != times * shape_extent(small, k))
+            return 0;
+    }
+    return times;
+}
+
+/* One operand was made smaller by a whole factor, and the other was not. */
+static void help_enlarge(const Pair *p) {
+    Lower *l = p->l;
+    const Shape a = l->graph->value[p->a].shape, b = l->graph->value[p->b].shape;
+    const bool second = times_larger(a, b) > 1;
+    const int64_t times = second ? times_larger(a, b) : times_larger(b, a);
+    const Expr *small = second ? p->text_b : p->text_a;
+    if (times < 2 || small == NULL)
+        return;
+    const char *text = expr_text(l->pool, small);
+    diag_help(l->diag, "write `upconv(%s, %lld, %lld)`, or `resize(%s, scale = %lld)`, which is %s", text,
+              (long long)shape_channels(second ? b : a), (long long)times, text, (long long)times,
+              extents_text(l, second ? a : b));
+}
+
 /* AXIS is the first of those that differ. */
 static bool report_axes(const Pair *p, int axis) {
     Lower *l = p->l;
@@ -249,6 +277,7 @@ static bool report_axes(const Pair *p, int axis) {
     diag_label(l->diag, "%s, %s", operand_text(l, p->text_a, p->a), operand_text(l, p->text_b, p->b));
     note_via(l);
     explain_sizes(l, p->a, p->b, wrong);
+    help_enlarge(p);
     diag_end(l->diag);
     return false;
 }

@@ -4,7 +4,7 @@
  * and which function takes its arguments into the model.
  */
 #include "front/lower_state.h"
-#include "front/lower_torch.h"
+#include "front/foreign.h"
 #include "front/reference.h"
 #include "ir/labels.h"
 #include "ir/ops.h"
@@ -91,7 +91,7 @@ static void report_no_number(const Call *call, const char *what, Datum d) {
     diag_end(l->diag);
 }
 
-static bool has_gradient(Lower *l, const LossTerm *term) {
+bool has_gradient(Lower *l, const LossTerm *term) {
     const Node *node = &l->graph->node[l->graph->value[term->value].producer];
     if (!has_trait(node, TRAIT_MORE_IS_BETTER))
         return true;
@@ -381,8 +381,8 @@ static const Setting settings[] = {
     {"tiles", "", NULL, IN_EVAL, false},
     {"pad", "pad(how)", set_pad, IN_PREDICT, false},
     {"regions", "regions(classes, above = 0.5)", set_regions, IN_PREDICT, false},
-    {"windows", "windows(h, w, overlap = 0.5, blend = \"gaussian\", mirror = none)", set_windows,
-     IN_PREDICT, false},
+    {"windows", "windows(h = none, w = none, overlap = 0.5, blend = \"gaussian\", mirror = none)",
+     set_windows, IN_PREDICT, false},
 };
 
 enum { SETTINGS = sizeof settings / sizeof *settings };
@@ -439,7 +439,8 @@ void begin_sections(Lower *l) {
     if (l->options->has_seed)
         model->train.seed = l->options->seed;
     model->eval = (EvalSection){.every = 1, .every_unit = UNIT_EPOCHS, .batch = 1};
-    model->predict = (PredictSection){.batch = 1, .pad = PAD_REFLECT};
+    model->predict =
+        (PredictSection){.batch = 1, .pad = PAD_REFLECT, .windows = {.overlap = 0.5, .gaussian = true}};
 }
 
 void end_sections(Lower *l) {
@@ -545,7 +546,7 @@ static void report_unknown_setting(Lower *l, const Stmt *stmt, int bit) {
     const char *elsewhere = section_with(stmt->name), *near = unet_nearest_word(stmt->name, name, count);
     diag_begin(l->diag, ERROR, "U0602", stmt->name_span, "`%s` has no setting `%s`", l->section->name,
                stmt->name);
-    const char *known = torch_setting(stmt->name), *source = source_without_equals(l, stmt);
+    const char *known = foreign_setting(stmt->name), *source = source_without_equals(l, stmt);
     if (source != NULL)
         diag_help(l->diag, "write `%s = %s`", stmt->name, source);
     else if (known != NULL)
@@ -593,6 +594,21 @@ static void call_setting(Lower *l, const Stmt *stmt, const Setting *setting) {
         setting->set(&call);
 }
 
+/* Prediction makes no loss and no metric, so its sizes may be such that they have none: the file was judged
+ * at those of training. */
+static bool is_judged(const Lower *l, const Setting *setting) {
+    const bool compares = setting->set == set_loss || setting->set == set_metric;
+    return !compares || l->options->program != PROGRAM_PREDICT;
+}
+
+/* The setting is carried out all the same: layers in it have weights, in every program. */
+static void call_unjudged(Lower *l, const Stmt *stmt, const Setting *setting) {
+    Diag *diag = l->diag;
+    l->diag = diag_quiet(l->pool);
+    call_setting(l, stmt, setting);
+    l->diag = diag;
+}
+
 void run_setting(Lower *l, const Stmt *stmt) {
     int section = section_index(l->section->name), i = 0;
     while (i < SETTINGS &&
@@ -606,7 +622,7 @@ void run_setting(Lower *l, const Stmt *stmt) {
         diag_note(l->diag, "this version has: %s", section_list(l, 1 << section, true));
         diag_end(l->diag);
     } else if (!set_twice(l, stmt, section, i)) {
-        call_setting(l, stmt, &settings[i]);
+        (is_judged(l, &settings[i]) ? call_setting : call_unjudged)(l, stmt, &settings[i]);
     }
 }
 
@@ -669,7 +685,7 @@ static void check_train(Lower *l) {
     bool loss = false;
     for (int i = 0; i < l->model->nresult; i++)
         loss |= l->model->result[i].is_loss;
-    if (!loss) {
+    if (!loss && l->options->program != PROGRAM_PREDICT) {
         diag_begin(l->diag, ERROR, "U0601", train->span, "`train` has no `loss`");
         diag_help(l->diag, "add a line such as `loss mse(%s, %s)`",
                   l->model->noutput > 0 ? l->model->output[0].name : "answer", first_target(l));
@@ -720,7 +736,7 @@ static bool is_argmax_of(const Graph *g, ValueId v, ValueId *of) {
     return true;
 }
 
-/* Metrics of classes whose prediction is an output can be measured on what `predict` makes. */
+/* Metrics whose prediction is an output can be measured on what `predict` makes. */
 static void find_measured_outputs(Lower *l) {
     const Graph *g = l->graph;
     for (int i = 0; i < l->model->nresult; i++) {
@@ -752,7 +768,8 @@ void check_sections(Lower *l) {
     synchronise_norms(l);
     check_sources(l);
     check_folds(l);
-    check_transforms(l, &model->data);
+    if (l->options->program == PROGRAM_TRAIN) /* nothing else has them */
+        check_transforms(l, &model->data);
     check_predict_pad(l);
     check_windows(l);
     check_regions(l);

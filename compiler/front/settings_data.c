@@ -4,12 +4,12 @@
  * order, the way the loader evaluates it.
  */
 #include "front/lower_state.h"
+#include "unet/image.h"
+#include "unet/pattern.h"
 #include "unet/volume.h"
 #include "unet/words.h"
 
-#include <ctype.h>
 #include <string.h>
-#include <strings.h>
 
 typedef struct {
     Lower *l;
@@ -134,6 +134,11 @@ static void report_later(Reader *r, const Expr *call) {
     diag_end(diag);
 }
 
+static bool is_wrong_name(Lower *l, const char *name) {
+    const Binding *binding = find_binding(l->frame, name);
+    return binding != NULL && binding->value.kind == DATUM_ERROR;
+}
+
 /* Classes are read from files of classes, and from nothing else; they cannot be reckoned with. */
 static bool is_right_call(Reader *r, const Expr *call) {
     int index;
@@ -143,7 +148,9 @@ static bool is_right_call(Reader *r, const Expr *call) {
                         (lists && input != NULL && input->kind == KIND_LABELS),
                wanted = input != NULL && input->kind == KIND_LABELS,
                volumes = strcmp(call->text, "volumes") == 0;
-    if (labels && !wanted)
+    if (labels && input == NULL && is_wrong_name(r->l, r->source->name))
+        r->good = false; /* its declaration has an error already */
+    else if (labels && !wanted)
         report_wrong_files(r, call,
                            input == NULL                ? "no target"
                            : input->kind == KIND_VOLUME ? "a volume"
@@ -167,46 +174,32 @@ static bool is_right_call(Reader *r, const Expr *call) {
 
 /* ---- sources ---- */
 
-static int stars(const char *pattern) {
-    int count = 0;
-    for (; *pattern != '\0'; pattern++)
-        count += *pattern == '*' && pattern[1] != '*'; /* two stand for one thing */
-    return count;
-}
-
-static const SourceTerm *first_files(const Reader *r) {
+/* The first term of files, or, if SEVERAL, the first of several folders; NULL: there is none. */
+static const SourceTerm *first_files(const Reader *r, bool several) {
     for (int i = 0; i < r->data->nsource; i++)
-        for (int k = 0; k < r->data->source[i].nterm; k++)
-            if (r->data->source[i].term[k].op == SOURCE_FILES)
-                return &r->data->source[i].term[k];
+        for (int k = 0; k < r->data->source[i].nterm; k++) {
+            const SourceTerm *term = &r->data->source[i].term[k];
+            if (term->op == SOURCE_FILES && (term->nmore > 0 || !several))
+                return term;
+        }
     return NULL;
-}
-
-/* LONGER has "*.jpg" and "*.JPG", and SHORTER "*.png" alone: it needs two patterns, too. */
-static void help_with_cases(const Reader *r, const SourceTerm *longer, const SourceTerm *shorter) {
-    const char *ending = strrchr(shorter->text, '.');
-    if (longer->nmore != 1 || shorter->nmore != 0 || ending == NULL ||
-        strcasecmp(longer->text, longer->more[0]) != 0)
-        return;
-    char *other = pool_copy(r->l->pool, ending, strlen(ending));
-    for (char *c = other; *c != '\0'; c++)
-        *c = (char)(islower((unsigned char)*c) ? toupper((unsigned char)*c) : tolower((unsigned char)*c));
-    diag_help(r->l->diag,
-              "write `[\"%s\", \"%.*s%s\"]`: files are paired whatever the case of their endings",
-              shorter->text, (int)(ending - shorter->text), shorter->text, other);
 }
 
 /* Files belong together by what their `*` stands for, so all patterns have the same number of them; or by
  * the line of a list. */
 static void check_pattern(Reader *r, const SourceTerm *term, Span span) {
     Diag *diag = r->l->diag;
-    const SourceTerm *first = first_files(r);
+    const SourceTerm *first = first_files(r, false), *several = first_files(r, true);
     if (first == NULL)
         return;
     const bool listed = term->column > 0, first_listed = first->column > 0;
-    const int found = stars(term->text), before = stars(first->text);
-    if (listed == first_listed && (listed || found == before) && term->nmore == first->nmore)
+    const int found = unet_pattern_stars(term->text), before = unet_pattern_stars(first->text);
+    const bool together = listed                               ? term->nmore == first->nmore
+                          : term->nmore > 0 && several != NULL ? term->nmore == several->nmore
+                                                               : true;
+    if (listed == first_listed && (listed || found == before) && together)
         return;
+    first = together ? first : listed ? first : several;
     r->good = false;
     if (listed != first_listed) {
         diag_begin(diag, ERROR, "U0609", span, "a list of names and a pattern cannot be paired");
@@ -219,8 +212,6 @@ static void check_pattern(Reader *r, const SourceTerm *term, Span span) {
                    first->nmore + 1, term->nmore + 1);
         diag_also(diag, (Span){first->span.line, 1, 0}, "%s", "");
         diag_note(diag, "the first pattern of one source belongs to the first of the other, and so on");
-        help_with_cases(r, first, term);
-        help_with_cases(r, term, first);
     } else {
         diag_begin(diag, ERROR, "U0609", span, "the patterns cannot be paired: they have %d and %d `*`",
                    before, found);
@@ -250,8 +241,8 @@ static bool read_list(Reader *r, Call *call, SourceTerm *term) {
     term->column = names ? (int)number : 0;
     if (list->value.kind == DATUM_NONE)
         return true;
-    if (list->value.kind != DATUM_TEXT || *list->value.text == '\0' || names || stars(term->text) == 0 ||
-        term->nmore > 0) {
+    if (list->value.kind != DATUM_TEXT || *list->value.text == '\0' || names ||
+        unet_pattern_stars(term->text) == 0 || term->nmore > 0) {
         report_not_a_source(
             r, call->expr,
             "`list` names a text file that says what `*` stands for: it needs one pattern with a `*`");
@@ -276,14 +267,6 @@ static bool reads_volumes(const Reader *r, const Call *call) {
            (pattern.kind == DATUM_TEXT && unet_volume_is_name(pattern.text));
 }
 
-/* Whether two stars are a folder of their own wherever they stand. */
-static bool has_whole_folders(const char *pattern) {
-    const char *found = strstr(pattern, "**");
-    if (found == NULL)
-        return true;
-    return (found == pattern || found[-1] == '/') && found[2] == '/' && has_whole_folders(found + 3);
-}
-
 /* One text of `pattern`, which must be of the kind of the first. */
 static bool check_text(Reader *r, const Call *call, const Datum text, const Datum first,
                        const char *example) {
@@ -302,38 +285,86 @@ static bool check_text(Reader *r, const Call *call, const Datum text, const Datu
                                       text.text, text.text));
         return false;
     }
-    if (!has_whole_folders(text.text)) {
-        report_not_a_source(
-            r, call->expr,
-            "`**` stands for folders, any number of them: write `**/*.png`, and `*` for a part of a "
-            "name");
+    if (unet_pattern_mistake(text.text) != NULL) {
+        report_not_a_source(r, call->expr, unet_pattern_mistake(text.text));
         return false;
     }
-    if (is_list(text.text) != is_list(first.text) || stars(text.text) != stars(first.text)) {
+    if (is_list(text.text) != is_list(first.text) ||
+        unet_pattern_stars(text.text) != unet_pattern_stars(first.text)) {
         report_not_a_source(r, call->expr, "the patterns of one source have the same number of `*`");
         return false;
     }
     return true;
 }
 
+/* PATTERN with text NUMBER of its last braces in place of them all; without braces it is all there is;
+ * NULL: there are not so many. */
+static const char *with_choice(Pool *pool, const char *pattern, int number) {
+    const char *open = strrchr(pattern, '{'), *close = strrchr(pattern, '}');
+    if (open == NULL || close == NULL)
+        return number == 0 ? pattern : NULL;
+    const char *text = open + 1;
+    for (; number > 0 && text < close; number--)
+        text += strcspn(text, ",}") + 1;
+    if (text >= close)
+        return NULL;
+    return pool_text(pool, "%.*s%.*s%s", (int)(open - pattern), pattern, (int)strcspn(text, ",}"), text,
+                     close + 1);
+}
+
+/* Arrays, and files of any ending, may be volumes or pictures. */
+static bool may_be_both(const char *pattern) {
+    const UnetImageKind *kind = unet_image_kind_of_name(pattern);
+    return pattern[strlen(pattern) - 1] == '*' || (kind != NULL && strncmp(kind->name, "NumPy", 5) == 0);
+}
+
+/* How files of volumes that are not read become NIfTI. */
+static void help_with_volumes(Diag *diag, const char *name) {
+    const size_t length = strlen(name);
+    if (length > 4 && strcmp(name + length - 4, ".dcm") == 0)
+        diag_help(diag, "`dcm2niix -z y FOLDER` makes .nii.gz of a series of DICOM");
+    else if (length > 5 && strcmp(name + length - 5, ".nrrd") == 0)
+        diag_help(diag,
+                  "`import SimpleITK as s; s.WriteImage(s.ReadImage(\"a.nrrd\"), \"a.nii.gz\")` in Python "
+                  "makes NIfTI of NRRD");
+    else
+        diag_help(diag, "name files that end in .nii, .nii.gz, .npy or .npz");
+}
+
 /* Whether files of this name can be what is read: volumes, or pictures. */
-static void check_names(Reader *r, const Call *call, const char *pattern, bool volumes) {
+static void check_name(Reader *r, const Call *call, const char *name, bool volumes) {
     Diag *diag = r->l->diag;
     const Span span = call->argument[0].span;
-    if (volumes == unet_volume_is_name(pattern)) {
-        r->good &= volumes ? check_volume_format(r->l, span) : check_image_format(r->l, pattern, span);
+    if (volumes == unet_volume_is_name(name) || may_be_both(name)) {
+        r->good &= unet_volume_is_name(name) ? check_volume_format(r->l, span)
+                                             : check_image_format(r->l, name, span);
         return;
     }
     r->good = false;
     if (volumes) {
-        diag_begin(diag, ERROR, "U0606", span, "`%s` is a volume, and \"%s\" names no NIfTI files",
-                   r->source->name, pattern);
-        diag_help(diag, "name files that end in .nii or .nii.gz");
+        diag_begin(diag, ERROR, "U0606", span,
+                   "`%s` is a volume, and \"%s\" names no files of volumes that are read", r->source->name,
+                   name);
+        help_with_volumes(diag, name);
     } else {
-        diag_begin(diag, ERROR, "U0606", span, "\"%s\" names volumes, and this reads images", pattern);
-        diag_help(diag, "write `volumes(\"%s\")` for an input that is declared as `volume(...)`", pattern);
+        diag_begin(diag, ERROR, "U0606", span, "\"%s\" names volumes, and this reads images", name);
+        diag_help(diag, "write `volumes(\"%s\")` for an input that is declared as `volume(...)`", name);
     }
     diag_end(diag);
+}
+
+static void check_names(Reader *r, const Call *call, const char *pattern, bool volumes) {
+    const char *name = pattern;
+    for (int i = 0; r->good && (name = with_choice(r->l->pool, pattern, i)) != NULL; i++)
+        check_name(r, call, name, volumes);
+}
+
+/* Whether one of COUNT patterns takes the same files as PATTERN: that one says nothing new. */
+static bool is_there(const char *const *patterns, int count, const char *pattern) {
+    for (int i = 0; i < count; i++)
+        if (unet_pattern_same(patterns[i], pattern))
+            return true;
+    return false;
 }
 
 /* `pattern`: one, or a list of one for each folder. */
@@ -343,18 +374,20 @@ static bool read_patterns(Reader *r, Call *call, const char *example, SourceTerm
     const Datum *text = several ? pattern.items->item : &pattern;
     const int count = several ? pattern.count : 1;
     const bool volumes = reads_volumes(r, call);
-    const char **more = NEW_ARRAY(r->l->pool, const char *, count);
+    const char **patterns = NEW_ARRAY(r->l->pool, const char *, count);
+    int kept = 0;
     for (int i = 0; i < count; i++) {
         if (!check_text(r, call, text[i], text[0], example))
             return false;
         if (!is_list(text[i].text))
             check_names(r, call, text[i].text, volumes);
-        more[i] = text[i].text;
+        if (is_list(text[i].text) || !is_there(patterns, kept, text[i].text))
+            patterns[kept++] = text[i].text;
     }
     *term = (SourceTerm){.op = SOURCE_FILES,
-                         .text = more[0],
-                         .more = more + 1,
-                         .nmore = count - 1,
+                         .text = patterns[0],
+                         .more = patterns + 1,
+                         .nmore = kept - 1,
                          .volumes = volumes,
                          .span = call->span};
     return r->good;
@@ -385,7 +418,7 @@ static void read_names(Reader *r, Call *call) {
         r->good = false;
         return;
     }
-    if (stars(files.text) > 0 || column > MOST_COLUMNS) {
+    if (unet_pattern_stars(files.text) > 0 || column > MOST_COLUMNS) {
         report_not_a_source(r, call->expr,
                             "`list` reads text files, which name files of samples: "
                             "`list(\"train.txt\")`");
@@ -397,6 +430,51 @@ static void read_names(Reader *r, Call *call) {
         push_term(r, files);
 }
 
+static bool fills_labels(const Lower *l) {
+    for (int i = 0; i < l->model->ninput; i++)
+        if (l->model->input[i].kind == KIND_LABELS)
+            return true;
+    return false;
+}
+
+/* `missing`: a number, or "ignore". */
+static void read_missing(Reader *r, Call *call, ImageWay *way) {
+    static const char *const choices[] = {"ignore", NULL};
+    const Argument *missing = argument(call, "missing");
+    int choice;
+    if (missing->value.kind == DATUM_NONE)
+        return;
+    if (missing->value.kind != DATUM_TEXT) {
+        way->missing = MISSING_VALUE;
+        r->good &= argument_number(call, "missing", &way->missing_value);
+        return;
+    }
+    way->missing = MISSING_IGNORED;
+    r->good &= argument_choice(call, "missing", choices, &choice);
+    if (r->good && !fills_labels(r->l))
+        report_not_a_source(
+            r, missing->expr,
+            "`missing = \"ignore\"` leaves out labels, and there is no target of labels: write a "
+            "number");
+}
+
+/* `exif`, `alpha`, `page` and `entry` of files of pictures. */
+static void read_way(Reader *r, Call *call, ImageWay *way) {
+    const Datum page = argument(call, "page")->value, entry = argument(call, "entry")->value;
+    int64_t number = 0;
+    r->good &= argument_truth(call, "exif", &way->upright) && argument_truth(call, "alpha", &way->alpha);
+    way->names_page = page.kind != DATUM_NONE;
+    if (way->names_page && (!argument_integer(call, "page", 0, &number) || number > UINT16_MAX))
+        report_not_a_source(r, call->expr, "`page` is the number of a page of TIFF, from 0 to 65535");
+    way->page = (int)number;
+    if (entry.kind != DATUM_NONE && (entry.kind != DATUM_TEXT || *entry.text == '\0'))
+        report_not_a_source(
+            r, call->expr,
+            "`entry` is the name of an array in an archive: `images(\"*.npz\", entry = \"image\")`");
+    else if (entry.kind == DATUM_TEXT)
+        way->entry = entry.text;
+}
+
 static void read_images(Reader *r, Call *call) {
     static const char *const scales[] = {"unit", NULL};
     SourceTerm files;
@@ -405,6 +483,8 @@ static void read_images(Reader *r, Call *call) {
     if (!read_files(r, call, "noisy/*.png", &files))
         return;
     r->good &= argument_choice(call, "scale", scales, &scale);
+    read_missing(r, call, &files.way);
+    read_way(r, call, &files.way);
     if (argument(call, "channels")->value.kind != DATUM_NONE) {
         if (!argument_integer(call, "channels", 1, &channels)) {
             r->good = false;
@@ -414,8 +494,9 @@ static void read_images(Reader *r, Call *call) {
                        unet_plural(r->source->channels), (long long)channels);
             diag_end(r->l->diag);
             r->good = false;
-        } else if (channels <= 4) {
+        } else if (channels <= MOST_CHANNELS) {
             r->source->channels = (int)channels;
+            files.way.to_grey = channels == 1;
         }
     }
     push_term(r, files);
@@ -524,6 +605,70 @@ static bool read_values(Reader *r, Call *call, int64_t classes) {
     return true;
 }
 
+/* A colour as one number: [128, 0, 0]; -1: it is none. */
+static int64_t colour_of(Datum d) {
+    int64_t colour = 0;
+    if (d.kind != DATUM_LIST || d.count != 3)
+        return -1;
+    for (int i = 0; i < 3; i++) {
+        const Datum part = d.items->item[i];
+        if (part.kind != DATUM_INTEGER || part.integer < 0 || part.integer > UINT8_MAX)
+            return -1;
+        colour = colour << 8 | part.integer;
+    }
+    return colour;
+}
+
+/* The next class: its colour, or a list of them; false: one that is none, or that is there already. */
+static bool read_colours_of_class(Reader *r, Datum of) {
+    const bool several = of.kind == DATUM_LIST && of.count > 0 && of.items->item[0].kind == DATUM_LIST;
+    const int count = several ? of.count : 1;
+    bool good = true;
+    for (int i = 0; i < count && good; i++) {
+        const int64_t colour = colour_of(several ? of.items->item[i] : of);
+        good = colour >= 0;
+        for (int k = 0; k < r->source->nvalue && good; k++)
+            good = r->source->values[k] != colour;
+        push_value(r, good ? colour : -1);
+    }
+    push_value(r, -1);
+    return good;
+}
+
+/* One colour of the files for each class, or several, no two alike. */
+static bool read_colours(Reader *r, Call *call, int64_t classes, bool volumes) {
+    Diag *diag = r->l->diag;
+    const Argument *a = argument(call, "colours");
+    const Datum list = a->value;
+    if (list.kind == DATUM_NONE)
+        return true;
+    const bool both = argument(call, "values")->value.kind != DATUM_NONE;
+    int wrong = 0;
+    if (list.kind != DATUM_LIST || list.count != classes || both || volumes) {
+        diag_begin(diag, ERROR, "U0612", a->span, "%s",
+                   both ? "a mask has `values` or `colours`: give one of them"
+                   : volumes
+                       ? "volumes have no colours: give `values`"
+                       : pool_text(r->l->pool, "`colours` is a list of %lld colours, one for each class",
+                                   (long long)classes));
+        diag_note(diag, "`target %s : labels(%lld)`", r->source->name, (long long)classes);
+        diag_end(diag);
+        return false;
+    }
+    while (wrong < list.count && read_colours_of_class(r, list.items->item[wrong]))
+        wrong++;
+    if (wrong < list.count) {
+        diag_begin(
+            diag, ERROR, "U0612", a->span,
+            "the colour of class %d must be [red, green, blue], whole numbers from 0 to 255, that no "
+            "earlier class has, or a list of such",
+            wrong);
+        diag_end(diag);
+    }
+    r->source->colours = true;
+    return wrong == list.count;
+}
+
 static void read_labels(Reader *r, Call *call) {
     static const char *const choices[] = {"error", "ignore", NULL};
     SourceTerm files;
@@ -531,8 +676,11 @@ static void read_labels(Reader *r, Call *call) {
     if (!read_files(r, call, "masks/*.png", &files))
         return;
     r->good &= argument_choice(call, "others", choices, &others) &&
-               read_values(r, call, find_input(r->l, r->source->name, &index)->classes);
+               read_values(r, call, find_input(r->l, r->source->name, &index)->classes) &&
+               read_colours(r, call, find_input(r->l, r->source->name, &index)->classes, files.volumes);
     r->source->ignores_others = r->good && others == 1;
+    r->good &= argument_truth(call, "round", &r->source->rounds);
+    read_way(r, call, &files.way);
     if (r->good)
         push_term(r, files);
 }
@@ -637,9 +785,13 @@ static const struct {
     const char *signature;
     void (*read)(Reader *r, Call *call);
 } source_calls[HERE] = {
-    {"images(pattern, channels = none, scale = \"unit\", list = none, column = none)", read_images},
+    {"images(pattern, channels = none, scale = \"unit\", missing = none, exif = false, alpha = false, "
+     "page = none, entry = none, list = none, column = none)",
+     read_images},
     {"volumes(pattern, list = none, column = none)", read_volumes},
-    {"labels(pattern, values = none, others = \"error\", list = none, column = none)", read_labels},
+    {"labels(pattern, values = none, colours = none, others = \"error\", round = false, exif = false, "
+     "alpha = false, page = none, entry = none, list = none, column = none)",
+     read_labels},
     {"list(names, column = none)", read_names},
     {"gaussian(sigma)", read_gaussian},
     {"uniform(low, high)", read_uniform},

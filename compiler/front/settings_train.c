@@ -4,7 +4,7 @@
  * signature of its own.
  */
 #include "front/lower_state.h"
-#include "front/lower_torch.h"
+#include "front/foreign.h"
 #include "unet/words.h"
 
 #include <string.h>
@@ -108,7 +108,7 @@ static const char *renamed(Lower *l, const Expr *call, const char *kind) {
     Expr ours = {.kind = EXPR_CALL, .text = kind, .span = call->span, .mark = call->mark};
     for (int i = 0; call->kind == EXPR_CALL && i < call->args.count; i++) {
         Arg arg = call->args.item[i];
-        const char *name = arg.name == NULL ? NULL : torch_update_argument(arg.name);
+        const char *name = arg.name == NULL ? NULL : foreign_update_argument(arg.name);
         if (name != NULL)
             arg.name = name;
         if (name == NULL || *name != '\0')
@@ -143,13 +143,14 @@ static void report_unknown_call_of(const Call *setting, const char *code, const 
                expr_text(l->pool, expr), what);
     diag_note(l->diag, "this version has:%s", list);
     const bool named = expr->kind == EXPR_CALL || expr->kind == EXPR_NAME || expr->kind == EXPR_TEXT;
-    const char *kind = named ? torch_update(expr->text) : NULL;
-    if (kind == NULL && named)
+    const char *kind = named ? foreign_update(expr->text) : NULL;
+    const char *instead = named && kind == NULL ? foreign_update_help(expr->text) : NULL;
+    if (kind == NULL && instead == NULL && named)
         kind = near_in(l->pool, list, expr->text);
     if (kind != NULL && lists(list, kind))
         diag_help(l->diag, "write `%.*s %s`", (int)strcspn(help, " "), help, renamed(l, expr, kind));
     else
-        diag_help(l->diag, "write `%s`", help);
+        diag_help(l->diag, "write `%s`", instead != NULL ? instead : help);
     diag_end(l->diag);
 }
 

@@ -1,14 +1,24 @@
-/* settings_windows.c - the settings of `predict` for volumes: windows that overlap, and regions that are
- * written as one map of classes. */
+/* settings_windows.c - the settings of `predict` for what is larger than the network's input: how windows
+ * overlap, are blended and mirrored; and, of volumes, regions that are written as one map of classes. */
 #include "front/lower_state.h"
 
 enum { MOST_VOXELS = 32767 }; /* along an axis of a NIfTI file */
 
-static bool read_most(const Call *call, const char *name, int64_t *most) {
-    if (!argument_integer(call, name, 1, most))
-        return false;
-    return *most <= MOST_VOXELS ||
-           report_setting(call, name, "a volume has at most 32767 voxels along an axis");
+/* For volumes the file gives both or none. */
+static bool read_most(const Call *call, int64_t most[2]) {
+    static const char *const name[] = {"h", "w"};
+    const bool given[] = {argument(call, "h")->value.kind != DATUM_NONE,
+                          argument(call, "w")->value.kind != DATUM_NONE};
+    if (given[0] != given[1])
+        return report_setting(call, name[given[0] ? 0 : 1],
+                              "`windows` has a height and a width, or neither");
+    for (int k = 0; k < 2 && given[k]; k++) {
+        if (!argument_integer(call, name[k], 1, &most[k]))
+            return false;
+        if (most[k] > MOST_VOXELS)
+            return report_setting(call, name[k], "a volume has at most 32767 voxels along an axis");
+    }
+    return true;
 }
 
 static bool read_overlap_share(const Call *call, double *share) {
@@ -22,11 +32,11 @@ static bool read_overlap_share(const Call *call, double *share) {
 
 void set_windows(Call *call) {
     static const char *const choices[] = {"gaussian", "none", NULL};
-    Windows windows = {.span = call->span};
+    Windows windows = {.given = true, .span = call->span};
     int blend;
     const bool mirrors = argument(call, "mirror")->value.kind != DATUM_NONE;
-    if (read_most(call, "h", &windows.most[0]) && read_most(call, "w", &windows.most[1]) &&
-        read_overlap_share(call, &windows.overlap) && argument_choice(call, "blend", choices, &blend) &&
+    if (read_most(call, windows.most) && read_overlap_share(call, &windows.overlap) &&
+        argument_choice(call, "blend", choices, &blend) &&
         (!mirrors || read_axes(call, "mirror", &windows.mirror))) {
         windows.gaussian = blend == 0;
         call->l->model->predict.windows = windows;
@@ -36,10 +46,13 @@ void set_windows(Call *call) {
 void check_windows(Lower *l) {
     const Model *model = l->model;
     const Windows *windows = &model->predict.windows;
-    if (windows->most[0] == 0 || model->ninput == 0 || model->input[0].kind == KIND_VOLUME)
+    const bool depth = (windows->mirror & 1) != 0;
+    if (model->ninput == 0 || model->input[0].kind == KIND_VOLUME || (windows->most[0] == 0 && !depth))
         return;
-    diag_begin(l->diag, ERROR, "U0614", windows->span, "`windows` is for volumes");
-    diag_note(l->diag, "the first input, `%s`, is none: write `size h, w` for larger images",
+    diag_begin(l->diag, ERROR, "U0614", windows->span,
+               depth ? "an image has no depth: leave out \"d\"" : "`windows h, w` is for volumes");
+    diag_note(l->diag,
+              "the first input, `%s`, is an image: its windows have its size, or that of `size h, w`",
               model->input[0].name);
     diag_end(l->diag);
 }

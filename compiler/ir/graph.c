@@ -67,13 +67,15 @@ void graph_compact(Graph *g, const bool *stays) {
 }
 
 void graph_order(Graph *g, const NodeId *order) {
-    Node *node = NEW_ARRAY(g->pool, Node, g->nnode);
+    Pool *scratch = pool_part(g->pool);
+    Node *node = NEW_ARRAY(scratch, Node, g->nnode);
     for (int i = 0; i < g->nnode; i++)
         node[i] = g->node[order[i]];
     for (int i = 0; i < g->nnode; i++) {
         g->node[i] = node[i];
         set_producer(g, i);
     }
+    pool_free(scratch);
 }
 
 Span node_line(const Node *node) {

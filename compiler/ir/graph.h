@@ -177,8 +177,8 @@ typedef struct {
     int64_t points;  /* of a sample that a mean of the batch is over */
     bool transposed; /* norm_fold: the weights are those of an upconv */
     int64_t bands;   /* in how many parts the rows of a sample are summed, fixed by the target */
-    bool leaky;      /* gradients: dy is that of a leaky ReLU behind the normalisation, */
-    double slope;    /*   which has this slope */
+    bool leaky;      /* a leaky ReLU follows: y is its output, and in gradients dy is by its output; */
+    double slope;    /*   it has this slope, 0 for a ReLU */
 } NormAttributes;
 
 /* The last convolution with a loss, see op_head.c. */

@@ -50,7 +50,7 @@ typedef struct {
     bool is_loss;
     double weight;                 /* of a loss */
     const LabelAttributes *labels; /* of what compares with classes, else NULL */
-    int output;                    /* of a metric of classes: the output that it compares, or -1 */
+    int output;                    /* that it compares, or -1 */
     Span span;
 } Result;
 
@@ -67,6 +67,16 @@ typedef enum {
     SOURCE_DIV
 } SourceOp;
 
+/* How files of images are read; the same as UnetImageWay. */
+typedef enum { MISSING_REFUSED, MISSING_VALUE, MISSING_IGNORED } Missing;
+typedef struct {
+    Missing missing;
+    double missing_value;
+    bool to_grey, upright, alpha, names_page;
+    int page;
+    const char *entry;
+} ImageWay;
+
 typedef struct {
     SourceOp op;
     const char *text; /* pattern or name */
@@ -77,6 +87,7 @@ typedef struct {
     int nmore;               /*   so many */
     bool volumes;            /* of files */
     int channel;             /* of volumes: that they fill; from 1 on, of what the term before pushes */
+    ImageWay way;            /* of files of images */
     Span span;
 } SourceTerm; /* postfix; the same as UnetSourceTerm */
 
@@ -88,7 +99,9 @@ typedef struct {
     int nterm;
     const int64_t *values; /* of labels: the values in files of each class, -1 behind those of each, */
     int nvalue;            /*   so many with these; NULL: its number */
-    bool ignores_others;   /*   points of other values count nowhere */
+    bool ignores_others;   /*   points of other values count nowhere; */
+    bool rounds;           /*   numbers that are not whole are the nearest; */
+    bool colours;          /*   values are colours, red * 65536 + green * 256 + blue */
     Span span;
 } Source;
 
@@ -225,9 +238,10 @@ typedef struct {
     int64_t batch;
 } EvalSection;
 
-/* Volumes by windows that overlap; the same as UnetWindows. */
+/* Windows that are blended, or mirrored; the same as UnetWindows. */
 typedef struct {
-    int64_t most[2]; /* height and width of a volume; 0: it goes through as a whole */
+    bool given;      /* the file asks for them: all that is predicted goes by windows */
+    int64_t most[2]; /* height and width of volumes for whose slices the arena has room; 0: none */
     double overlap;
     bool gaussian;
     unsigned mirror; /* bit 0 depth, 1 height, 2 width */

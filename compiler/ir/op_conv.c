@@ -43,21 +43,22 @@ static ValueId gradient_by_input(Autodiff *ad, const Node *node, Op op, ValueId 
     return n == 1 ? dx[0] : value_concat_like(g, dx, n, g->value[node->in[0]]);
 }
 
-/* By weights and bias, which are frozen together. */
+/* By weights and bias, which are frozen together. NOUT: 3 with room for the target's scratch, else 2. */
 static void gradient_by_weights(Autodiff *ad, const Node *node, Op op, Attributes a, ValueId dy,
-                                ValueId *din) {
+                                ValueId *din, int nout) {
     const ValueId w = node->in[1], b = node->in[2], in[2] = {node->in[0], dy};
     if (!gradient_wanted(ad, w))
         return;
     din[1] = gradient_value(ad, w);
     din[2] = b >= 0 ? gradient_value(ad, b) : -1;
-    gradient_node(ad, node, op, a, in, 2, &din[1], 2);
+    const ValueId out[] = {din[1], din[2], -1};
+    gradient_node(ad, node, op, a, in, 2, out, nout);
 }
 
 static void gradient_of_convolution(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din,
                                     Op dgrad, Op wgrad) {
     const Attributes a = {.kind = ATTRIBUTES_CONV, .conv.window = node->a.conv.window};
-    gradient_by_weights(ad, node, wgrad, a, dout[0], din);
+    gradient_by_weights(ad, node, wgrad, a, dout[0], din, 2);
     if (gradient_wanted(ad, node->in[0]))
         din[0] = gradient_by_input(ad, node, dgrad, dout[0]);
 }
@@ -72,7 +73,7 @@ void gradient_upconv(Autodiff *ad, const Node *node, const ValueId *dout, ValueI
 
 void gradient_conv_groups(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
     const ValueId x = node->in[0], dgrad_in[2] = {dout[0], node->in[1]};
-    gradient_by_weights(ad, node, OP_CONV_GROUPS_WGRAD, node->a, dout[0], din);
+    gradient_by_weights(ad, node, OP_CONV_GROUPS_WGRAD, node->a, dout[0], din, 3);
     if (!gradient_wanted(ad, x))
         return;
     din[0] = gradient_value(ad, x);
@@ -184,25 +185,25 @@ void halo_transposed(const Graph *g, const Node *node, int input, int64_t before
 /* ---- rows ---- */
 
 /* Of the grid, number 0; a mask is read where it passes, weights are read whole. */
-static RowRange other_rows(const Graph *g, const Node *node, int input, RowRange out) {
-    return g->value[node->in[input]].per_sample ? out : rows_whole(g, node, input, out);
+static RowRange other_rows(const Graph *g, const Node *node, int input, int axis, RowRange out) {
+    return g->value[node->in[input]].per_sample ? out : rows_whole(g, node, input, axis, out);
 }
 
-RowRange rows_sliding(const Graph *g, const Node *node, int input, RowRange out) {
-    return input == 0 ? rows_window(g, node, input, out) : other_rows(g, node, input, out);
+RowRange rows_sliding(const Graph *g, const Node *node, int input, int axis, RowRange out) {
+    return input == 0 ? rows_window(g, node, input, axis, out) : other_rows(g, node, input, axis, out);
 }
 
-RowRange rows_transposed(const Graph *g, const Node *node, int input, RowRange out) {
-    return input == 0 ? rows_pooled(g, node, input, out) : other_rows(g, node, input, out);
+RowRange rows_transposed(const Graph *g, const Node *node, int input, int axis, RowRange out) {
+    return input == 0 ? rows_pooled(g, node, input, axis, out) : other_rows(g, node, input, axis, out);
 }
 
 /* OUT are positions of the window, points of one input. The bias of a transposed convolution sums over
  * those of the other that no window meets, too: each position has them up to where the next one begins. */
-RowRange rows_positions(const Graph *g, const Node *node, int input, RowRange out) {
+RowRange rows_positions(const Graph *g, const Node *node, int input, int axis, RowRange out) {
     const bool transposed = node->op == OP_UPCONV_WGRAD;
     if (input != (transposed ? 1 : 0))
         return out;
-    RowRange met = rows_window(g, node, input, out);
+    RowRange met = rows_window(g, node, input, axis, out);
     const Window *w = &node->a.conv.window;
     const bool last = out.end == shape_rows(g->value[node->in[1 - input]].shape);
     const int64_t summed =
@@ -355,6 +356,7 @@ void constants_conv_groups_wgrad(Constants *c, const Node *node) {
     groups_constants(c, node, node->in[0], node->in[1]);
     constant(c, "BIAS", node->out[1] >= 0);
     constant(c, "ACCUMULATE", node->accumulates);
+    constant(c, "BANDS", node->a.conv.bands);
     constant_layout(c, "X", node->in[0]);
     constant_layout(c, "DY", node->in[1]);
 }

@@ -54,16 +54,16 @@ void gradient_pixel_unshuffle(Autodiff *ad, const Node *node, const ValueId *dou
 }
 
 /* A row of x makes so many of y; */
-RowRange rows_shuffled(const Graph *g, const Node *node, int input, RowRange out) {
+RowRange rows_shuffled(const Graph *g, const Node *node, int input, int axis, RowRange out) {
     const int64_t fold = (int64_t)node->a.map.parameter;
-    (void)g, (void)input;
+    (void)g, (void)input, (void)axis;
     return (RowRange){out.begin / fold, (out.end - 1) / fold + 1};
 }
 
 /* so many rows of x make one of y. */
-RowRange rows_unshuffled(const Graph *g, const Node *node, int input, RowRange out) {
+RowRange rows_unshuffled(const Graph *g, const Node *node, int input, int axis, RowRange out) {
     const int64_t fold = (int64_t)node->a.map.parameter;
-    (void)g, (void)input;
+    (void)g, (void)input, (void)axis;
     return (RowRange){out.begin * fold, out.end * fold};
 }
 

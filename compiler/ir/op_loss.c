@@ -48,13 +48,13 @@ void gradient_psnr_loss(Autodiff *ad, const Node *node, const ValueId *dout, Val
 
 /* ---- windows of ssim ---- */
 
-RowRange rows_ssim(const Graph *g, const Node *node, int input, RowRange out) {
-    (void)g, (void)node, (void)input;
+RowRange rows_ssim(const Graph *g, const Node *node, int input, int axis, RowRange out) {
+    (void)g, (void)node, (void)input, (void)axis;
     return (RowRange){out.begin - (SSIM_WINDOW - 1), out.end};
 }
 
-RowRange rows_ssim_grad(const Graph *g, const Node *node, int input, RowRange out) {
-    (void)g, (void)node, (void)input;
+RowRange rows_ssim_grad(const Graph *g, const Node *node, int input, int axis, RowRange out) {
+    (void)g, (void)node, (void)input, (void)axis;
     return (RowRange){out.begin - (SSIM_WINDOW - 1), out.end + (SSIM_WINDOW - 1)};
 }
 

@@ -119,12 +119,36 @@ void constants_dropout(Constants *c, const Node *node) {
 
 /* ---- fusion ---- */
 
+/* A normalisation whose one reader is ACTIVATION applies it, with SLOPE below zero. */
+static void fuse_into_norm(Fuse *f, const Node *activation, double slope) {
+    Node *norm = fuse_only_for_one(f, activation->in[0]);
+    if (norm == NULL || norm->a.kind != ATTRIBUTES_NORM || norm->a.norm.leaky ||
+        (norm->op != OP_BATCH_NORM && norm->op != OP_INSTANCE_NORM && norm->op != OP_GROUP_NORM))
+        return;
+    norm->a.norm.leaky = true;
+    norm->a.norm.slope = slope;
+    fuse_take_over(f, norm, activation);
+}
+
+void fuse_leaky_relu(Fuse *f, Node *leaky_relu) {
+    fuse_into_norm(f, leaky_relu, leaky_relu->a.map.parameter);
+}
+
 void fuse_relu(Fuse *f, Node *relu) {
     Node *conv = fuse_only_for_one(f, relu->in[0]);
-    if (conv == NULL || (conv->op != OP_CONV && conv->op != OP_UPCONV) || conv->a.conv.relu)
+    if (conv == NULL || (conv->op != OP_CONV && conv->op != OP_UPCONV) || conv->a.conv.relu) {
+        fuse_into_norm(f, relu, 0);
         return;
+    }
     conv->a.conv.relu = true;
     fuse_take_over(f, conv, relu);
+}
+
+/* The gradients of a normalisation take the mask, which would be a pass of its own behind a convolution. */
+static bool goes_into_norm(const Fuse *f, const Node *relu_grad) {
+    const NodeId *reader;
+    return fuse_fits(f, relu_grad) && norm_behind(fuse_graph(f), relu_grad) != NULL &&
+           fuse_readers(f, relu_grad->out[0], &reader) == 2;
 }
 
 void fuse_relu_grad(Fuse *f, Node *relu_grad) {
@@ -139,7 +163,7 @@ void fuse_relu_grad(Fuse *f, Node *relu_grad) {
         gradient->a.head.mask = true;
         fuse_take_over(f, gradient, relu_grad);
     } else if ((gradient->op == OP_CONV_DGRAD || gradient->op == OP_UPCONV_DGRAD) &&
-               !gradient->a.conv.mask) {
+               !gradient->a.conv.mask && !goes_into_norm(f, relu_grad)) {
         gradient->a.conv.mask = true;
         gradient->in[2] = y;
         fuse_take_over(f, gradient, relu_grad);

@@ -89,22 +89,23 @@ static void norm_constants(Constants *c, const Node *node, ValueId x) {
     constant_real(c, "EPSILON", a->epsilon);
 }
 
+static void leaky_constants(Constants *c, const Node *node) {
+    constant(c, "LEAKY", node->a.norm.leaky);
+    constant_real(c, "SLOPE", node->a.norm.slope);
+}
+
 void constants_norm(Constants *c, const Node *node) {
     norm_constants(c, node, node->in[X]);
     constant_layout(c, "Y", node->out[0]);
     constant_layout(c, "MEAN", node->in[MEAN]);
     constant(c, "AFFINE", node->in[W] >= 0);
+    leaky_constants(c, node);
     call_rows(c, node->out[0]);
 }
 
 void constants_norm_statistics(Constants *c, const Node *node) {
     norm_constants(c, node, node->in[X]);
     constant_layout(c, "MEAN", node->out[0]);
-}
-
-static void leaky_constants(Constants *c, const Node *node) {
-    constant(c, "LEAKY", node->a.norm.leaky);
-    constant_real(c, "SLOPE", node->a.norm.slope);
 }
 
 void constants_norm_wgrad(Constants *c, const Node *node) {
@@ -200,12 +201,11 @@ void fuse_batch_norm(Fuse *f, Node *norm) {
     node_replace(g, norm, after);
 }
 
-/* The normalisation whose output the leaky ReLU of GRADIENT reads. */
-static const Node *norm_behind(const Graph *g, const Node *gradient) {
-    const NodeId relu = g->value[gradient->in[0]].producer;
-    const NodeId norm =
-        relu < 0 || g->node[relu].op != OP_LEAKY_RELU ? -1 : g->value[g->node[relu].in[0]].producer;
-    return norm < 0 ? NULL : &g->node[norm];
+const Node *norm_behind(const Graph *g, const Node *gradient) {
+    const NodeId norm = g->value[gradient->in[0]].producer;
+    return norm < 0 || g->node[norm].a.kind != ATTRIBUTES_NORM || !g->node[norm].a.norm.leaky
+               ? NULL
+               : &g->node[norm];
 }
 
 /* The gradients of a normalisation take that of a leaky ReLU behind it: its slope follows from the sign of
@@ -215,8 +215,9 @@ void fuse_norm_dgrad(Fuse *f, Node *dgrad) {
     Graph *g = fuse_graph(f);
     const NodeId gradient = g->value[dgrad->in[1]].producer;
     const NodeId *reader;
-    if (gradient < 0 || g->node[gradient].op != OP_LEAKY_RELU_GRAD || !fuse_fits(f, dgrad) ||
-        fuse_readers(f, dgrad->in[1], &reader) != 2)
+    if (gradient < 0 ||
+        (g->node[gradient].op != OP_LEAKY_RELU_GRAD && g->node[gradient].op != OP_RELU_GRAD) ||
+        !fuse_fits(f, dgrad) || fuse_readers(f, dgrad->in[1], &reader) != 2)
         return;
     const Node *norm = norm_behind(g, &g->node[gradient]);
     Node *wgrad = &g->node[&g->node[reader[0]] == dgrad ? reader[1] : reader[0]];
@@ -226,6 +227,6 @@ void fuse_norm_dgrad(Fuse *f, Node *dgrad) {
     wgrad->in[1] = dgrad->in[1] = g->node[gradient].in[1];
     wgrad->in[WGRAD_B] = dgrad->in[DGRAD_B] = norm->nin > B ? norm->in[B] : -1;
     wgrad->a.norm.leaky = dgrad->a.norm.leaky = true;
-    wgrad->a.norm.slope = dgrad->a.norm.slope = g->node[gradient].a.map.parameter;
+    wgrad->a.norm.slope = dgrad->a.norm.slope = norm->a.norm.slope;
     fuse_drop(f, &g->node[gradient]);
 }

@@ -75,29 +75,30 @@ ValueId keep_argmax(Graph *g, NodeId pool, int64_t channels, int bits) {
 }
 
 /* The rows of an image that its windows number OUT cover. */
-RowRange rows_window(const Graph *g, const Node *node, int input, RowRange out) {
+RowRange rows_window(const Graph *g, const Node *node, int input, int axis, RowRange out) {
     const Window *w = node_window(node);
     (void)g, (void)input;
-    return (RowRange){out.begin * w->stride[1] - w->before[1], (out.end - 1) * w->stride[1] - w->before[1] +
-                                                                   (w->kernel[1] - 1) * w->dilation[1] + 1};
+    return (RowRange){out.begin * w->stride[axis] - w->before[axis],
+                      (out.end - 1) * w->stride[axis] - w->before[axis] +
+                          (w->kernel[axis] - 1) * w->dilation[axis] + 1};
 }
 
 /* The windows that hold one of the rows OUT of an image. */
-RowRange rows_pooled(const Graph *g, const Node *node, int input, RowRange out) {
+RowRange rows_pooled(const Graph *g, const Node *node, int input, int axis, RowRange out) {
     const Window *w = node_window(node);
     (void)g, (void)input;
-    const int64_t reach = (w->kernel[1] - 1) * w->dilation[1];
-    return (RowRange){size_floor_quotient(out.begin + w->before[1] - reach - 1, w->stride[1]) + 1,
-                      size_floor_quotient(out.end - 1 + w->before[1], w->stride[1]) + 1};
+    const int64_t reach = (w->kernel[axis] - 1) * w->dilation[axis];
+    return (RowRange){size_floor_quotient(out.begin + w->before[axis] - reach - 1, w->stride[axis]) + 1,
+                      size_floor_quotient(out.end - 1 + w->before[axis], w->stride[axis]) + 1};
 }
 
 /* What is pooled is read where these windows lie, for their maximum, and where it masks; what is added,
  * where it is added. */
-RowRange rows_pool_grad(const Graph *g, const Node *node, int input, RowRange out) {
-    const RowRange pooled = rows_pooled(g, node, input, out);
+RowRange rows_pool_grad(const Graph *g, const Node *node, int input, int axis, RowRange out) {
+    const RowRange pooled = rows_pooled(g, node, input, axis, out);
     if (input != 0)
         return input == 2 ? out : pooled;
-    const RowRange x = rows_window(g, node, input, pooled);
+    const RowRange x = rows_window(g, node, input, axis, pooled);
     const bool wider = node->a.pool.mask;
     return (RowRange){wider && out.begin < x.begin ? out.begin : x.begin,
                       wider && out.end > x.end ? out.end : x.end};
@@ -105,8 +106,8 @@ RowRange rows_pool_grad(const Graph *g, const Node *node, int input, RowRange ou
 
 /* Both inputs of max_unpool_grad have the rows of what was pooled; the codes of maxima those of the
  * windows. */
-RowRange rows_unpooled(const Graph *g, const Node *node, int input, RowRange out) {
-    return input == 2 ? out : rows_window(g, node, input, out);
+RowRange rows_unpooled(const Graph *g, const Node *node, int input, int axis, RowRange out) {
+    return input == 2 ? out : rows_window(g, node, input, axis, out);
 }
 
 /* A comparison or an addition for each point of each window. */

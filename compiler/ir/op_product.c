@@ -27,9 +27,11 @@ void gradient_multiply(Autodiff *ad, const Node *node, const ValueId *dout, Valu
         if (!gradient_wanted(ad, node->in[k]))
             continue;
         din[k] = gradient_value(ad, node->in[k]);
-        gradient_node(ad, node,
-                      k == 0 || alike ? OP_MULTIPLY : gradient_by_factor(g, node->in[0], node->in[1]),
-                      (Attributes){0}, in, 2, &din[k], 1);
+        const Op op = k == 0 || alike ? OP_MULTIPLY : gradient_by_factor(g, node->in[0], node->in[1]);
+        const bool sums = op == OP_CHANNEL_FACTOR_GRAD;
+        const ValueId out[] = {din[k], -1}; /* the target's scratch */
+        gradient_node(ad, node, op, (Attributes){.kind = sums ? ATTRIBUTES_REDUCTION : ATTRIBUTES_NONE}, in,
+                      2, out, sums ? 2 : 1);
     }
 }
 
@@ -54,9 +56,9 @@ void gradient_subtract(Autodiff *ad, const Node *node, const ValueId *dout, Valu
 /* ---- rows and constants ---- */
 
 /* Of a factor for each channel there is one row. */
-RowRange rows_multiply(const Graph *g, const Node *node, int input, RowRange out) {
-    const bool one = shape_rows(shape_of(g, node->in[input])) == 1;
-    return one ? rows_whole(g, node, input, out) : out;
+RowRange rows_multiply(const Graph *g, const Node *node, int input, int axis, RowRange out) {
+    const bool one = points_along(shape_of(g, node->in[input]), axis) == 1;
+    return one ? rows_whole(g, node, input, axis, out) : out;
 }
 
 void constants_multiply(Constants *c, const Node *node) {
@@ -78,6 +80,11 @@ void constants_factor_grad(Constants *c, const Node *node) {
     constant_layout(c, "DY", node->in[0]);
     constant_layout(c, "A", node->in[1]);
     call_rows(c, node->out[0]);
+}
+
+void constants_channel_factor_grad(Constants *c, const Node *node) {
+    constants_factor_grad(c, node);
+    constant(c, "BANDS", node->a.reduction.bands);
 }
 
 void constants_affine(Constants *c, const Node *node) {

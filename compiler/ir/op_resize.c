@@ -30,34 +30,34 @@ int64_t flops_resize_grad(const Graph *g, const Node *node) {
 /* ---- rows ---- */
 
 /* How many rows of Y, the larger one, lie beyond the ends of X and repeat these. */
-static int64_t repeated(const Graph *g, const Node *node, ValueId x, ValueId y) {
+static int64_t repeated(const Graph *g, const Node *node, int axis, ValueId x, ValueId y) {
     const ResizeAttributes *a = &node->a.resize;
-    const int64_t more = shape_rows(g->value[y].shape) - shape_rows(g->value[x].shape);
-    return a->step[1] == a->unit[1] && !a->zero && more > 0 ? more : 0;
+    const int64_t more = points_along(g->value[y].shape, axis) - points_along(g->value[x].shape, axis);
+    return a->step[axis] == a->unit[axis] && !a->zero && more > 0 ? more : 0;
 }
 
 /* Rows behind the last repeat that, so it is read late. */
-RowRange rows_resized(const Graph *g, const Node *node, int input, RowRange out) {
+RowRange rows_resized(const Graph *g, const Node *node, int input, int axis, RowRange out) {
     const ResizeAttributes *a = &node->a.resize;
-    const int64_t step = a->step[1], offset = a->offset[1], unit = a->unit[1];
-    const int64_t more = repeated(g, node, node->in[input], node->out[0]);
+    const int64_t step = a->step[axis], offset = a->offset[axis], unit = a->unit[axis];
+    const int64_t more = repeated(g, node, axis, node->in[input], node->out[0]);
     return (RowRange){size_floor_quotient(out.begin * step + offset, unit) - (more > 0 ? more + offset : 0),
                       size_floor_quotient((out.end - 1) * step + offset, unit) + (a->linear ? 2 : 1) -
                           (more > 0 ? offset : 0)};
 }
 
 /* The first row of y that lies behind the position AT / unit of x. */
-static int64_t first_behind(const ResizeAttributes *a, int64_t at) {
-    return size_floor_quotient(at - a->offset[1], a->step[1]) + 1;
+static int64_t first_behind(const ResizeAttributes *a, int axis, int64_t at) {
+    return size_floor_quotient(at - a->offset[axis], a->step[axis]) + 1;
 }
 
 /* Those of y that read one of the rows OUT of x. */
-RowRange rows_resize_grad(const Graph *g, const Node *node, int input, RowRange out) {
+RowRange rows_resize_grad(const Graph *g, const Node *node, int input, int axis, RowRange out) {
     const ResizeAttributes *a = &node->a.resize;
-    const int64_t unit = a->unit[1], more = repeated(g, node, node->out[0], node->in[input]);
-    return (RowRange){first_behind(a, a->linear ? (out.begin - 1) * unit : out.begin * unit - 1) +
-                          (more > 0 ? a->offset[1] : 0),
-                      first_behind(a, out.end * unit - 1) + (more > 0 ? more + a->offset[1] : 0)};
+    const int64_t unit = a->unit[axis], more = repeated(g, node, axis, node->out[0], node->in[input]);
+    return (RowRange){first_behind(a, axis, a->linear ? (out.begin - 1) * unit : out.begin * unit - 1) +
+                          (more > 0 ? a->offset[axis] : 0),
+                      first_behind(a, axis, out.end * unit - 1) + (more > 0 ? more + a->offset[axis] : 0)};
 }
 
 /* ---- constants ---- */

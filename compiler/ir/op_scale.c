@@ -18,7 +18,7 @@ static void gradient_weights(Autodiff *ad, const Node *node, Op op, ValueId dy, 
     din[W] = gradient_value(ad, node->in[W]);
     din[B] = node->nin > B && node->in[B] >= 0 ? gradient_value(ad, node->in[B]) : -1;
     const ValueId out[] = {din[W], din[B], -1}; /* the target's scratch */
-    gradient_node(ad, node, op, node->a, in, 2, out, 3);
+    gradient_node(ad, node, op, (Attributes){.kind = ATTRIBUTES_REDUCTION}, in, 2, out, 3);
 }
 
 void gradient_scale(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
@@ -88,6 +88,7 @@ void constants_scale_wgrad(Constants *c, const Node *node) {
     weight_constants(c, node->in[0], node->out[0], node->op == OP_PRELU_WGRAD);
     constant(c, "BIAS", node->out[1] >= 0);
     constant(c, "ACCUMULATE", node->accumulates);
+    constant(c, "BANDS", node->a.reduction.bands);
 }
 
 /* The normalisation and its gradient. */

@@ -77,6 +77,10 @@ int64_t shape_rows(Shape shape) {
     return shape_extent(shape, 0) * shape_extent(shape, 1);
 }
 
+int64_t points_along(Shape shape, int axis) {
+    return axis == 1 ? shape_rows(shape) : shape_extent(shape, axis);
+}
+
 static ValueId summed_value(const Graph *g, const Node *node) {
     const Operands *o = &g->operands[node->op];
     for (int k = 0; k < o->nin && k < node->nin; k++)
@@ -94,12 +98,12 @@ bool sums_rows(const Graph *g, const Node *node) {
     return summed_value(g, node) >= 0 && computes_rows(node);
 }
 
-RowRange rows_whole(const Graph *g, const Node *node, int input, RowRange out) {
+RowRange rows_whole(const Graph *g, const Node *node, int input, int axis, RowRange out) {
     (void)out;
-    return (RowRange){0, shape_rows(g->value[node->in[input]].shape)};
+    return (RowRange){0, points_along(g->value[node->in[input]].shape, axis)};
 }
 
-RowRange rows_same(const Graph *g, const Node *node, int input, RowRange out) {
-    (void)g, (void)node, (void)input;
+RowRange rows_same(const Graph *g, const Node *node, int input, int axis, RowRange out) {
+    (void)g, (void)node, (void)input, (void)axis;
     return out;
 }

@@ -46,8 +46,8 @@ typedef void HaloRule(const Graph *g, const Node *node, int input, int64_t befor
                       int64_t after[AXES]);
 
 /* The rows of input number INPUT that the rows OUT of the first output are computed from; some may lie
- * outside of the tensor. */
-typedef RowRange RowsRule(const Graph *g, const Node *node, int input, RowRange out);
+ * outside of the tensor.  That is along axis 1; along axis 2 of an image they are columns. */
+typedef RowRange RowsRule(const Graph *g, const Node *node, int input, int axis, RowRange out);
 
 /* Gives the constants that the templates of the operator name. */
 typedef void ConstantsRule(Constants *c, const Node *node);
@@ -82,6 +82,8 @@ const Node *merging_node(const Graph *g);
 const char *node_operator(Pool *pool, const Node *node);
 /* The rows of a feature map: depth * height. */
 int64_t shape_rows(Shape shape);
+/* These, along axis 1; along another its extent. */
+int64_t points_along(Shape shape, int axis);
 /* Can NODE compute a range of rows, by the kernel that the target has chosen? */
 bool computes_rows(const Node *node);
 /* The tensor whose rows such a range counts: the first output, or, of sums over rows, an input.  -1: none.

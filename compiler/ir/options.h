@@ -60,6 +60,7 @@ typedef struct {
     const RematProblem *typical;
     const struct LowerOptions *typical_file; /* the size or width at which that is asked, or NULL */
     RematMemo *memo;                         /* where its answer may be, or NULL */
+    Pool *schedules;                         /* where its answer comes to lie */
     bool repeats;             /* in bands of rows: some may be computed again, as repeat.h says */
     int64_t of_use;           /* no search for what surely needs an arena of more bytes; 0: all is of use */
     int64_t most_extra;       /* no search where an iteration is known to cost so much more, or 0 */

@@ -45,7 +45,7 @@ bool passes_rows(const Program *program) {
 }
 
 bool has_windows(const Program *program) {
-    return program->kind == PROGRAM_PREDICT && program->model->predict.windows.most[0] > 0;
+    return program->kind == PROGRAM_PREDICT && program->model->predict.windows.given;
 }
 
 const char *loop_text(LoopAxis axis) {

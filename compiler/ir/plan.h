@@ -65,6 +65,15 @@ typedef struct {
     int64_t place;          /* where its sums of groups begin, among those of all gradients, in numbers */
 } Bucket;
 
+/* ---- reach.c ---- */
+
+/* Of windows along an axis, in points of the input: images are padded to whole units; windows begin at
+ * multiples of `grid`; so many points at the beginning and at the end of a window see what lies beside it.
+ * grid 0: no windows go through the program. */
+typedef struct {
+    int64_t unit, grid, before, after;
+} Reach;
+
 typedef struct {
     ProgramKind kind;
     const char *name;
@@ -106,7 +115,11 @@ typedef struct {
     int peak;      /* position of the step with most bytes alive */
     int64_t units; /* prediction row by row, of images of any height: each tensor has a whole number of
                       rows in one of so many units; 0: of images of this height alone */
-    const char *refusal;             /* why this target cannot run it, or NULL */
+    const char *refusal;  /* why this target cannot run it, or NULL */
+    Reach reach[AXES];    /* prediction of one image, along height and width */
+    bool exact;           /* windows make what the whole image would, */
+    bool same_bits;       /*   to the bit; */
+    const Node *sees_all; /*   else this operator needs all of an image, or, NULL, windows are too small */
     int window_slices, *window_sums; /* windows: buffers of the input's slices, and of each output's sums */
 } Program;
 
@@ -138,7 +151,8 @@ typedef struct {
 } Buffer;
 
 typedef struct {
-    Pool *pool;
+    Pool *
+        pool; /* of all that the plan points at, but for schedules; NULL: of a search, which gave it back */
     const Options *options;
     Choices choices;
     const Target *target;
@@ -193,7 +207,7 @@ bool has_bands(const Program *program);
 int64_t band_rows(const Program *program);
 /* Does the runtime bring inputs into the arena, and take outputs out of it, so that both can be rings? */
 bool passes_rows(const Program *program);
-/* Prediction of volumes by windows that overlap? */
+/* Prediction by windows that the file asks for? */
 bool has_windows(const Program *program);
 /* The samples of a step that may be trained at once: those of a batch (`accumulate`), and of a rank. */
 int64_t samples_together(const TrainSection *train);

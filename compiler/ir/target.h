@@ -64,7 +64,9 @@ struct Target {
     bool packs_once;     /* steps that depend on weights alone may run once, when these were loaded */
     bool rings;          /* kernels take tensors of which a loop over bands holds a few rows */
     bool overlaps_ranks; /* gradients may be sent to other processes while the backward pass goes on */
-    bool passes_rows;    /* the runtime brings inputs and takes outputs of prediction row by row */
+    bool
+        same_anywhere; /* a point is computed in the same way wherever it lies in an image, but for tiles */
+    bool passes_rows;  /* the runtime brings inputs and takes outputs of prediction row by row */
     const KernelRow *kernel; /* [OPS] */
 
     /* Why OPTIONS are not for this target, or NULL.  BUILDS: a program is to be built, not only sources. */

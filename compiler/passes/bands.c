@@ -33,12 +33,18 @@ typedef struct {
     int number, maker;
 } Read;
 
+/* A run sets these marks and clears them when it ends, for the next run. */
+typedef struct {
+    int *maker; /* per value: one more than the number of the step of the run that writes it, or 0 */
+    bool *sums; /* per node: it is in the run, and sums over rows */
+} Marks;
+
 typedef struct {
     const Program *program;
     Step *step;
-    int count;     /* steps of the run */
-    int *place;    /* of each among those that were given */
-    int *maker;    /* per value: the step of the run that writes it, or -1 */
+    int count;  /* steps of the run */
+    int *place; /* of each among those that were given */
+    Marks marks;
     int64_t *rows; /* per step: rows of an iteration, while one of the tallest tensor has SCALE rows */
     bool endless;  /* images may have any height */
     Read *read;    /* of all steps in their order: once a loop is made of them */
@@ -48,8 +54,35 @@ typedef struct {
 
 enum { SCALE = 64 }; /* strides divide it, as long as their product does */
 
+static Marks marks_new(const Graph *g) {
+    return (Marks){NEW_ARRAY(g->pool, int, g->nvalue), NEW_ARRAY(g->pool, bool, g->nnode)};
+}
+
 static const Node *node_of(const Run *r, int i) {
     return &r->program->graph->node[r->step[i].node];
+}
+
+/* The step of the run that writes V, or -1. */
+static int maker_of(const Run *r, ValueId v) {
+    return r->marks.maker[v] - 1;
+}
+
+/* Step I of the run writes what it does. */
+static void mark_outputs(Run *r, int i) {
+    const Node *node = node_of(r, i);
+    for (int k = 0; k < node->nout; k++)
+        if (node->out[k] >= 0)
+            r->marks.maker[node->out[k]] = i + 1;
+}
+
+static void run_end(Run *r) {
+    for (int i = 0; i < r->count; i++) {
+        const Node *node = node_of(r, i);
+        r->marks.sums[r->step[i].node] = false;
+        for (int k = 0; k < node->nout; k++)
+            if (node->out[k] >= 0)
+                r->marks.maker[node->out[k]] = 0;
+    }
 }
 
 static int64_t height_of(const Run *r, int i) {
@@ -117,10 +150,11 @@ static bool reads_rows(const Run *r, const Touch *t) {
 /* Does NODE read what comes of all rows of a step that is in the run? */
 static bool reads_sums(const Run *r, const Node *node) {
     const Graph *g = r->program->graph;
-    for (Touch t = node_touches(g, node); touch_next(&t);)
-        for (int i = 0; !t.is_output && !has_rows(&g->value[t.value]) && i < r->count; i++)
-            if (r->step[i].node == g->value[t.value].producer && sums_rows(g, node_of(r, i)))
-                return true;
+    for (Touch t = node_touches(g, node); touch_next(&t);) {
+        const NodeId producer = g->value[t.value].producer;
+        if (!t.is_output && !has_rows(&g->value[t.value]) && producer >= 0 && r->marks.sums[producer])
+            return true;
+    }
     return false;
 }
 
@@ -132,8 +166,8 @@ static int64_t rows_for_scale(const Graph *g, const Node *node, int input) {
     RowsRule *rule = op_table[node->op].rows;
     int64_t each = 0;
     for (int64_t n = 1; n <= SCALE; n++) {
-        const int64_t more =
-            rule(g, node, input, (RowRange){0, n + SCALE}).end - rule(g, node, input, (RowRange){0, n}).end;
+        const int64_t more = rule(g, node, input, 1, (RowRange){0, n + SCALE}).end -
+                             rule(g, node, input, 1, (RowRange){0, n}).end;
         if (n > 1 && more != each)
             return 0;
         each = more;
@@ -167,7 +201,7 @@ static int scale_rows(Run *r, int64_t tallest) {
     for (int i = 0; i < r->count; i++) {
         int64_t rows = 0;
         for (Touch t = node_touches(g, node_of(r, i)); touch_next(&t);) {
-            const int maker = reads_rows(r, &t) ? r->maker[t.value] : -1;
+            const int maker = reads_rows(r, &t) ? maker_of(r, t.value) : -1;
             if (maker < 0)
                 continue;
             const int64_t wanted = rows_after(r, i, t.number, maker);
@@ -180,9 +214,7 @@ static int scale_rows(Run *r, int64_t tallest) {
         r->rows[i] = rows;
         if (rows == 0 || !has_whole_inputs(r, i))
             return i;
-        for (int k = 0; k < node_of(r, i)->nout; k++)
-            if (node_of(r, i)->out[k] >= 0)
-                r->maker[node_of(r, i)->out[k]] = i;
+        mark_outputs(r, i);
     }
     return r->count;
 }
@@ -199,8 +231,8 @@ static void list_reads(Run *r, int count) {
     for (int i = 0; i < count; i++) {
         r->end[i] = r->endless ? NO_END : height_of(r, i);
         for (Touch t = node_touches(g, node_of(r, i)); touch_next(&t);)
-            if (reads_rows(r, &t) && r->maker[t.value] >= 0)
-                PUSH(g->pool, r->read, nread, ((Read){t.number, r->maker[t.value]}));
+            if (reads_rows(r, &t) && maker_of(r, t.value) >= 0)
+                PUSH(g->pool, r->read, nread, ((Read){t.number, maker_of(r, t.value)}));
         r->read_end[i] = nread;
     }
 }
@@ -215,7 +247,8 @@ static bool has_rows_in(const Run *r, const Step *step, int i, int64_t n) {
     const RowRange out = step_rows(&step[i], r->end[i], n);
     for (int k = reads_begin(r, i); k < r->read_end[i] && out.begin < out.end; k++) {
         const int maker = r->read[k].maker;
-        const int64_t needed = op_table[node->op].rows(r->program->graph, node, r->read[k].number, out).end,
+        const int64_t needed =
+                          op_table[node->op].rows(r->program->graph, node, r->read[k].number, 1, out).end,
                       all = r->end[maker];
         if ((needed < all ? needed : all) > step_rows(&step[maker], all, n).end)
             return false;
@@ -337,22 +370,21 @@ static void pack_in_bands(const Run *r, const Step *step, int first, int end, St
 }
 
 /* The steps from FIRST on that can compute ranges of rows, up to one that cannot and does not stand aside.
- */
-static Run run_from(const Program *program, const Step *step, int nstep, int first) {
+ * Nothing is marked in MARKS before, and after run_end(). */
+static Run run_from(const Program *program, const Step *step, int nstep, int first, Marks marks) {
     const Graph *g = program->graph;
-    Run r = {.program = program, .maker = NEW_ARRAY(g->pool, int, g->nvalue)};
+    Run r = {.program = program, .marks = marks};
     for (int i = first; i < nstep && step[i].node >= 0; i++) {
         const Node *node = &g->node[step[i].node];
         int count = r.count;
         if (computes_bands(program, node) && !reads_sums(&r, node)) {
             PUSH(g->pool, r.place, count, i);
             PUSH(g->pool, r.step, r.count, step[i]);
+            marks.sums[step[i].node] = sums_rows(g, node);
         } else if (!stands_aside(g, node)) {
             break;
         }
     }
-    for (ValueId v = 0; v < g->nvalue; v++)
-        r.maker[v] = -1;
     r.rows = NEW_ARRAY(g->pool, int64_t, r.count);
     return r;
 }
@@ -382,17 +414,17 @@ static bool can_be_endless(const Run *r, const Step *step, int nstep, int64_t ta
 
 /* How many there are of the smallest part of an image in which each tensor has whole rows; 0: images do not
  * have any height. */
-static int64_t units_of(Program *program, Step *step, int nstep) {
+static int64_t units_of(Program *program, Step *step, int nstep, Marks marks) {
     if (!passes_rows(program))
         return 0;
     program->units = 1; /* it is to be found out whether that holds */
-    Run r = run_from(program, step, nstep, 0);
+    Run r = run_from(program, step, nstep, 0, marks);
     const int64_t tallest = tallest_of(&r);
+    const bool endless = scale_rows(&r, tallest) == r.count && can_be_endless(&r, step, nstep, tallest);
     int64_t units = 0;
-    if (scale_rows(&r, tallest) < r.count || !can_be_endless(&r, step, nstep, tallest))
-        return 0;
-    for (int i = 0; i < r.count; i++)
+    for (int i = 0; i < r.count && endless; i++)
         units = size_common_divisor(units, height_of(&r, i));
+    run_end(&r);
     return units;
 }
 
@@ -450,21 +482,21 @@ static void scale_rows_in_proportion(Run *r, int64_t rows, int64_t tallest) {
     CHECK(SCALE % rows == 0);
     for (int i = 0; i < r->count; i++) {
         r->rows[i] = SCALE / rows * rows_in_proportion(r, i, rows, tallest);
-        for (int k = 0; k < node_of(r, i)->nout; k++)
-            if (node_of(r, i)->out[k] >= 0)
-                r->maker[node_of(r, i)->out[k]] = i;
+        mark_outputs(r, i);
     }
 }
 
 /* The loop over the steps [FIRST, END) of a head, if they can be one. */
-static bool loop_over_head(const Program *program, Step *step, int first, int end, Step *loop) {
-    Run r = run_from(program, step, end, first);
+static bool loop_over_head(const Program *program, Step *step, int first, int end, Marks marks,
+                           Step *loop) {
+    Run r = run_from(program, step, end, first, marks);
     const int64_t tallest = tallest_of(&r);
-    if (r.count < end - first)
-        return false;
-    if (scale_rows(&r, tallest) < r.count)
+    const bool all = r.count == end - first;
+    if (all && scale_rows(&r, tallest) < r.count)
         scale_rows_in_proportion(&r, head_rows(program), tallest);
-    return make_loop(&r, r.count, head_rows(program), loop);
+    const bool loops = all && make_loop(&r, r.count, head_rows(program), loop);
+    run_end(&r);
+    return loops;
 }
 
 /* A loop for each head, unless there are to be none: their time is the same, and a band is still in the
@@ -475,12 +507,13 @@ static int loop_over_heads(const Program *program, Step *step, int nstep, Step *
     *new = step;
     if (!loops_over_heads(program))
         return nstep;
+    const Marks marks = marks_new(g);
     *new = NULL;
     for (int i = 0; i < nstep; i = end) {
         const bool head = step[i].node >= 0 && g->node[step[i].node].head > 0;
         end = head ? head_end(program, step, nstep, i) : i + 1;
         Step loop;
-        if (head && loop_over_head(program, step, i, end, &loop)) {
+        if (head && loop_over_head(program, step, i, end, marks, &loop)) {
             PUSH(g->pool, *new, count, loop);
             continue;
         }
@@ -500,6 +533,7 @@ static int64_t pitch_of(const Run *r, int i, int64_t pitch) {
 
 int64_t find_loops(const Program *program, const NodeId *node, int count, RepeatRows *rows) {
     const Graph *g = program->graph;
+    const Marks marks = marks_new(g);
     Step *step = NEW_ARRAY(g->pool, Step, count);
     int64_t tallest = 1;
     for (int i = 0; i < count; i++) {
@@ -509,17 +543,19 @@ int64_t find_loops(const Program *program, const NodeId *node, int count, Repeat
             tallest = step_height(program, &step[i], 0);
     }
     for (int i = 0, end, loop = 0; i < count; i = end, loop++) {
-        Run r = run_from(program, step, count, i);
+        Run r = run_from(program, step, count, i, marks);
         const int n = scale_rows(&r, tallest_of(&r));
         for (int k = 0; n > 1 && k < n; k++)
             rows[r.place[k]] = (RepeatRows){
                 .loop = loop, .pitch = pitch_of(&r, k, REPEAT_POSITIONS * tallest / tallest_of(&r))};
         end = n > 0 ? r.place[n - 1] + 1 : i + 1;
+        run_end(&r);
     }
     return tallest;
 }
 
 int find_uneven(const Program *program, const NodeId *node, int count) {
+    const Marks marks = marks_new(program->graph);
     Step *step = NEW_ARRAY(program->graph->pool, Step, count);
     for (int i = 0; i < count; i++)
         step[i] = (Step){.node = node[i]};
@@ -527,11 +563,12 @@ int find_uneven(const Program *program, const NodeId *node, int count) {
         end = i + 1;
         if (!computes_bands(program, &program->graph->node[node[i]])) /* no run begins here */
             continue;
-        Run r = run_from(program, step, count, i);
+        Run r = run_from(program, step, count, i, marks);
         const int n = scale_rows(&r, tallest_of(&r));
         if (n < r.count)
             return r.place[n];
         end = n > 0 ? r.place[n - 1] + 1 : end;
+        run_end(&r);
     }
     return -1;
 }
@@ -541,7 +578,7 @@ RepeatWindow window_of(const Graph *g, const Node *node, int input, int64_t pitc
     const int64_t row = node->tile_rows > 0 ? pitch / node->tile_rows : pitch;
     if (rows == 0)
         return (RepeatWindow){0};
-    const RowRange range = op_table[node->op].rows(g, node, input, (RowRange){MIDDLE, MIDDLE + SCALE});
+    const RowRange range = op_table[node->op].rows(g, node, input, 1, (RowRange){MIDDLE, MIDDLE + SCALE});
     return (RepeatWindow){.above = (middle * rows - range.begin) * row * SCALE / rows,
                           .below = (range.end - (middle + 1) * rows) * row * SCALE / rows};
 }
@@ -555,10 +592,11 @@ int loop_over_bands(Program *program, Step *step, int nstep, Step **new) {
     int count = 0, end;
     if (!has_bands(program))
         return loop_over_heads(program, step, nstep, new);
+    const Marks marks = marks_new(g);
     *new = NULL;
-    program->units = units_of(program, step, nstep);
+    program->units = units_of(program, step, nstep, marks);
     for (int i = 0; i < nstep; i = end) {
-        Run r = run_from(program, step, nstep, i);
+        Run r = run_from(program, step, nstep, i, marks);
         const int64_t tallest = tallest_of(&r);
         const int64_t rows = bands > 1 ? iterations(tallest, bands) : band_rows(program);
         const int n = scale_rows(&r, tallest);
@@ -574,6 +612,7 @@ int loop_over_bands(Program *program, Step *step, int nstep, Step **new) {
                 PUSH(g->pool, *new, count, step[k]);
         if (loops)
             PUSH(g->pool, *new, count, loop);
+        run_end(&r);
     }
     return count;
 }

@@ -72,4 +72,5 @@ void cast_inputs(Program *program) {
             cast_operands(&c, &node);
         node_new(g, node, node.in, node.out);
     }
+    pool_drop(g->pool, old);
 }

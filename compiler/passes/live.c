@@ -24,6 +24,7 @@
 typedef struct {
     Plan *plan;
     const Program *program;
+    const Step **packed_in; /* per node that packs weights in each iteration of a loop: this loop */
 } Live;
 
 static void extend(Buffer *b, int position) {
@@ -84,13 +85,16 @@ static int stretch_sections(const Live *l, const Step *step, int nstep, int posi
     return position;
 }
 
+static void note_packers(const Live *l, const Step *loop) {
+    for (int i = 0; i < loop->nbody; i++)
+        if (loop->body[i].node >= 0 && loop->body[i].rows == 0)
+            l->packed_in[loop->body[i].node] = loop;
+}
+
 /* Weights that each iteration of LOOP packs before it reads them. */
-static bool packed_in(const Graph *g, const Step *loop, ValueId v) {
-    const NodeId producer = g->value[v].producer;
-    for (int i = 0; !g->value[v].per_sample && i < loop->nbody; i++)
-        if (loop->body[i].node == producer && loop->body[i].node >= 0 && loop->body[i].rows == 0)
-            return true;
-    return false;
+static bool packed_in(const Live *l, const Step *loop, ValueId v) {
+    const Value *value = &l->program->graph->value[v];
+    return !value->per_sample && value->producer >= 0 && l->packed_in[value->producer] == loop;
 }
 
 /* All that STEP touches and that must live through the loop LOOP, which goes from FIRST to LAST. */
@@ -107,7 +111,7 @@ static void stretch_over(const Live *l, const Step *step, const Step *loop, int 
         const Buffer *buffer = &l->plan->buffer[b];
         const bool inside = buffer->first >= first && buffer->last <= last;
         const bool kept = t.stays && !buffer->fleeting;
-        const bool between = loop->axis == AXIS_BANDS && kept && !packed_in(g, loop, t.value);
+        const bool between = loop->axis == AXIS_BANDS && kept && !packed_in(l, loop, t.value);
         if (inside && !between)
             continue;
         needed_at(l, b, first);
@@ -122,6 +126,7 @@ static int stretch(const Live *l, const Step *step, int nstep, int position) {
         if (step[i].node >= 0)
             continue;
         position = stretch(l, step[i].body, step[i].nbody, position);
+        note_packers(l, &step[i]);
         stretch_over(l, &step[i], &step[i], first, position - 1);
     }
     return position;
@@ -134,7 +139,7 @@ void live(Plan *plan) {
             plan->buffer[b].last = -1;
         }
     for (const Program *p = program_of(plan, 0); p != NULL; p = program_of(plan, (int)p->kind + 1)) {
-        const Live l = {plan, p};
+        const Live l = {plan, p, NEW_ARRAY(plan->pool, const Step *, p->graph->nnode)};
         walk(&l, p->step, p->nstep, 0);
         stretch_sections(&l, p->step, p->nstep, 0);
         const int end = stretch(&l, p->step, p->nstep, 0);

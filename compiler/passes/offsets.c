@@ -102,10 +102,12 @@ static void pack_program(Plan *plan, Program *program) {
     for (int i = 0; plan->options->no_reuse && i < n; i++)
         item[i].first = 0, item[i].last = steps;
     PackResult result;
-    pack_buffers(plan->pool, item, n, plan->target->align, arena_wanted(plan, program),
+    Pool *scratch = pool_part(plan->pool);
+    pack_buffers(scratch, item, n, plan->target->align, arena_wanted(plan, program),
                  arena_enough(plan, program), &result);
     for (int i = 0; i < n; i++)
         plan->buffer[id[i]].offset = plan->persistent + item[i].offset;
+    pool_free(scratch);
     program->extent = plan->persistent + result.arena;
 }
 

@@ -34,6 +34,8 @@ void sum_groups(Program *program);
 int64_t region_numbers(const Program *program, ValueId v);
 /* prepare.c: what the target's kernels need beside the operands. */
 void prepare(Program *program);
+/* reach.c: prediction: how much of an image a point of a result sees. */
+void find_reach(Program *program);
 /* layout.c: how all segments lie. */
 void choose_layouts(Program *program);
 /* schedule.c: the tree of steps and loops. */

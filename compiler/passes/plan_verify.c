@@ -90,7 +90,7 @@ static void law_of_regions(const Plan *plan) {
 static void read_rows(const Judge *j, const Node *node, const Touch *t, int b, RowRange out) {
     const int64_t height = rows_at(j->program, t->value, j->units);
     const int64_t above = j->plan->buffer[b].ring > 0 ? j->program->layout[t->value].before[1] : 0;
-    const RowRange rows = op_table[node->op].rows(j->program->graph, node, t->number, out);
+    const RowRange rows = op_table[node->op].rows(j->program->graph, node, t->number, 1, out);
     if ((rows.end < height ? rows.end : height) > j->rows[b])
         BUG("plan: %s: `%s` reads rows of `%s` that are not computed yet", j->program->name, node->name,
             j->plan->buffer[b].name);
@@ -104,7 +104,7 @@ static void read_rows(const Judge *j, const Node *node, const Touch *t, int b, R
 static bool reads_no_rows(const Judge *j, const Node *node, const Touch *t, const RowRange *out) {
     if (out == NULL || t->is_output)
         return false;
-    const RowRange rows = op_table[node->op].rows(j->program->graph, node, t->number, *out);
+    const RowRange rows = op_table[node->op].rows(j->program->graph, node, t->number, 1, *out);
     const Layout *s = &j->program->layout[t->value];
     return rows.end <= -s->before[1] ||
            (rows.begin >= rows_at(j->program, t->value, j->units) + s->after[1] && rows.begin < rows.end);

@@ -25,4 +25,5 @@ void prepare(Program *program) {
         if (target->kernel[node.op].finish != NULL)
             target->kernel[node.op].finish(program, prepared);
     }
+    pool_drop(g->pool, old);
 }

@@ -314,9 +314,10 @@ static int rewrite(Translation *t, const RematSchedule *found, Step *step) {
     Program *program = t->program;
     Graph *g = program->graph;
     int nstep = 0;
-    Node *node = NEW_ARRAY(g->pool, Node, t->count);
-    bool *ran = NEW_ARRAY(g->pool, bool, t->count);
-    Lives lives = {program, NEW_ARRAY(g->pool, ValueId, g->nvalue)};
+    Pool *scratch = pool_part(g->pool);
+    Node *node = NEW_ARRAY(scratch, Node, t->count);
+    bool *ran = NEW_ARRAY(scratch, bool, t->count);
+    Lives lives = {program, NEW_ARRAY(scratch, ValueId, g->nvalue)};
     for (ValueId v = 0; v < g->nvalue; v++)
         lives.now[v] = v;
     for (int i = 0; i < t->count; i++)
@@ -334,6 +335,7 @@ static int rewrite(Translation *t, const RematSchedule *found, Step *step) {
             step[nstep++] = (Step){.node = t->node[i], .recompute = node[i].again};
             ran[i] = true;
         }
+    pool_free(scratch);
     return nstep;
 }
 
@@ -379,10 +381,10 @@ static const RematProblem *of_any_batch(Pool *pool, const RematProblem *problem)
  * leaves out a search that may succeed. */
 static const RematSchedule *schedule_for(const Translation *t, const RematProblem *problem,
                                          int64_t capacity) {
-    Pool *pool = t->program->graph->pool;
     const Choices *choices = t->program->choices;
+    Pool *pool = choices->schedules;
     if (choices->found != NULL)
-        return choices->found;
+        return remat_schedule_copy(pool, choices->found);
     if (choices->repeats) {
         const RepeatProblem bands = bands_of(t, problem);
         return repeat_in_bands(pool, &bands);
@@ -397,7 +399,7 @@ static const RematSchedule *schedule_for(const Translation *t, const RematProble
                                     .any = choices->any_plan,
                                     .brief = choices->brief || recurs || choices->typical_file != NULL,
                                     .typical = carries  ? choices->typical
-                                               : recurs ? of_any_batch(pool, problem)
+                                               : recurs ? of_any_batch(t->program->graph->pool, problem)
                                                         : NULL,
                                     .closely = choices->typical_file != NULL,
                                     .memo = choices->memo};

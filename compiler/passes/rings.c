@@ -23,19 +23,22 @@
 #include "ir/ops.h"
 #include "passes/passes.h"
 
-/* Of a buffer, in one loop over bands; of those that share bytes, that of the first stands for all. */
+/* Of a buffer; of those that share bytes, that of the first stands for all. */
 typedef struct {
-    bool rolls;      /* images that the loop makes and nothing else touches */
-    bool stays;      /* a row is read in a later iteration than the one that makes it */
-    int64_t written; /* the row behind the last that was written so far, */
-    int64_t begun;   /*   and when the iteration began */
-    int64_t rows;    /* the most from one that is read to the last that is written by then */
+    bool rolls;       /* images that one loop makes and nothing else touches: */
+    const Step *loop; /*   this one, NULL: none was met yet */
+    bool stays;       /* a row is read in a later iteration than the one that makes it */
+    int64_t written;  /* the row behind the last that was written so far, */
+    int64_t begun;    /*   and when the iteration began */
+    int64_t rows;     /* the most from one that is read to the last that is written by then */
 } Rolled;
 
 typedef struct {
     Plan *plan;
+    Pool *scratch;
     Program *program;
-    Rolled *rolled; /* per buffer */
+    Rolled *rolled;    /* per buffer */
+    const int *makers; /* per value: how many steps make it */
 } Rings;
 
 /* What a step of the loop touches of what rolls: what it writes, then what it reads. */
@@ -67,43 +70,48 @@ static bool is_image(const Value *value) {
 
 /* ---- which ---- */
 
-/* What STEP and those after it touch does not roll, but for those of the loop INSIDE. */
-static void keep_whole(const Rings *r, const Step *step, int nstep, const Step *inside) {
-    const Graph *g = r->program->graph;
+static void count_makers(const Graph *g, const Step *step, int nstep, int *makers) {
     for (int i = 0; i < nstep; i++) {
         if (step[i].node < 0) {
-            if (&step[i] != inside)
-                keep_whole(r, step[i].body, step[i].nbody, inside);
+            count_makers(g, step[i].body, step[i].nbody, makers);
             continue;
         }
         for (Touch t = node_touches(g, &g->node[step[i].node]); touch_next(&t);)
-            if (rolled_of(r, t.value) != NULL)
-                rolled_of(r, t.value)->rolls = false;
+            makers[t.value] += t.is_output;
     }
 }
 
-/* Per value: how many steps of LOOP make it. */
-static int *count_makers(const Graph *g, const Step *loop) {
-    int *makers = NEW_ARRAY(g->pool, int, g->nvalue);
-    for (int i = 0; i < loop->nbody; i++)
-        for (Touch t = node_touches(g, &g->node[loop->body[i].node]); touch_next(&t);)
-            makers[t.value] += t.is_output;
-    return makers;
+/* A step in LOOP, or (NULL) in no loop over bands, touches V. */
+static void meet(const Rings *r, ValueId v, const Step *loop) {
+    Rolled *rolled = rolled_of(r, v);
+    if (rolled == NULL)
+        return;
+    const bool elsewhere = loop == NULL || (rolled->loop != NULL && rolled->loop != loop);
+    if (elsewhere || !is_image(&r->program->graph->value[v]) || r->makers[v] != 1)
+        rolled->rolls = false;
+    rolled->loop = loop;
 }
 
-static void find_rolling(const Rings *r, const Step *loop) {
+/* The steps stand in LOOP, or (NULL) in none over bands. */
+static void meet_steps(const Rings *r, const Step *step, int nstep, const Step *loop) {
     const Graph *g = r->program->graph;
-    const int *makers = count_makers(g, loop);
+    for (int i = 0; i < nstep; i++) {
+        if (step[i].node < 0) {
+            meet_steps(r, step[i].body, step[i].nbody, step[i].axis == AXIS_BANDS ? &step[i] : NULL);
+            continue;
+        }
+        for (Touch t = node_touches(g, &g->node[step[i].node]); touch_next(&t);)
+            meet(r, t.value, loop);
+    }
+}
+
+static void find_rolling(const Rings *r) {
     for (int b = 0; b < r->plan->nbuffer; b++) {
         const Buffer *buffer = &r->plan->buffer[b];
         r->rolled[b] = (Rolled){.rolls = buffer->program == (int)r->program->kind && buffer->slice < 0 &&
                                          buffer->lifetime == LIFETIME_STEP};
     }
-    keep_whole(r, r->program->step, r->program->nstep, loop);
-    for (int i = 0; i < loop->nbody; i++)
-        for (Touch t = node_touches(g, &g->node[loop->body[i].node]); touch_next(&t);)
-            if (rolled_of(r, t.value) != NULL && (!is_image(&g->value[t.value]) || makers[t.value] != 1))
-                rolled_of(r, t.value)->rolls = false;
+    meet_steps(r, r->program->step, r->program->nstep, NULL);
 }
 
 /* ---- how many rows ---- */
@@ -140,13 +148,13 @@ static void add_touches(const Rings *r, Played *played, bool outputs) {
     for (Touch t = node_touches(g, &g->node[played->step->node]); touch_next(&t);) {
         Rolled *rolled = t.is_output == outputs ? rolled_of(r, t.value) : NULL;
         if (rolled != NULL && rolled->rolls)
-            PUSH(g->pool, played->touch, played->ntouch,
+            PUSH(r->scratch, played->touch, played->ntouch,
                  ((RolledTouch){t.value, t.number, outputs, rolled}));
     }
 }
 
 static Played *steps_to_play(const Rings *r, const Step *loop) {
-    Played *played = NEW_ARRAY(r->plan->pool, Played, loop->nbody);
+    Played *played = NEW_ARRAY(r->scratch, Played, loop->nbody);
     for (int i = 0; i < loop->nbody; i++) {
         const Step *step = &loop->body[i];
         played[i] = (Played){.step = step,
@@ -164,7 +172,7 @@ static void play_rows(const Rings *r, const Played *played, RowRange out) {
     for (int k = 0; k < played->ntouch; k++) {
         const RolledTouch *t = &played->touch[k];
         const RowRange rows = t->is_output ? with_halo(r->program, played->step, t->value, out)
-                                           : op_table[node->op].rows(g, node, t->number, out);
+                                           : op_table[node->op].rows(g, node, t->number, 1, out);
         if (t->is_output && rows.end > t->rolled->written)
             t->rolled->written = rows.end;
         count_rows(r, t, rows.begin);
@@ -172,8 +180,9 @@ static void play_rows(const Rings *r, const Played *played, RowRange out) {
 }
 
 static void play_iteration(const Rings *r, const Played *played, int count, int64_t n) {
-    for (int b = 0; b < r->plan->nbuffer; b++)
-        r->rolled[b].begun = r->rolled[b].written;
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < played[i].ntouch; k++)
+            played[i].touch[k].rolled->begun = played[i].touch[k].rolled->written;
     for (int i = 0; i < count; i++) {
         const RowRange out = step_rows(played[i].step, played[i].height, n);
         if (out.begin < out.end)
@@ -210,7 +219,7 @@ static void lay_out_rings(const Rings *r) {
         const Rolled *rolled = rolled_of(r, v);
         const Layout *s = &r->program->layout[v];
         CHECK(r->program->units == 0 || rolled == NULL || rolled->rolls || !is_image(&g->value[v]));
-        if (rolled == NULL || !rolled->rolls || !is_image(&g->value[v]) || s->ring > 0)
+        if (rolled == NULL || !rolled->rolls || rolled->loop == NULL || !is_image(&g->value[v]))
             continue;
         const int64_t all = rows_at(r->program, v, 0) + s->before[1] + s->after[1];
         if (rolled->rows >= all && r->program->units == 0)
@@ -223,24 +232,28 @@ static void lay_out_rings(const Rings *r) {
     }
 }
 
-static void roll(const Rings *r, const Step *step, int nstep) {
+static void play_loops(const Rings *r, const Step *step, int nstep) {
     for (int i = 0; i < nstep; i++) {
-        if (step[i].node >= 0)
-            continue;
-        if (step[i].axis != AXIS_BANDS) {
-            roll(r, step[i].body, step[i].nbody);
-            continue;
-        }
-        find_rolling(r, &step[i]);
-        play_loop(r, &step[i]);
-        lay_out_rings(r);
+        if (step[i].node < 0 && step[i].axis == AXIS_BANDS)
+            play_loop(r, &step[i]);
+        else if (step[i].node < 0)
+            play_loops(r, step[i].body, step[i].nbody);
     }
 }
 
+static void roll(Plan *plan, Program *program) {
+    Pool *scratch = pool_part(plan->pool);
+    int *makers = NEW_ARRAY(scratch, int, program->graph->nvalue);
+    const Rings r = {plan, scratch, program, NEW_ARRAY(scratch, Rolled, plan->nbuffer), makers};
+    count_makers(program->graph, program->step, program->nstep, makers);
+    find_rolling(&r);
+    play_loops(&r, program->step, program->nstep);
+    lay_out_rings(&r);
+    pool_free(scratch);
+}
+
 void rings(Plan *plan) {
-    for (Program *p = next_program(plan, 0); p != NULL; p = next_program(plan, (int)p->kind + 1)) {
-        const Rings r = {plan, p, NEW_ARRAY(plan->pool, Rolled, plan->nbuffer)};
+    for (Program *p = next_program(plan, 0); p != NULL; p = next_program(plan, (int)p->kind + 1))
         if (plan->target->rings)
-            roll(&r, p->step, p->nstep);
-    }
+            roll(plan, p);
 }

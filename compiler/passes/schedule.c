@@ -210,6 +210,7 @@ static int iteration_steps(Program *program, const Split *s, Step **step) {
         n = recompute(program, node, n, capacity - program->remat_outside, &body);
         for (int i = 0; i < n; i++)
             PUSH(program->graph->pool, *step, count, body[i]);
+        pool_drop(program->graph->pool, body);
     } else {
         add_steps(program, step, &count, node, n);
     }
@@ -241,13 +242,19 @@ void schedule(Program *program) {
         count = cut_at_merges(program, s.node[PART_END], s.count[PART_END], iteration, count, &iteration);
     } else {
         add_steps(program, &iteration, &count, s.node[PART_END], s.count[PART_END]);
+        const Step *without = iteration;
         count = loop_over_bands(program, iteration, count, &iteration);
+        if (iteration != without)
+            pool_drop(pool, without);
     }
     add_steps(program, &program->step, &program->nstep, s.node[PART_ONCE], s.count[PART_ONCE]);
     add_steps(program, &program->step, &program->nstep, s.node[PART_BEFORE], s.count[PART_BEFORE]);
     if (loop && !merges)
         PUSH(pool, program->step, program->nstep, loop_over_samples(program, iteration, count));
     for (int i = 0; (!loop || merges) && i < count; i++)
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): i < count */
         PUSH(pool, program->step, program->nstep, iteration[i]);
+    if (!loop || merges)
+        pool_drop(pool, iteration);
     add_steps(program, &program->step, &program->nstep, s.node[PART_AFTER], s.count[PART_AFTER]);
 }

@@ -1,10 +1,11 @@
-/* windows.c - prediction of volumes by windows that overlap: what is blended, and where.
+/* windows.c - prediction by windows that the file asks for: what is blended, and where.
  *
  * Where several windows show a voxel, their classes have no mean, but what `argmax` reads has one: so a map
  * of classes is no output here, and the runtime chooses the classes when the means are there.  It needs
  * room for that: as many slices of the volume as a window is deep, of the input and of each output's sums,
- * in floats.  Their height and width are the largest that the file allows, so that memory follows from the
- * plan; depth does not count (runtime/driver/predict_windows.c).
+ * in floats.  Where the file says a height and a width, there is room for volumes up to these in the arena,
+ * so that memory follows from the plan; depth does not count.  Larger ones, and images, have it beside the
+ * arena (runtime/driver/predict_windows.c, predict_tiles.c).
  *
  * blend_windows, for prune.c: requires the graph as lowered.  window_buffers, for buffer_assign.c: requires
  * the buffers of the program's steps.
@@ -47,7 +48,7 @@ static int slices_of(Plan *plan, const Program *program, ValueId v, const char *
 void window_buffers(Plan *plan, Program *program) {
     const Model *model = program->model;
     const int *readers = count_readers(program->graph);
-    if (!has_windows(program))
+    if (!has_windows(program) || model->predict.windows.most[0] == 0)
         return;
     program->window_sums = NEW_ARRAY(plan->pool, int, model->noutput);
     for (int i = 0; i < model->noutput; i++)

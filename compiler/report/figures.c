@@ -55,9 +55,11 @@ void how_row(const Plan *plan, const Program *program, Text *out) {
     const char *shown =
         rows == 0 ? "whole images"
                   : pool_text(plan->pool, "bands of %lld row%s", (long long)rows, unet_plural(rows));
-    if (has_windows(program))
+    if (has_windows(program) && most[0] > 0)
         shown = pool_text(plan->pool, "windows that overlap, of volumes up to %lld x %lld of any depth",
                           (long long)most[0], (long long)most[1]);
+    else if (has_windows(program))
+        shown = "windows that overlap";
     text_line(out, "  %s, %s%s", samples, shown, again);
 }
 

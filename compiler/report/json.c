@@ -48,7 +48,7 @@ static void ids_json(const Program *program, const Node *node, bool writes, Text
 static RowRange touched_rows(const Program *program, const Step *step, const Touch *t, RowRange out) {
     const Graph *g = program->graph;
     const Node *node = &g->node[step->node];
-    return t->is_output ? out : op_table[node->op].rows(g, node, t->number, out);
+    return t->is_output ? out : op_table[node->op].rows(g, node, t->number, 1, out);
 }
 
 /* In iteration N, as if the output had no ends. */

@@ -241,17 +241,45 @@ int64_t exchange_bytes(const Plan *plan) {
     return merged > summed ? merged : summed;
 }
 
+/* Slices of volumes of any size that are predicted by windows: as windows_bytes() of the runtime has them.
+ */
+static void slices_row(const Plan *plan, Text *out) {
+    enum { SLICE = 512 };
+    const Program *predict = &plan->program[PROGRAM_PREDICT];
+    const Model *model = predict->model;
+    Pool *pool = plan->pool;
+    if (model == NULL || model->input[0].kind != KIND_VOLUME)
+        return;
+    const Windows *windows = &model->predict.windows;
+    const Graph *g = predict->graph;
+    int64_t channels = shape_channels(g->value[model->input[0].value].shape);
+    for (int i = 0; i < model->noutput; i++) {
+        const Output *output = &model->output[i];
+        channels += !windows->given && output->classes > 0 ? output->classes
+                                                           : shape_channels(g->value[output->value].shape);
+    }
+    const int64_t slice = SLICE * SLICE * type_bytes(TYPE_F32),
+                  bytes = size_product(size_product(channels, slice),
+                                       shape_extent(g->value[model->input[0].value].shape, 0));
+    if (SLICE > windows->most[0] || SLICE > windows->most[1])
+        text_line(out, "  %-26s %12s  %18s B  beside the arena, for slices of %d x %d that go by windows",
+                  "slices of volumes", human_bytes(pool, bytes), grouped(pool, bytes), SLICE, SLICE);
+}
+
 static void arena_rows(const Plan *plan, Text *out) {
     Pool *pool = plan->pool;
     const int64_t gap = plan->arena - plan->lower_bound, none = bytes_without_reuse(plan);
     text_line(out, "  %-26s %12s  %18s B  exact", "ARENA", human_bytes(pool, plan->arena),
               grouped(pool, plan->arena));
     fixed_row(plan, out);
-    text_line(out, "  %-26s %12s  %18s B  %s", "lower bound", human_bytes(pool, plan->lower_bound),
+    text_line(out, "  %-26s %12s  %18s B  %s%s", "lower bound", human_bytes(pool, plan->lower_bound),
               grouped(pool, plan->lower_bound),
               gap == 0 ? "met"
                        : pool_text(pool, "the arena is %.3f %% above",
-                                   100.0 * (double)gap / (double)plan->lower_bound));
+                                   100.0 * (double)gap / (double)plan->lower_bound),
+              plan->program[PROGRAM_TRAIN].model != NULL
+                  ? ", for this order of steps; gradients of parameters are one block all the time"
+                  : ", for this order of steps");
     text_line(out, "  %-26s %12s  %18s B", "without reuse", human_bytes(pool, none), grouped(pool, none));
     int64_t context = plan->target->context;
     if (plan->loader_ring > 0)
@@ -264,6 +292,7 @@ static void arena_rows(const Plan *plan, Text *out) {
         text_line(out, "  %-26s %12s  %18s B  %s: prediction, and a sample", "TensorBoard's pictures",
                   human_bytes(pool, picture_bytes(plan)), grouped(pool, picture_bytes(plan)),
                   "beside the arena, with --tensorboard");
+    slices_row(plan, out);
     if (exchange_bytes(plan) > 0)
         text_line(out, "  %-26s %12s  %18s B  memory of the host, where ranks do without NCCL",
                   "exchange of gradients", human_bytes(pool, exchange_bytes(plan)),

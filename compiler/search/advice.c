@@ -12,6 +12,8 @@
 #include "ir/target.h"
 #include "search/threads.h"
 
+#include <limits.h>
+
 /* ---- options, each of which returns whether it makes a difference ---- */
 
 /* Those that cost memory and change no bit of the result are withdrawn. */
@@ -105,6 +107,7 @@ typedef struct {
     int64_t value;
     Idea *idea;
     int count;
+    int at_once; /* so many are worked out at once: each has a plan */
 } Ideas;
 
 static bool find_nothing_more(Idea *idea) {
@@ -231,7 +234,7 @@ static void propose(Advice *a, const Idea *idea, const FitTrial *trial) {
 
 /* Works out all ideas, proposes those that fit, and begins anew. */
 static void propose_all(Advice *a, Ideas *all) {
-    in_threads(work_out, all->idea, sizeof *all->idea, all->count);
+    in_threads(work_out, all->idea, sizeof *all->idea, all->count, all->at_once);
     for (int i = 0; i < all->count; i++) {
         const Idea *idea = &all->idea[i];
         if (idea->fits)
@@ -428,8 +431,9 @@ Advice advise(Pool *pool, const Plan *plan, const FitQuestion *asked) {
     Ideas all = ideas_for(pool, plan, &soon);
     all.narrower_only = plan->budget > 0 && fixed_bytes(plan) > plan->budget;
     all.is_refused = plan->refusal != NULL;
+    all.at_once = plan_is_large(plan) ? 1 : INT_MAX;
     Half half[] = {{&a, &all, plan, &soon}, {&a, NULL, plan, &soon}};
-    in_threads(work_out_half, half, sizeof *half, sizeof half / sizeof *half);
+    in_threads(work_out_half, half, sizeof *half, sizeof half / sizeof *half, 2);
     return a;
 }
 

@@ -19,6 +19,11 @@
  * bands of rows in each band.
  * Evaluation on data that are named when the program runs is not searched for: it comes along where the
  * plan that was found has room for it.  So do branches, where the target has a second stream.
+ *
+ * A plan of a large net takes many megabytes.  So what makes several of them gives all but one up before it
+ * returns that one, and those that it was given are left to its caller.  And when another plan is made, of
+ * the large ones before it only the figures stay, by which it is compared, and what was chosen; one that is
+ * taken in the end is made again.
  */
 #include "base/size_math.h"
 #include "ir/ops.h"
@@ -28,8 +33,22 @@
 #include "search/whole_batch.h"
 #include "base/text.h"
 
+/* A plan, and the pool in which it lies, with what was found for it; the rest has a pool in that. */
+typedef struct {
+    Plan *plan;
+    Pool *pool;
+} MadePlan;
+
+/* The plans that were made and not given up, in their order. */
+typedef struct {
+    MadePlan *plan;
+    int count;
+    bool merges, sees_batch; /* in training an operator merges all samples, or sees the whole batch */
+} Made;
+
 typedef struct {
     Pool *pool;
+    Made *made;
     Diag *diag;
     const Ast *file;
     const LowerOptions *lower;
@@ -57,11 +76,17 @@ static bool no_program(const Request *r, const Model *model) {
     return false;
 }
 
-/* The passes rewrite a graph, so every program gets one of its own.  The first is that of training. */
+ProgramKind first_program(const Options *options) {
+    return options->wanted[PROGRAM_TRAIN] || options->wanted[PROGRAM_EVAL] ? PROGRAM_TRAIN
+                                                                           : PROGRAM_PREDICT;
+}
+
+/* The passes rewrite a graph, so every program gets one of its own.  The first is that of training, or,
+ * where prediction is all that is wanted, one as that has it. */
 static bool lower_all(const Request *r, Model *model[PROGRAMS]) {
     const Options *options = r->options;
-    const LowerOptions train = sized(r, PROGRAM_TRAIN, r->lower->size);
-    Model *first = lower(r->pool, r->diag, r->file, &train);
+    const LowerOptions whole = sized(r, first_program(options), r->lower->size);
+    Model *first = lower(r->pool, r->diag, r->file, &whole);
     if (first == NULL || diag_errors(r->diag) > 0)
         return false;
     bool trains = first->train.present;
@@ -115,19 +140,79 @@ static const RematProblem *typical_problem(const Request *r, Choices choices, co
     options.program = PROGRAM_TRAIN;
     if (few)
         options.batch = choices.micro_batch = FEW;
-    Model *model = lower(r->pool, diag_quiet(r->pool), r->file, &options);
-    return model == NULL ? NULL : training_problem(r->pool, r->options, &choices, model);
+    Pool *scratch = pool_part(r->pool);
+    Model *model = lower(scratch, diag_quiet(scratch), r->file, &options);
+    const RematProblem *problem = NULL;
+    if (model != NULL)
+        problem = remat_problem_copy(r->pool, training_problem(scratch, r->options, &choices, model));
+    pool_free(scratch);
+    return problem;
+}
+
+/* Gives up all plans that were made since there were COUNT, but for BEST. */
+static Plan *only(const Request *r, int count, Plan *best) {
+    Made *made = r->made;
+    const int end = made->count;
+    made->count = count;
+    for (int k = count; k < end; k++)
+        if (made->plan[k].plan == best)
+            made->plan[made->count++] = made->plan[k];
+        else
+            pool_free(made->plan[k].pool);
+    return best;
+}
+
+bool plan_is_large(const Plan *plan) {
+    enum { LARGE = 4000 };
+    int nodes = 0;
+    for (const Program *p = program_of(plan, 0); p != NULL; p = program_of(plan, (int)p->kind + 1))
+        nodes += p->graph->nnode;
+    return nodes > LARGE;
+}
+
+/* Of large plans, nothing stays but figures and what was found. */
+static void reduce_plans(const Request *r) {
+    for (int k = 0; k < r->made->count; k++) {
+        Plan *plan = r->made->plan[k].plan;
+        if (plan->pool == NULL || !plan_is_large(plan))
+            continue;
+        pool_free(plan->pool);
+        plan->pool = NULL;
+    }
+}
+
+/* "a net of 1,234 operations": those of the largest program, as the file has them. */
+static const char *size_text(Pool *pool, Model *const model[PROGRAMS]) {
+    int most = 0;
+    for (int k = 0; k < PROGRAMS; k++)
+        if (model[k] != NULL && model[k]->graph->nnode > most)
+            most = model[k]->graph->nnode;
+    return pool_text(pool, "a net of %s operations", grouped(pool, most));
 }
 
 /* One plan under CHOICES; NULL after reporting errors of the file. */
-static Plan *plan_under(const Request *r, Choices choices) {
+static Plan *plan_under(const Request *request, Choices choices) {
+    Request r = *request;
+    Made *made = r.made;
     Model *model[PROGRAMS] = {NULL};
-    if (!lower_all(r, model))
+    Pool *whole = pool_part(request->pool);
+    reduce_plans(request);
+    r.pool = pool_part(whole);
+    if (!lower_all(&r, model)) {
+        pool_free(whole);
         return NULL;
-    choices.typical = typical_problem(r, choices, model[PROGRAM_TRAIN]);
-    Plan *plan = plan_programs(r->pool, r->options, &choices, model);
-    uint64_t hash = hash_of(r->options->training, hash_of(r->lower->text, UINT64_C(0xcbf29ce484222325)));
-    plan->source_hash = pool_text(r->pool, "%016llx", (unsigned long long)hash);
+    }
+    pool_is_for(whole, size_text(whole, model));
+    choices.schedules = whole;
+    choices.typical = typical_problem(&r, choices, model[PROGRAM_TRAIN]);
+    Plan *plan = NEW(whole, Plan);
+    plan_programs(plan, r.pool, r.options, &choices, model);
+    uint64_t hash = hash_of(r.options->training, hash_of(r.lower->text, UINT64_C(0xcbf29ce484222325)));
+    plan->source_hash = pool_text(r.pool, "%016llx", (unsigned long long)hash);
+    const Program *train = &plan->program[PROGRAM_TRAIN];
+    made->merges = train->model != NULL && merging_node(train->graph) != NULL;
+    made->sees_batch = train->model != NULL && whole_batch_node(train->graph) != NULL;
+    PUSH(request->pool, made->plan, made->count, ((MadePlan){plan, whole}));
     return plan;
 }
 
@@ -144,9 +229,11 @@ static bool may_be_mended(const Plan *plan) {
 static Plan *attempt(const Request *r, Choices choices) {
     const bool searched = choices.capacity > 0 && choices.found != NULL;
     choices.sketch = choices.sketch && r->options->device != NULL && !searched;
+    const int made = r->made->count;
     Plan *plan = plan_under(r, choices);
     if (!choices.sketch || plan == NULL || !(plan_fits(plan) || may_be_mended(plan)))
         return plan;
+    (void)only(r, made, NULL);
     choices.sketch = false;
     return plan_under(r, choices);
 }
@@ -164,15 +251,17 @@ static Plan *fewer_samples(const Request *r, Choices choices, Plan *best) {
     if (samples == 1)
         return best;
     choices.micro_batch = 1;
+    const int made = r->made->count;
     Plan *fewest = attempt(r, choices);
     if (!plan_fits(fewest))
-        return smaller(fewest, best);
+        return only(r, made, smaller(fewest, best));
     while (samples > 2) {
         samples = (samples + 1) / 2;
         choices.micro_batch = samples;
         Plan *plan = attempt(r, choices);
         if (plan_fits(plan))
-            return plan;
+            return only(r, made, plan);
+        (void)only(r, made, fewest);
     }
     return fewest;
 }
@@ -215,23 +304,26 @@ static Plan *attempt_repeats(const Request *r, Choices choices, Repeats repeats,
 /* BEST, or, if that costs less, bands of so many rows in which as little is computed again as fits. */
 static Plan *fewest_repeats(const Request *r, Choices choices, Repeats repeats, Plan *best) {
     int low = 0, high = repeats.count - 1;
+    const int made = r->made->count;
     Plan *none = attempt_repeats(r, choices, repeats, low);
-    const bool costs_more = plan_fits(best) && none->cost >= best->cost;
-    best = cheaper(none, best);
-    if (plan_fits(none) || costs_more || high == low)
+    const bool costs_more = plan_fits(best) && none->cost >= best->cost,
+               ends = plan_fits(none) || costs_more || high == low;
+    best = only(r, made, cheaper(none, best));
+    if (ends)
         return best;
     Plan *all = attempt_repeats(r, choices, repeats, high);
-    best = cheaper(all, best);
-    while (plan_fits(all) && high - low > 1) {
+    const bool fits = plan_fits(all);
+    best = only(r, made, cheaper(all, best));
+    while (fits && high - low > 1) {
         const int middle = low + (high - low) / 2;
         Plan *plan = attempt_repeats(r, choices, repeats, middle);
         *(plan_fits(plan) ? &high : &low) = middle;
-        best = cheaper(plan, best);
+        best = only(r, made, cheaper(plan, best));
     }
     return best;
 }
 
-/* What a plan may compute again that was made under CHOICES. */
+/* What a plan may compute again that was made as PLAN was, which has them. */
 static Repeats repeats_of(const Request *r, const Plan *plan) {
     const Program *train = &plan->program[PROGRAM_TRAIN];
     Repeats repeats = {NULL, 0};
@@ -248,37 +340,41 @@ static Plan *in_bands_of(const Request *r, Choices choices, Plan *best) {
     static const int64_t rows[] = {64, 32, 16, 8};
     enum { HEIGHTS = sizeof rows / sizeof *rows, LOWEST = HEIGHTS - 1 };
     choices.band_rows = rows[LOWEST];
-    Plan *least = attempt(r, choices);
-    const Repeats repeats = repeats_of(r, least);
+    const int made = r->made->count;
+    Plan *first = attempt(r, choices), *least = first;
+    const Repeats repeats = repeats_of(r, first);
     if (!plan_fits(least) && repeats.count > 1)
         least = smaller(attempt_repeats(r, choices, repeats, repeats.count - 1), least);
     if (!plan_fits(least) || choices.any_plan)
-        return cheaper(least, best);
+        return only(r, made, cheaper(least, best));
+    const int tried = r->made->count;
     for (int k = 0; k < HEIGHTS; k++) {
         choices.band_rows = rows[k];
-        best = fewest_repeats(r, choices, repeats, best);
+        best = only(r, tried, fewest_repeats(r, choices, repeats, best));
     }
-    return best;
+    return only(r, made, best);
 }
 
 /* In bands.  What does not fit is made anew: activations, or packed weights, too, in each band. */
 static Plan *in_bands(const Request *r, Choices choices, Plan *best) {
+    const int made = r->made->count;
     choices.repeats = !r->options->no_recompute;
     if (!choices.any_plan)
         best = in_bands_of(r, choices, best);
     choices.packs_in_iterations = choices.packs_in_bands = true;
     const bool trains = best->program[PROGRAM_TRAIN].model != NULL;
-    return plan_fits(best) && !trains ? best : in_bands_of(r, choices, best);
+    return plan_fits(best) && !trains ? best : only(r, made, in_bands_of(r, choices, best));
 }
 
 /* In as many bands as were asked for; what is made anew is the same. */
 static Plan *in_asked_bands(const Request *r, Choices choices, Plan *best) {
+    const int made = r->made->count;
     choices.repeats = !r->options->no_recompute;
-    best = fewest_repeats(r, choices, repeats_of(r, attempt(r, choices)), best);
+    best = only(r, made, fewest_repeats(r, choices, repeats_of(r, attempt(r, choices)), best));
     if (plan_fits(best))
         return best;
     choices.packs_in_iterations = choices.packs_in_bands = true;
-    return fewest_repeats(r, choices, repeats_of(r, attempt(r, choices)), best);
+    return only(r, made, fewest_repeats(r, choices, repeats_of(r, attempt(r, choices)), best));
 }
 
 /* Is training over a budget, in a way that computing again may mend? */
@@ -332,6 +428,7 @@ static const RematSchedule *first_worthwhile(const RematSchedule *found, int64_t
 /* Computes again what does not fit into KEPT: by the cheapest of all schedules that were found which fits
  * when packed; if none does, by the one that needs least. */
 static Plan *with_recomputation(const Request *r, Choices choices, Plan *kept) {
+    const int made = r->made->count, searched = made + 1;
     int64_t wrong = 0;
     Plan *best = kept;
     choices.micro_batch = kept->program[PROGRAM_TRAIN].micro_batch;
@@ -339,12 +436,13 @@ static Plan *with_recomputation(const Request *r, Choices choices, Plan *kept) {
     do {
         Plan *plan = attempt(r, choices);
         const Program *train = &plan->program[PROGRAM_TRAIN];
+        const RematSchedule *found = choices.found != NULL ? choices.found : train->found;
         best = smaller(plan, best);
         wrong = overestimate(train) > wrong ? overestimate(train) : wrong;
-        choices.found =
-            first_worthwhile(train->found->next, train->remat_outside, worthwhile(plan, best, wrong));
+        choices.found = first_worthwhile(found->next, train->remat_outside, worthwhile(plan, best, wrong));
+        (void)only(r, searched, best); /* the first has the schedules */
     } while (may_recompute(r, best) && choices.found != NULL);
-    return best;
+    return only(r, made, best);
 }
 
 /* BEST, or, if that costs less, something computed again: with SAMPLES at a time, or half as many, as often
@@ -352,6 +450,7 @@ static Plan *with_recomputation(const Request *r, Choices choices, Plan *kept) {
  * brief, what is no better then is taken to be no better with more, too. */
 static Plan *recompute_in_turns(const Request *r, Choices choices, int64_t samples, int64_t least,
                                 Plan *best) {
+    const int made = r->made->count;
     if (samples > least) {
         Plan *fewer = recompute_in_turns(r, choices, (samples + 1) / 2, least, best);
         if (!plan_fits(fewer) || (choices.brief && fewer == best))
@@ -361,39 +460,41 @@ static Plan *recompute_in_turns(const Request *r, Choices choices, int64_t sampl
     choices.micro_batch = samples;
     Plan *kept = attempt(r, choices);
     if (keeps_too_much(kept)) /* none of these would fit */
-        return plan_fits(best) ? best : kept;
+        return only(r, made, plan_fits(best) ? best : kept);
     if (!may_recompute(r, kept) || (plan_fits(best) && kept->cost >= best->cost))
-        return best;
+        return only(r, made, best);
     if (plan_fits(best))
         choices.most_extra = (best->cost - kept->cost) / iterations_of(&kept->program[PROGRAM_TRAIN]) + 1;
     else
         choices.of_use = best->arena;
-    return cheaper(with_recomputation(r, choices, kept), best);
+    return only(r, made, cheaper(with_recomputation(r, choices, kept), best));
 }
 
 /* With all that makes a step faster, if that fits; CHOICES tells what does. */
 static Plan *everything_kept(const Request *r, Choices *choices) {
+    const int made = r->made->count;
     choices->prefetch = r->options->target->stages && !choices->any_plan;
     Plan *best = attempt(r, *choices);
     if (best != NULL && !plan_fits(best) && choices->prefetch) {
         choices->prefetch = false;
-        best = attempt(r, *choices);
+        best = only(r, made, attempt(r, *choices));
     }
     bool (*roomy)(const Options *options) = r->options->target->has_roomy_kernels;
     if (best != NULL && !plan_fits(best) && roomy != NULL && roomy(r->options)) {
         choices->little_workspace = true;
-        best = smaller(attempt(r, *choices), best);
+        best = only(r, made, smaller(attempt(r, *choices), best));
     }
     if (best != NULL && !plan_fits(best) && !choices->packs_in_iterations) {
         choices->packs_in_iterations = true;
-        best = smaller(attempt(r, *choices), best);
+        best = only(r, made, smaller(attempt(r, *choices), best));
     }
     return best;
 }
 
 bool lower_programs(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *lower_options,
                     const Options *options, Model *model[PROGRAMS]) {
-    const Request r = {pool, diag, file, lower_options, options, false};
+    const Request r = {
+        .pool = pool, .diag = diag, .file = file, .lower = lower_options, .options = options};
     return lower_all(&r, model);
 }
 
@@ -403,12 +504,14 @@ static Plan *first_plan(const Request *r, Choices *choices, bool loops) {
     if (choices->brief && loops) {
         Choices one = *choices;
         one.micro_batch = 1;
+        const int made = r->made->count;
         Plan *fewest = everything_kept(r, &one);
         if (fewest == NULL || !plan_fits(fewest)) {
             one.micro_batch = choices->micro_batch;
             *choices = one;
             return fewest;
         }
+        (void)only(r, made, NULL);
     }
     return everything_kept(r, choices);
 }
@@ -417,23 +520,24 @@ static Plan *first_plan(const Request *r, Choices *choices, bool loops) {
 static Plan *search(const Request *r, Choices choices, bool loops) {
     const bool asked = r->options->target->rings && r->options->bands > 1;
     bool bands = r->options->target->rings && r->options->bands == 0 && choices.band_rows == 0;
+    const int made = r->made->count;
     Plan *best = first_plan(r, &choices, loops);
     if (best == NULL || plan_fits(best))
         return best;
     const bool trains = best->program[PROGRAM_TRAIN].model != NULL;
-    bands &= !trains || merging_node(best->program[PROGRAM_TRAIN].graph) == NULL;
-    loops &= trains && whole_batch_node(best->program[PROGRAM_TRAIN].graph) == NULL;
+    bands &= !r->made->merges;
+    loops &= trains && !r->made->sees_batch;
     const int64_t most = best->program[PROGRAM_TRAIN].micro_batch;
     if (loops)
-        best = fewer_samples(r, choices, best);
+        best = only(r, made, fewer_samples(r, choices, best));
     const int64_t fewest = plan_fits(best) ? best->program[PROGRAM_TRAIN].micro_batch : 1;
     if (bands && !plan_fits(best))
-        best = in_bands(r, choices, best);
+        best = only(r, made, in_bands(r, choices, best));
     if (asked && trains && !plan_fits(best))
-        best = in_asked_bands(r, choices, best);
+        best = only(r, made, in_asked_bands(r, choices, best));
     if (plan_fits(best) ? choices.any_plan : keeps_too_much(best) || choices.only_bands)
         return best;
-    return trains ? recompute_in_turns(r, choices, most, loops ? fewest : most, best) : best;
+    return trains ? only(r, made, recompute_in_turns(r, choices, most, loops ? fewest : most, best)) : best;
 }
 
 /* ---- prediction of any height ---- */
@@ -480,6 +584,11 @@ static Choices as_found(const Plan *plan) {
     return choices;
 }
 
+/* PLAN, with all that it has. */
+static Plan *made_whole(const Request *r, Plan *plan) {
+    return plan->pool != NULL ? plan : plan_under(r, as_found(plan));
+}
+
 /* PLAN, or the same with prediction row by row. */
 static Plan *pass_rows(const Request *r, Plan *plan) {
     const Program *predict = &plan->program[PROGRAM_PREDICT];
@@ -503,10 +612,12 @@ static Plan *with_branches(const Request *r, Plan *plan) {
     if (r->options->no_branches || choices.any_plan || choices.brief || choices.rough || !plan_fits(plan) ||
         !runs_beside(plan))
         return plan;
+    const int made = r->made->count;
     for (choices.branch_bytes = left;; choices.branch_bytes = 0) {
         Plan *forked = attempt(r, choices);
         if (forked->arena <= size_sum(plan->arena, left))
             return forked;
+        (void)only(r, made, plan);
         if (choices.branch_bytes == 0)
             return plan;
     }
@@ -514,11 +625,12 @@ static Plan *with_branches(const Request *r, Plan *plan) {
 
 /* Packed weights are kept from image to image, or, where that is too much, not. */
 static Plan *search_all(const Request *r, Choices choices, bool loops) {
+    const int made = r->made->count;
     Plan *best = search(r, choices, loops);
     if (best == NULL || plan_fits(best) || !keeps_too_much(best))
         return best;
     choices.packs_once = false;
-    return smaller(search(r, choices, loops), best);
+    return only(r, made, smaller(search(r, choices, loops), best));
 }
 
 /* PLAN, which is refused for little, or what the search comes upon that is given next to nothing, where
@@ -532,16 +644,22 @@ static Plan *as_for_nothing(const Request *r, const Choices *choices, bool loops
     *options = *r->options;
     options->budget = NOTHING;
     other.options = options;
+    const int made = r->made->count;
     const Plan *least = search_all(&other, *choices, loops);
     if (least->arena > plan->budget)
-        return plan;
+        return only(r, made, plan);
     Plan *same = attempt(r, as_found(least));
-    return plan_fits(same) ? same : plan;
+    return only(r, made, plan_fits(same) ? same : plan);
 }
 
 Plan *plan_file(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *lower_options,
                 const Options *options, const Choices *fixed) {
-    const Request r = {pool, diag, file, lower_options, options, false};
+    const Request r = {.pool = pool,
+                       .made = &(Made){.count = 0},
+                       .diag = diag,
+                       .file = file,
+                       .lower = lower_options,
+                       .options = options};
     const bool loops = options->micro_batches == 0 && !fixed->any_plan && fixed->micro_batch == 0;
     Choices choices = *fixed;
     if (options->micro_batches == 0 && fixed->any_plan && fixed->micro_batch == 0)
@@ -551,8 +669,9 @@ Plan *plan_file(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *low
     Plan *best = search_all(&r, choices, loops);
     if (best == NULL)
         return NULL;
-    best = as_for_nothing(&r, &choices, loops, best);
-    return with_branches(&r, pass_rows(&r, best));
+    best = only(&r, 0, made_whole(&r, as_for_nothing(&r, &choices, loops, best)));
+    best = only(&r, 0, made_whole(&r, pass_rows(&r, best)));
+    return only(&r, 0, made_whole(&r, with_branches(&r, best)));
 }
 
 /* PLAN, or the same with evaluation, where there is room for it. */
@@ -562,12 +681,21 @@ static Plan *with_evaluation(const Request *r, Plan *plan) {
     Plan *more = attempt(r, as_found(plan));
     const bool has_room = more != NULL && plan_fits(more) && more->program[PROGRAM_EVAL].model != NULL &&
                           more->arena <= plan->arena && more->beside <= plan->beside;
-    return has_room ? more : plan;
+    if (!has_room)
+        return only(r, 0, plan);
+    pool_free(plan->pool);
+    return more;
 }
 
 Plan *plan_all(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *lower_options,
                const Options *options) {
-    const Request r = {pool, diag_quiet(pool), file, lower_options, options, true};
+    const Request r = {.pool = pool,
+                       .made = &(Made){.count = 0},
+                       .diag = diag_quiet(pool),
+                       .file = file,
+                       .lower = lower_options,
+                       .options = options,
+                       .measures = true};
     Plan *plan = plan_file(pool, diag, file, lower_options, options, &(Choices){0});
     if (plan == NULL)
         return NULL;

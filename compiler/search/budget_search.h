@@ -5,6 +5,9 @@
 #include "front/lower.h"
 #include "ir/plan.h"
 
+/* As which program a file is judged before those that OPTIONS want are made of it: training's, with its
+ * losses and transforms, unless prediction is all that is wanted. */
+ProgramKind first_program(const Options *options);
 /* Lowers FILE once for each program that is wanted and that it has; false after reporting errors. */
 bool lower_programs(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *lower,
                     const Options *options, Model *model[PROGRAMS]);
@@ -17,6 +20,9 @@ bool lower_programs(Pool *pool, Diag *diag, const Ast *file, const LowerOptions 
  * shown or compiled is to be judged, see judge_plan(). */
 Plan *plan_file(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *lower, const Options *options,
                 const Choices *fixed);
+
+/* Does PLAN take so much memory of the compiler that few should be there at a time? */
+bool plan_is_large(const Plan *plan);
 
 /* The plan of plan_file(), nothing of which FIXED has; and evaluation on data that are named when the
  * program runs, of a file that names none, where that raises neither the arena nor what lies beside it.  It

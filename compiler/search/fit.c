@@ -49,8 +49,10 @@ static Plan *plan_for_card(Pool *pool, const FitQuestion *q) {
     if (plan == NULL || fits_card(q, plan))
         return plan;
     const int64_t beside = plan->beside, least_beside = plan->least_beside;
-    if (q->card > beside)
+    if (q->card > beside) {
+        pool_free(plan->pool);
         plan = plan_within(pool, q, q->card - beside, false);
+    }
     if (fits_card(q, plan) || q->card <= least_beside || beside <= least_beside)
         return plan;
     Plan *more = plan_within(pool, q, q->card - least_beside, only_bands);
@@ -329,7 +331,7 @@ static FitTrial good_trial_in_brief(Row *row, const Tried *fits) {
     for (int64_t i = fits->i; i >= row->first && count < 2; i = legal_from(row, i - 1, -1, row->first - 1))
         if (row->set(row, i))
             attempt[count++] = (Attempt){row->question, i, {0}};
-    in_threads(make_attempt, attempt, sizeof *attempt, count);
+    in_threads(make_attempt, attempt, sizeof *attempt, count, count);
     for (int k = 0; k < count; k++)
         if (attempt[k].trial.fits)
             return attempt[k].trial;

@@ -85,7 +85,7 @@ int fit_rows(Pool *pool, const FitQuestion *question, FitMax max, bool trains, b
         part[k].answer = answer;
     }
     (void)answer_part(&part[0]);
-    in_threads(answer_part, &part[1], sizeof *part, THREADS);
+    in_threads(answer_part, &part[1], sizeof *part, THREADS, THREADS);
     if (asked.fixed.memo != NULL)
         remat_memo_free(asked.fixed.memo);
     *row = answer;

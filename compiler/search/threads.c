@@ -23,8 +23,9 @@ static void begin_and_join(void *(*work)(void *item), char *item, size_t size, i
     }
 }
 
-void in_threads(void *(*work)(void *item), void *item, size_t size, int count) {
+void in_threads(void *(*work)(void *item), void *item, size_t size, int count, int at_once) {
     char *first = item;
-    for (int k = 0; k < count; k += MOST)
-        begin_and_join(work, first + (size_t)k * size, size, count - k < MOST ? count - k : MOST);
+    const int most = at_once < MOST ? at_once : MOST;
+    for (int k = 0; k < count; k += most)
+        begin_and_join(work, first + (size_t)k * size, size, count - k < most ? count - k : most);
 }

@@ -4,7 +4,8 @@
 
 #include <stddef.h>
 
-/* Calls WORK with each of COUNT items of SIZE bytes, each in a thread of its own where there can be one. */
-void in_threads(void *(*work)(void *item), void *item, size_t size, int count);
+/* Calls WORK with each of COUNT items of SIZE bytes, each in a thread of its own where there can be one, so
+ * many AT_ONCE at most. */
+void in_threads(void *(*work)(void *item), void *item, size_t size, int count, int at_once);
 
 #endif

@@ -67,6 +67,7 @@ typedef struct {
     int64_t lowest;              /* no solution has the item lower; STACKED once it has its offset */
     int begin, end;              /* sections */
     int twin;                    /* an earlier item with the same sections and size, or -1 */
+    int neighbour;               /* an earlier item that is movable and begins in the same section, or -1 */
     bool fixed;                  /* a piece of a fixed box, at `offset` */
     double key_size, key_length; /* size and length, as this run orders the items by them */
 } Item;
@@ -76,6 +77,14 @@ enum { STACKED = -1 };
 typedef struct {
     int64_t *where, before;
 } Change;
+
+/* In blocks, for there may be many millions. */
+enum { CHANGES_IN_BLOCK = 1 << 14 };
+typedef struct {
+    Change **block;
+    int blocks;
+    size_t count;
+} Changes;
 
 /* Items still to come that are solved together: pending[low..high), in the sections [begin, end). */
 typedef struct {
@@ -95,8 +104,7 @@ typedef struct {
     int *cases;            /* scratch: the ways to go on in each section */
     int *reach;            /* scratch: the furthest end of the items that begin in each section */
     int64_t *failures;     /* of each section: how often it was too small */
-    Change *change;        /* what to undo */
-    size_t change_count, change_capacity;
+    Changes changes;       /* what to undo */
     Strategy strategy;
     int64_t nodes, limit;
     int depth;
@@ -105,24 +113,26 @@ typedef struct {
 
 /* ---- changes that can be undone ---- */
 
+static Change *change_at(const Changes *changes, size_t i) {
+    return &changes->block[i / CHANGES_IN_BLOCK][i % CHANGES_IN_BLOCK];
+}
+
 static void set(Search *search, int64_t *where, int64_t value) {
+    Changes *changes = &search->changes;
     if (*where == value)
         return;
-    if (search->change_count == search->change_capacity) {
-        size_t capacity = search->change_capacity == 0 ? 1024 : 2 * search->change_capacity;
-        Change *larger = NEW_ARRAY(search->pool, Change, capacity);
-        if (search->change_count > 0)
-            memcpy(larger, search->change, search->change_count * sizeof *larger);
-        search->change = larger;
-        search->change_capacity = capacity;
+    if (changes->count == (size_t)changes->blocks * CHANGES_IN_BLOCK) {
+        Change *block = NEW_ARRAY(search->pool, Change, CHANGES_IN_BLOCK);
+        PUSH(search->pool, changes->block, changes->blocks, block);
     }
-    search->change[search->change_count++] = (Change){where, *where};
+    *change_at(changes, changes->count++) = (Change){where, *where};
     *where = value;
 }
 
 static void undo_to(Search *search, size_t count) {
-    while (search->change_count > count) {
-        const Change *change = &search->change[--search->change_count];
+    Changes *changes = &search->changes;
+    while (changes->count > count) {
+        const Change *change = change_at(changes, --changes->count);
         *change->where = change->before;
     }
 }
@@ -471,7 +481,7 @@ static bool solve(Search *search, Part part, Window window) {
 /* Tries all cases of one section. */
 static bool try_cases(Search *search, Part part) {
     int section = choose_section(search, &part);
-    size_t changes = search->change_count;
+    size_t changes = search->changes.count;
     Candidate candidate = {.item = -1};
     while (!search->gave_up && next_candidate(search, &part, section, &candidate)) {
         Item *item = &search->item[candidate.item];
@@ -543,15 +553,21 @@ static int find_sections(Pool *pool, const PackBox *box, int count, int *begin, 
 }
 
 static void add_item(Search *search, Item item) {
-    item.twin = -1;
-    for (int i = search->item_count - 1; i >= 0 && item.twin < 0 && !item.fixed; i--) {
-        const Item *other = &search->item[i];
-        if (other->begin == item.begin && other->end == item.end && other->size == item.size)
-            item.twin = i;
-    }
     for (int s = item.begin; s < item.end; s++)
         search->rest[s] += item.size;
     PUSH(search->pool, search->item, search->item_count, item);
+}
+
+/* LAST: per section, one more than the last item that is movable and begins there, or 0. */
+static void add_movable(Search *search, Item item, int *last) {
+    item.neighbour = last[item.begin] - 1;
+    item.twin = item.neighbour;
+    while (item.twin >= 0 &&
+           /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): it has so many items */
+           (search->item[item.twin].end != item.end || search->item[item.twin].size != item.size))
+        item.twin = search->item[item.twin].neighbour;
+    last[item.begin] = search->item_count + 1;
+    add_item(search, item);
 }
 
 typedef struct {
@@ -584,6 +600,7 @@ static void add_fixed(Search *search, const PackBox *box, int count, const int *
                                         .offset = b->offset,
                                         .begin = s,
                                         .end = s + 1,
+                                        .twin = -1,
                                         .fixed = true});
     }
 }
@@ -602,9 +619,10 @@ static Search search_new(Pool *pool, const PackBox *box, int count, int64_t capa
     search.in_valley = NEW_ARRAY(pool, bool, sections);
     search.cases = NEW_ARRAY(pool, int, sections + 1);
     search.reach = NEW_ARRAY(pool, int, sections);
+    int *last = NEW_ARRAY(pool, int, sections);
     for (int i = 0; i < count; i++)
         if (!box[i].fixed)
-            add_item(&search, (Item){.size = box[i].size, .begin = begin[i], .end = end[i]});
+            add_movable(&search, (Item){.size = box[i].size, .begin = begin[i], .end = end[i]}, last);
     search.movable_count = search.item_count;
     add_fixed(&search, box, count, begin, end);
     search.pending = NEW_ARRAY(pool, int, search.item_count);

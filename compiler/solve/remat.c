@@ -49,31 +49,39 @@ int64_t remat_cost_lower_bound(Pool *pool, const RematProblem *problem, int64_t 
     return capacity < remat_peak_bound(pool, graph) ? INT64_MAX : remat_cost_bound(pool, graph, capacity);
 }
 
-static void fill_in_given_order(RematOrder *order, int noperation) {
+static const int *given_order(Pool *pool, int noperation) {
+    int *operation = NEW_ARRAY(pool, int, noperation);
     for (int o = 0; o < noperation; o++)
-        order->operation[order->length++] = o;
+        operation[o] = o;
+    return operation;
 }
 
-static void write_schedule(const RematOrder *order, RematSchedule *schedule) {
-    schedule->length = order->length;
-    schedule->operation = order->operation;
-    schedule->peak = order->totals.peak;
-    schedule->cost = order->totals.cost;
+static void write_schedule(const int *operation, int length, const RematTotals *totals,
+                           RematSchedule *schedule) {
+    schedule->length = length;
+    schedule->operation = operation;
+    schedule->peak = totals->peak;
+    schedule->cost = totals->cost;
+}
+
+static void write_kept(const RematKept *kept, RematSchedule *schedule) {
+    write_schedule(kept->sequence->operation, kept->length, &kept->totals, schedule);
 }
 
 static bool same_list(const int *a, const int *b, int na, int nb) {
     return na == nb && (na == 0 || memcmp(a, b, (size_t)na * sizeof *a) == 0);
 }
 
-/* Adds ORDER behind LAST, unless it is the same; returns the new last.  Two that need and cost the same are
+/* Adds KEPT behind LAST, unless it is the same; returns the new last.  Two that need and cost the same are
  * packed in different ways. */
-static RematSchedule *append(Pool *pool, const RematOrder *order, RematSchedule *last) {
-    if (order->length == 0 || same_list(order->operation, last->operation, order->length, last->length))
+static RematSchedule *append(Pool *pool, const RematKept *kept, RematSchedule *last) {
+    if (kept->length == 0 ||
+        same_list(kept->sequence->operation, last->operation, kept->length, last->length))
         return last;
     RematSchedule *next = NEW(pool, RematSchedule);
     *next = *last;
     next->next = NULL;
-    write_schedule(order, next);
+    write_kept(kept, next);
     return last->next = next;
 }
 
@@ -92,20 +100,20 @@ typedef struct {
 } Descent;
 
 /* Where it stands; NULL: there is no more. */
-static const RematOrder *stands_at(const Descent *d, int64_t capacity) {
+static const RematKept *stands_at(const Descent *d, int64_t capacity) {
     if (d->k < -1)
         return NULL;
     const bool is_known = d->k >= 0 && d->front->order[d->k].length > 0;
-    const RematOrder *order = is_known ? &d->front->order[d->k] : &d->front->least;
+    const RematKept *order = is_known ? &d->front->order[d->k] : &d->front->least;
     return order->totals.peak <= capacity ? order : NULL;
 }
 
 /* The cheapest of those at which DESCENT[0..COUNT) stand, which goes on; NULL: there is none. */
-static const RematOrder *cheapest(Descent *descent, int count, int64_t capacity) {
-    const RematOrder *best = NULL;
+static const RematKept *cheapest(Descent *descent, int count, int64_t capacity) {
+    const RematKept *best = NULL;
     int of = 0;
     for (int i = 0; i < count; i++) {
-        const RematOrder *order = stands_at(&descent[i], capacity);
+        const RematKept *order = stands_at(&descent[i], capacity);
         if (order != NULL && (best == NULL || order->totals.cost < best->totals.cost))
             best = order, of = i;
     }
@@ -125,14 +133,14 @@ static void write_fitting(Pool *pool, const RematFront *front, int k, int64_t ca
     for (const RematFront *f = front->early; f != NULL; f = f->early)
         PUSH(pool, descent, count, ((Descent){f, remat_front_within(f, capacity)}));
     RematSchedule *last = schedule;
-    write_schedule(&front->order[k], schedule);
-    for (const RematOrder *order; (order = cheapest(descent, count, capacity)) != NULL;)
-        last = append(pool, order, last);
+    write_kept(&front->order[k], schedule);
+    for (const RematKept *kept; (kept = cheapest(descent, count, capacity)) != NULL;)
+        last = append(pool, kept, last);
 }
 
 /* What needs least, and behind it those that need more and more. */
 static void write_least(Pool *pool, const RematFront *front, RematSchedule *schedule) {
-    write_schedule(&front->least, schedule);
+    write_kept(&front->least, schedule);
     RematSchedule *last = schedule;
     for (const RematFront *f = front; f != NULL; f = f->early)
         last = append_least(pool, f, last);
@@ -175,10 +183,10 @@ static void add_front(RematFront *front, RematFront *other) {
     while (*early != NULL)
         early = &(*early)->early;
     *early = other;
-    remat_front_add(front, &other->least);
+    remat_front_add_kept(front, &other->least);
     for (int k = 0; k < other->count; k++)
         if (other->order[k].length > 0)
-            remat_front_add(front, &other->order[k]);
+            remat_front_add_kept(front, &other->order[k]);
 }
 
 /* First one run down from where the given order fits to the least that it comes to.  What lies well below
@@ -215,51 +223,83 @@ static bool nearly_fits(const RematQuestion *question, const RematFront *front) 
     return remat_front_within(front, question->capacity) < 0 && !in_vain(question->capacity, front);
 }
 
-static void search(Pool *pool, const RematGraph *graph, const RematOrder *given,
+static void search(Pool *pool, Pool *scratch, const RematGraph *graph, const RematOrder *given,
                    const RematQuestion *question, RematSchedule *schedule) {
     enum { PER_MILLE = 2 };
     const int64_t capacity = question->capacity;
     RematFront *front = remat_front(pool, schedule->peak_lower_bound, given->totals.peak, PER_MILLE);
     remat_front_add(front, given);
     if (question->typical != NULL)
-        carry_over(pool, graph, question, front);
+        carry_over(scratch, graph, question, front);
     if (question->typical == NULL || (question->closely && nearly_fits(question, front)))
-        search_front(pool, graph, question, front, schedule);
+        search_front(scratch, graph, question, front, schedule);
     const int found = remat_front_within(front, capacity);
     if (found >= 0)
         write_fitting(pool, front, found, capacity, schedule);
     else
         write_least(pool, front, schedule);
     if (!question->any && !question->brief && !question->full)
-        schedule->cost_lower_bound = remat_cost_bound(pool, graph, found >= 0 ? capacity : schedule->peak);
+        schedule->cost_lower_bound =
+            remat_cost_bound(scratch, graph, found >= 0 ? capacity : schedule->peak);
 }
 
-static void solve(Pool *pool, const RematProblem *problem, const RematQuestion *question,
+/* SCRATCH is given back when the problem is solved. */
+static void solve(Pool *pool, Pool *scratch, const RematProblem *problem, const RematQuestion *question,
                   RematSchedule *schedule) {
-    const RematGraph *graph = remat_graph(pool, problem);
-    RematOrder given = remat_order(pool, graph);
-    fill_in_given_order(&given, graph->noperation);
+    const RematGraph *graph = remat_graph(scratch, problem);
+    RematOrder given = remat_order(scratch, graph);
+    given.length = graph->noperation;
+    memcpy(given.operation, schedule->operation, (size_t)given.length * sizeof *given.operation);
     CHECK(remat_measure(graph, question->capacity, &given));
     schedule->base_cost = schedule->cost_lower_bound = graph->base_cost;
-    schedule->peak_lower_bound = remat_peak_bound(pool, graph);
+    schedule->peak_lower_bound = remat_peak_bound(scratch, graph);
     if (given.totals.peak <= question->capacity)
-        write_schedule(&given, schedule);
+        write_schedule(schedule->operation, given.length, &given.totals, schedule);
     else
-        search(pool, graph, &given, question, schedule);
+        search(pool, scratch, graph, &given, question, schedule);
 }
 
 bool remat_schedule(Pool *pool, const RematProblem *problem, const RematQuestion *question,
                     RematSchedule *schedule) {
+    const RematTotals too_large = {.cost = INT64_MAX, .peak = INT64_MAX};
     *schedule = (RematSchedule){0};
+    write_schedule(given_order(pool, problem->noperation), problem->noperation, &too_large, schedule);
     if (has_small_totals(problem)) {
-        solve(pool, problem, question, schedule);
-    } else {
-        RematOrder given = {.operation = NEW_ARRAY(pool, int, problem->noperation),
-                            .totals = {.cost = INT64_MAX, .peak = INT64_MAX}};
-        fill_in_given_order(&given, problem->noperation);
-        write_schedule(&given, schedule);
+        Pool *scratch = pool_part(pool);
+        solve(pool, scratch, problem, question, schedule);
+        pool_free(scratch);
     }
     return schedule->peak <= question->capacity;
+}
+
+static void *copied(Pool *pool, const void *array, int count, size_t size) {
+    void *copy = pool_array(pool, (size_t)count, size);
+    if (count > 0)
+        memcpy(copy, array, (size_t)count * size);
+    return copy;
+}
+
+RematProblem *remat_problem_copy(Pool *pool, const RematProblem *problem) {
+    RematProblem *copy = copied(pool, problem, 1, sizeof *problem);
+    RematOperation *operation =
+        copied(pool, problem->operation, problem->noperation, sizeof *problem->operation);
+    for (int o = 0; o < problem->noperation; o++) {
+        operation[o].read = copied(pool, operation[o].read, operation[o].nread, sizeof(int));
+        operation[o].write = copied(pool, operation[o].write, operation[o].nwrite, sizeof(int));
+        operation[o].name = "";
+    }
+    copy->operation = operation;
+    copy->bytes = copied(pool, problem->bytes, problem->ntensor, sizeof *problem->bytes);
+    if (problem->kept != NULL)
+        copy->kept = copied(pool, problem->kept, problem->ntensor, sizeof *problem->kept);
+    return copy;
+}
+
+RematSchedule *remat_schedule_copy(Pool *pool, const RematSchedule *schedule) {
+    RematSchedule *copy = copied(pool, schedule, 1, sizeof *schedule);
+    copy->operation = copied(pool, schedule->operation, schedule->length, sizeof *schedule->operation);
+    copy->next = NULL;
+    return copy;
 }
 
 const RematSchedule *remat_schedules(Pool *pool, const RematProblem *problem, bool brief, int64_t times) {

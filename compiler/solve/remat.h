@@ -75,6 +75,11 @@ typedef struct {
 bool remat_schedule(Pool *pool, const RematProblem *problem, const RematQuestion *question,
                     RematSchedule *schedule);
 
+/* PROBLEM without names, and SCHEDULE without those in the row behind it; of what they were in, nothing is
+ * needed any more. */
+RematProblem *remat_problem_copy(Pool *pool, const RematProblem *problem);
+RematSchedule *remat_schedule_copy(Pool *pool, const RematSchedule *schedule);
+
 /* All schedules that a full search finds worth keeping, or, if BRIEF, one that looks for any that fits and
  * never does: one after the other.  TIMES: as in a question. */
 const RematSchedule *remat_schedules(Pool *pool, const RematProblem *problem, bool brief, int64_t times);

@@ -10,11 +10,12 @@ static int64_t next_limit(int64_t limit, int per_mille) {
 
 RematFront *remat_front(Pool *pool, int64_t least, int64_t most, int per_mille) {
     RematFront *front = NEW(pool, RematFront);
-    *front = (RematFront){.pool = pool};
+    *front = (RematFront){.keep = NEW(pool, RematKeep)};
+    front->keep->pool = pool;
     for (int64_t limit = least; limit < most; limit = next_limit(limit, per_mille))
         PUSH(pool, front->limit, front->count, limit);
     PUSH(pool, front->limit, front->count, most);
-    front->order = NEW_ARRAY(pool, RematOrder, front->count);
+    front->order = NEW_ARRAY(pool, RematKept, front->count);
     return front;
 }
 
@@ -31,49 +32,79 @@ static int limit_of(const RematFront *front, int64_t bytes) {
     return low;
 }
 
-static void put(RematFront *front, const RematOrder *order, RematOrder *place) {
-    int *operation = place->operation;
-    if (place->room < order->length) {
-        place->room = order->length + order->length / 4;
-        operation = NEW_ARRAY(front->pool, int, place->room);
+/* ---- sequences ---- */
+
+static RematSequence *sequence_new(RematKeep *keep, const int *operation, int length) {
+    RematSequence *sequence = keep->unused;
+    if (sequence == NULL)
+        sequence = NEW(keep->pool, RematSequence);
+    else
+        keep->unused = sequence->next;
+    if (sequence->room < length) {
+        sequence->room = length + length / 4;
+        sequence->operation = NEW_ARRAY(keep->pool, int, sequence->room);
     }
-    memcpy(operation, order->operation, (size_t)order->length * sizeof *operation);
-    *place = (RematOrder){
-        .length = order->length, .room = place->room, .operation = operation, .totals = order->totals};
+    memcpy(sequence->operation, operation, (size_t)length * sizeof *operation);
+    return sequence;
+}
+
+/* Puts KEPT into PLACE, whose sequence may come to be in no use. */
+static void put(RematFront *front, const RematKept *kept, RematKept *place) {
+    RematSequence *before = place->sequence;
+    kept->sequence->uses++;
+    if (before != NULL && --before->uses == 0) {
+        before->next = front->keep->unused;
+        front->keep->unused = before;
+    }
+    *place = *kept;
     front->changes++;
 }
 
-static bool better(const RematOrder *a, const RematOrder *b) {
+/* ---- which is better ---- */
+
+static bool better(const RematKept *a, const RematKept *b) {
     return b->length == 0 || a->totals.cost < b->totals.cost ||
            (a->totals.cost == b->totals.cost && a->totals.peak < b->totals.peak);
 }
 
-static bool smaller(const RematOrder *a, const RematOrder *b) {
+static bool smaller(const RematKept *a, const RematKept *b) {
     return b->length == 0 || a->totals.peak < b->totals.peak ||
            (a->totals.peak == b->totals.peak && a->totals.cost < b->totals.cost);
 }
 
-static void copy_order(RematFront *front, const RematOrder *order, RematOrder *place) {
-    if (order->length > 0)
-        put(front, order, place);
+/* ---- a front ---- */
+
+static void copy_kept(RematFront *front, const RematKept *kept, RematKept *place) {
+    if (kept->length > 0)
+        put(front, kept, place);
 }
 
 RematFront *remat_front_copy(const RematFront *front) {
-    RematFront *copy = NEW(front->pool, RematFront);
-    *copy = (RematFront){.pool = front->pool, .count = front->count, .limit = front->limit};
-    copy->order = NEW_ARRAY(front->pool, RematOrder, front->count);
+    Pool *pool = front->keep->pool;
+    RematFront *copy = NEW(pool, RematFront);
+    *copy = (RematFront){.keep = front->keep, .count = front->count, .limit = front->limit};
+    copy->order = NEW_ARRAY(pool, RematKept, front->count);
     for (int k = 0; k < front->count; k++)
-        copy_order(copy, &front->order[k], &copy->order[k]);
-    copy_order(copy, &front->least, &copy->least);
+        copy_kept(copy, &front->order[k], &copy->order[k]);
+    copy_kept(copy, &front->least, &copy->least);
     return copy;
 }
 
-void remat_front_add(RematFront *front, const RematOrder *order) {
-    if (smaller(order, &front->least))
-        put(front, order, &front->least);
-    for (int k = limit_of(front, order->totals.peak); k < front->count && better(order, &front->order[k]);
+void remat_front_add_kept(RematFront *front, const RematKept *kept) {
+    if (smaller(kept, &front->least))
+        put(front, kept, &front->least);
+    for (int k = limit_of(front, kept->totals.peak); k < front->count && better(kept, &front->order[k]);
          k++)
-        put(front, order, &front->order[k]);
+        put(front, kept, &front->order[k]);
+}
+
+void remat_front_add(RematFront *front, const RematOrder *order) {
+    const int k = limit_of(front, order->totals.peak);
+    RematKept kept = {.length = order->length, .totals = order->totals};
+    if (!smaller(&kept, &front->least) && (k == front->count || !better(&kept, &front->order[k])))
+        return;
+    kept.sequence = sequence_new(front->keep, order->operation, order->length);
+    remat_front_add_kept(front, &kept);
 }
 
 int remat_front_within(const RematFront *front, int64_t capacity) {

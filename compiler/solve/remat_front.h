@@ -8,12 +8,32 @@
 
 #include "solve/remat_order.h"
 
-typedef struct RematFront {
+/* The operations of an order, which is the best at several limits, as a rule. */
+typedef struct RematSequence {
+    int uses, room;
+    int *operation;
+    struct RematSequence *next; /* of those that are in no use any more */
+} RematSequence;
+
+/* What fronts keep, and an early one with the later ones. */
+typedef struct {
     Pool *pool;
+    RematSequence *unused;
+} RematKeep;
+
+/* The totals of an order, and its operations. */
+typedef struct {
+    int length; /* 0: there is none */
+    RematTotals totals;
+    RematSequence *sequence;
+} RematKept;
+
+typedef struct RematFront {
+    RematKeep *keep;
     int count;
-    int64_t *limit;    /* rising */
-    RematOrder *order; /* per limit: the cheapest that needs no more; empty: none is known */
-    RematOrder least;  /* that which needs least */
+    int64_t *limit;   /* rising */
+    RematKept *order; /* per limit: the cheapest that needs no more */
+    RematKept least;  /* that which needs least */
     int64_t changes;
     struct RematFront *early; /* as it was where a brief search ends, or what was met before; or NULL */
 } RematFront;
@@ -25,6 +45,8 @@ RematFront *remat_front(Pool *pool, int64_t least, int64_t most, int per_mille);
 RematFront *remat_front_copy(const RematFront *front);
 
 void remat_front_add(RematFront *front, const RematOrder *order);
+/* The same of what another front has. */
+void remat_front_add_kept(RematFront *front, const RematKept *kept);
 
 /* The number of the cheapest order within CAPACITY, or -1. */
 int remat_front_within(const RematFront *front, int64_t capacity);

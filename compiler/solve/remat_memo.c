@@ -43,34 +43,11 @@ void remat_memo_free(RematMemo *memo) {
     pool_free(memo->pool);
 }
 
-static void *copied(Pool *pool, const void *array, int count, size_t size) {
-    void *copy = pool_array(pool, (size_t)count, size);
-    if (count > 0)
-        memcpy(copy, array, (size_t)count * size);
-    return copy;
-}
-
-/* The asker's own memory may be gone before the memo is. */
-static RematProblem copy_of(Pool *pool, const RematProblem *problem) {
-    RematProblem copy = *problem;
-    RematOperation *operation =
-        copied(pool, problem->operation, problem->noperation, sizeof *problem->operation);
-    for (int o = 0; o < problem->noperation; o++) {
-        operation[o].read = copied(pool, operation[o].read, operation[o].nread, sizeof(int));
-        operation[o].write = copied(pool, operation[o].write, operation[o].nwrite, sizeof(int));
-        operation[o].name = "";
-    }
-    copy.operation = operation;
-    copy.bytes = copied(pool, problem->bytes, problem->ntensor, sizeof *problem->bytes);
-    if (problem->kept != NULL)
-        copy.kept = copied(pool, problem->kept, problem->ntensor, sizeof *problem->kept);
-    return copy;
-}
-
 static Entry *new_entry(RematMemo *memo, const RematProblem *problem, bool brief) {
     Entry *entry = NEW(memo->pool, Entry);
     Pool *pool = pool_new();
-    *entry = (Entry){.next = memo->first, .problem = copy_of(pool, problem), .brief = brief, .pool = pool};
+    *entry = (Entry){
+        .next = memo->first, .problem = *remat_problem_copy(pool, problem), .brief = brief, .pool = pool};
     return memo->first = entry;
 }
 

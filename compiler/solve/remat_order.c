@@ -3,6 +3,10 @@
  * A sequence is walked from its end to its beginning: what is read comes to life, what is written ends it.
  * Behind the last position at which two sequences differ they need the same; in front of the first one,
  * too, from where the same tensors are alive.  So of a change only what lies between is walked.
+ *
+ * Which tensors are alive at a moment would be a table as large as the square of the problem.  An order
+ * keeps the turns instead, where a tensor comes to life or its life is over, and now and then a record of
+ * all tensors, from which a few turns lead to any moment.
  */
 #include "solve/remat_order.h"
 
@@ -11,18 +15,54 @@
 /* The search spends its time here: the walk stays in registers. */
 #define INLINE static inline __attribute__((always_inline))
 
+/* A tensor's life is over no more often than it is written; it comes to life once more at most. */
+static size_t most_turns(const RematGraph *graph, int room) {
+    size_t writes = 0;
+    for (int o = 0; o < graph->noperation; o++) {
+        const size_t count = (size_t)(graph->node[o].write_end - graph->node[o - 1].write_end);
+        writes = count > writes ? count : writes;
+    }
+    return 2 * writes * (size_t)room + (size_t)graph->ntensor;
+}
+
 RematOrder remat_order(Pool *pool, const RematGraph *graph) {
-    const int room = graph->noperation * REMAT_MAX_REPEATS;
+    enum { LEAST_STRIDE = 64, PART = 4 };
+    const int room = graph->noperation * REMAT_MAX_REPEATS, part = graph->ntensor / PART,
+              stride = part > LEAST_STRIDE ? part : LEAST_STRIDE;
+    const size_t turns = most_turns(graph, room), records = turns / (size_t)stride + 1;
     return (RematOrder){.room = room,
                         .operation = NEW_ARRAY(pool, int, room),
                         .first = NEW_ARRAY(pool, int, graph->noperation),
                         .moment = NEW_ARRAY(pool, RematMoment, room + 1),
-                        .alive = pool_array(pool, (size_t)room + 2, (size_t)graph->ntensor)};
+                        .turn = NEW_ARRAY(pool, int, turns + 1),
+                        .stride = stride,
+                        .record = pool_array(pool, records, (size_t)graph->ntensor),
+                        .recorded = NEW_ARRAY(pool, int, records),
+                        .alive = NEW_ARRAY(pool, bool, graph->ntensor),
+                        .differs = NEW_ARRAY(pool, bool, graph->ntensor),
+                        .marked = NEW_ARRAY(pool, bool, graph->noperation)};
 }
 
-/* Those of one moment; room + 1: of none. */
-static bool *flags_at(const RematGraph *graph, const RematOrder *order, int moment) {
-    return order->alive + (size_t)moment * (size_t)graph->ntensor;
+/* Fills ALIVE, per tensor, for one moment of a sequence that was measured. */
+static void find_alive(const RematGraph *graph, const RematOrder *measured, int moment, bool *alive) {
+    const int turns = measured->moment[moment].turns, k = turns / measured->stride;
+    const bool *record = measured->record + (size_t)k * (size_t)graph->ntensor;
+    memcpy(alive, record, (size_t)graph->ntensor * sizeof *alive);
+    for (int i = measured->recorded[k]; i < turns; i++)
+        alive[measured->turn[i]] = !alive[measured->turn[i]];
+}
+
+bool remat_is_alive(const RematGraph *graph, const RematOrder *measured, int moment, int tensor) {
+    const int maker = graph->maker[tensor];
+    if (graph->is_kept[tensor])
+        return measured->first[maker] < moment;
+    for (int p = moment; p < measured->length && measured->operation[p] != maker; p++) {
+        const RematNode *node = &graph->node[measured->operation[p]];
+        for (int i = node[-1].read_end; i < node->read_end; i++)
+            if (graph->read[i] == tensor)
+                return true;
+    }
+    return false;
 }
 
 /* ---- the walk ---- */
@@ -31,17 +71,12 @@ static bool *flags_at(const RematGraph *graph, const RematOrder *order, int mome
 typedef struct {
     const RematGraph *graph;
     const int *operation; /* of the sequence */
+    const int *first;     /* per operation that writes a kept tensor: its first position */
     bool *alive;          /* per tensor */
+    int *turn, turns;     /* so far */
     int64_t bytes, capacity;
     RematTotals behind;
 } Walk;
-
-static bool occurs_before(const Walk *walk, int position) {
-    for (int p = 0; p < position; p++)
-        if (walk->operation[p] == walk->operation[position])
-            return true;
-    return false;
-}
 
 /* Whether a tensor is alive is hard to foresee, so nothing branches on it: -1 if it is, else 0. */
 INLINE int64_t mask_of(bool alive) {
@@ -61,6 +96,8 @@ INLINE bool begin_lives(Walk *walk, const RematNode *node, bool first, int64_t *
         if (!first && graph->is_kept[tensor])
             continue;
         walk->alive[tensor] = false;
+        walk->turn[walk->turns] = tensor;
+        walk->turns -= (int)alive;
         walk->bytes -= bytes;
         began |= alive;
     }
@@ -72,6 +109,8 @@ INLINE void end_lives(Walk *walk, const RematNode *node) {
     for (int i = node[-1].read_end; i < node->read_end; i++) {
         const int tensor = graph->read[i];
         walk->bytes += graph->bytes[tensor] & ~mask_of(walk->alive[tensor]);
+        walk->turn[walk->turns] = tensor;
+        walk->turns += !walk->alive[tensor];
         walk->alive[tensor] = true;
     }
 }
@@ -93,7 +132,8 @@ INLINE void add(RematTotals *totals, const RematNode *node, int64_t during, int6
  * writes, and so it is left out. */
 INLINE int64_t pass(Walk *walk, int position) {
     const RematNode *node = &walk->graph->node[walk->operation[position]];
-    const bool first = !node->writes_a_kept || !node->repeatable || !occurs_before(walk, position);
+    const bool first =
+        !node->writes_a_kept || !node->repeatable || walk->first[walk->operation[position]] == position;
     int64_t during = walk->bytes, own;
     if (!begin_lives(walk, node, first, &own) && node->repeatable)
         return -1;
@@ -108,19 +148,30 @@ INLINE int64_t pass(Walk *walk, int position) {
 
 /* ---- a sequence ---- */
 
+static void find_first(RematOrder *order) {
+    for (int p = order->length - 1; p >= 0; p--)
+        order->first[order->operation[p]] = p;
+}
+
+static void take_record(const RematGraph *graph, RematOrder *order, const Walk *walk) {
+    bool *record = order->record + (size_t)order->records * (size_t)graph->ntensor;
+    memcpy(record, walk->alive, (size_t)graph->ntensor * sizeof *record);
+    order->recorded[order->records++] = walk->turns;
+}
+
 static void enter(const RematGraph *graph, RematOrder *order, int moment, const Walk *walk) {
     order->moment[moment].behind = walk->behind;
     order->moment[moment].bytes = walk->bytes;
-    memcpy(flags_at(graph, order, moment), walk->alive, (size_t)graph->ntensor * sizeof *walk->alive);
+    order->moment[moment].turns = walk->turns;
+    while (walk->turns / order->stride >= order->records)
+        take_record(graph, order, walk);
 }
 
 /* Moves what was found, from FIRST on, to the beginning. */
-static void close_up(const RematGraph *graph, RematOrder *order, int first) {
+static void close_up(RematOrder *order, int first) {
     const size_t count = (size_t)(order->length -= first);
     memmove(order->operation, order->operation + first, count * sizeof *order->operation);
     memmove(order->moment, order->moment + first, (count + 1) * sizeof *order->moment);
-    memmove(order->alive, flags_at(graph, order, first),
-            (count + 1) * (size_t)graph->ntensor * sizeof *order->alive);
 }
 
 static void add_up_before(const RematGraph *graph, int64_t capacity, RematOrder *order) {
@@ -135,11 +186,15 @@ static void add_up_before(const RematGraph *graph, int64_t capacity, RematOrder 
 bool remat_measure(const RematGraph *graph, int64_t capacity, RematOrder *order) {
     Walk walk = {.graph = graph,
                  .operation = order->operation,
-                 .alive = flags_at(graph, order, order->room + 1),
+                 .first = order->first,
+                 .alive = order->alive,
+                 .turn = order->turn,
                  .bytes = graph->kept_bytes,
                  .capacity = capacity};
     memcpy(walk.alive, graph->is_kept, (size_t)graph->ntensor * sizeof *walk.alive);
+    find_first(order);
     int first = order->length;
+    order->records = 0;
     enter(graph, order, first, &walk);
     for (int p = order->length - 1; p >= 0; p--) {
         const int64_t during = pass(&walk, p);
@@ -149,15 +204,16 @@ bool remat_measure(const RematGraph *graph, int64_t capacity, RematOrder *order)
         order->moment[first].during = during;
         enter(graph, order, first, &walk);
     }
-    close_up(graph, order, first);
-    for (int p = order->length - 1; p >= 0; p--)
-        order->first[order->operation[p]] = p;
+    close_up(order, first);
+    find_first(order);
     add_up_before(graph, capacity, order);
     for (int t = 0; t < graph->ntensor; t++)
         if (walk.alive[t])
             return false;
     return true;
 }
+
+/* ---- a change ---- */
 
 /* Does an occurrence behind [BEGIN, END) mean something else if one of these is its first? */
 static bool bears_on_later(const RematGraph *graph, const RematOrder *order, int begin, int end) {
@@ -172,66 +228,91 @@ static bool bears_on_later(const RematGraph *graph, const RematOrder *order, int
 /* The positions [BEGIN, END) of an order, which is another's in front and behind. */
 typedef struct {
     int begin, end;
+    bool moves_first; /* other occurrences may be the first of their operations */
 } Change;
 
 static Change change_between(const RematGraph *graph, const RematOrder *known, const RematOrder *order) {
     const int more = order->length - known->length, least = more < 0 ? order->length : known->length;
-    Change c = {0, order->length};
+    Change c = {0, order->length, false};
     while (c.begin < least && known->operation[c.begin] == order->operation[c.begin])
         c.begin++;
     while (c.end > c.begin + (more > 0 ? more : 0) &&
            known->operation[c.end - 1 - more] == order->operation[c.end - 1])
         c.end--;
-    if (bears_on_later(graph, known, c.begin, c.end - more) || bears_on_later(graph, order, c.begin, c.end))
+    c.moves_first =
+        bears_on_later(graph, known, c.begin, c.end - more) || bears_on_later(graph, order, c.begin, c.end);
+    if (c.moves_first)
         c.end = order->length;
     return c;
 }
 
-static bool occurs_within(const RematOrder *order, int begin, int end, int operation) {
-    for (int p = begin; p < end; p++)
-        if (order->operation[p] == operation)
-            return true;
-    return false;
+static bool reads_marked(const RematGraph *graph, const RematOrder *known, const RematOrder *order,
+                         Change c, const RematNode *node) {
+    for (int i = node[-1].read_end; i < node->read_end; i++) {
+        const int maker = graph->maker[graph->read[i]];
+        if (known->first[maker] >= c.begin && !order->marked[maker])
+            return false;
+    }
+    return true;
 }
 
 /* Are all operations of the change behind those that make what they read? */
 static bool reads_what_is_there(const RematGraph *graph, const RematOrder *known, const RematOrder *order,
                                 Change c) {
-    for (int p = c.begin; p < c.end; p++) {
-        const RematNode *node = &graph->node[order->operation[p]];
-        for (int i = node[-1].read_end; i < node->read_end; i++) {
-            const int maker = graph->maker[graph->read[i]];
-            if (known->first[maker] >= c.begin && !occurs_within(order, c.begin, p, maker))
-                return false;
-        }
-    }
-    return true;
+    int end = c.begin;
+    while (end < c.end && reads_marked(graph, known, order, c, &graph->node[order->operation[end]]))
+        order->marked[order->operation[end++]] = true;
+    for (int p = c.begin; p < end; p++)
+        order->marked[order->operation[p]] = false;
+    return end == c.end;
 }
 
-/* Is the walk where it came in KNOWN?  From there on it would be as it was. */
-INLINE bool is_moment(const RematGraph *graph, const Walk *walk, const RematOrder *known, int moment) {
-    return walk->bytes == known->moment[moment].bytes &&
-           memcmp(walk->alive, flags_at(graph, known, moment),
-                  (size_t)graph->ntensor * sizeof *walk->alive) == 0;
+/* Of two walks, of which COUNT tensors are alive in one alone, one takes the turns TURN[BEGIN..END): of how
+ * many is that so then?  These DIFFER. */
+static int turn_one(bool *differs, const int *turn, int begin, int end, int count) {
+    for (int i = begin; i < end; i++) {
+        bool *differ = &differs[turn[i]];
+        count += *differ ? -1 : 1;
+        *differ = !*differ;
+    }
+    return count;
+}
+
+static void unmark(bool *differs, const int *turn, int begin, int end) {
+    for (int i = begin; i < end; i++)
+        differs[turn[i]] = false;
 }
 
 bool remat_measure_change(const RematGraph *graph, int64_t capacity, const RematOrder *known,
                           RematOrder *order) {
     const Change c = change_between(graph, known, order);
-    const int end_known = c.end + known->length - order->length;
-    const RematMoment *end = &known->moment[end_known];
+    if (!reads_what_is_there(graph, known, order, c))
+        return false;
+    if (c.moves_first)
+        find_first(order);
+    const RematMoment *moment = known->moment, *end = &moment[c.end + known->length - order->length];
     Walk walk = {.graph = graph,
                  .operation = order->operation,
-                 .alive = flags_at(graph, order, order->room + 1),
+                 .first = c.moves_first ? order->first : known->first,
+                 .alive = order->alive,
+                 .turn = order->turn,
                  .bytes = end->bytes,
                  .capacity = capacity,
                  .behind = end->behind};
-    if (!reads_what_is_there(graph, known, order, c))
-        return false;
-    memcpy(walk.alive, flags_at(graph, known, end_known), (size_t)graph->ntensor * sizeof *walk.alive);
+    find_alive(graph, known, (int)(end - moment), walk.alive);
     int p = c.end;
-    while (p > c.begin || (p > 0 && !is_moment(graph, &walk, known, p)))
+    while (p > c.begin)
         (void)pass(&walk, --p);
-    order->totals = sum(&known->moment[p].before, &walk.behind);
-    return p > 0 || is_moment(graph, &walk, known, 0);
+    int count = turn_one(order->differs, walk.turn, 0, walk.turns, 0);
+    count = turn_one(order->differs, known->turn, end->turns, moment[p].turns, count);
+    while (p > 0 && count > 0) {
+        const int turns = walk.turns;
+        (void)pass(&walk, --p);
+        count = turn_one(order->differs, walk.turn, turns, walk.turns, count);
+        count = turn_one(order->differs, known->turn, moment[p + 1].turns, moment[p].turns, count);
+    }
+    unmark(order->differs, walk.turn, 0, walk.turns);
+    unmark(order->differs, known->turn, end->turns, moment[p].turns);
+    order->totals = sum(&moment[p].before, &walk.behind);
+    return p > 0 || count == 0;
 }

@@ -15,6 +15,7 @@ typedef struct {
     RematTotals before, behind;
     int64_t bytes;  /* alive now */
     int64_t during; /* and while the next operation runs */
+    int turns;      /* from the end of the sequence to here */
 } RematMoment;
 
 typedef struct {
@@ -23,7 +24,12 @@ typedef struct {
     int *first; /* per operation: its first position */
     RematTotals totals;
     RematMoment *moment; /* one more than operations */
-    bool *alive;         /* per moment, per tensor; and room for one moment more */
+    int *turn;           /* from the end on: a tensor that comes to life, or whose life is over */
+    int stride, records; /* a record is taken of the first moment, and about every so many turns: */
+    bool *record;        /*   per tensor, whether it is alive, */
+    int *recorded;       /*   and after how many turns that is */
+    bool *alive, *differs, *marked; /* scratch: per tensor, per tensor, per operation; the last two are
+                                       false between calls */
 } RematOrder;
 
 /* Room for the longest; empty. */
@@ -38,9 +44,7 @@ bool remat_measure(const RematGraph *graph, int64_t capacity, RematOrder *order)
 bool remat_measure_change(const RematGraph *graph, int64_t capacity, const RematOrder *known,
                           RematOrder *order);
 
-static inline bool remat_is_alive(const RematGraph *graph, const RematOrder *measured, int moment,
-                                  int tensor) {
-    return measured->alive[(size_t)moment * (size_t)graph->ntensor + (size_t)tensor];
-}
+/* Is TENSOR alive at number MOMENT of MEASURED? */
+bool remat_is_alive(const RematGraph *graph, const RematOrder *measured, int moment, int tensor);
 
 #endif

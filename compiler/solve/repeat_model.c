@@ -27,6 +27,7 @@ RepeatModel *repeat_model_new(Pool *pool, const RepeatProblem *problem, int leng
     m->problem = problem;
     m->life = NEW_ARRAY(pool, RepeatLife, length * writes);
     m->source = NEW_ARRAY(pool, int, length * m->most_read);
+    m->inner = NEW_ARRAY(pool, int, length * m->most_read);
     m->lag = NEW_ARRAY(pool, int64_t, length);
     m->again = NEW_ARRAY(pool, bool, length);
     m->now = NEW_ARRAY(pool, int, p->ntensor);
@@ -34,6 +35,7 @@ RepeatModel *repeat_model_new(Pool *pool, const RepeatProblem *problem, int leng
     m->begin = NEW_ARRAY(pool, int, loops);
     m->end = NEW_ARRAY(pool, int, loops);
     m->change = NEW_ARRAY(pool, int64_t, length + 1);
+    m->alive = NEW_ARRAY(pool, int64_t, length);
     return m;
 }
 
@@ -67,10 +69,14 @@ static void read_lives(RepeatModel *m, const RepeatRun *run, int i) {
     for (int k = 0; k < o->nread; k++) {
         const int source = m->now[o->read[k]];
         m->source[i * m->most_read + k] = source;
+        m->inner[i * m->most_read + k] = -1;
         if (source < 0)
             continue;
         RepeatLife *life = &m->life[source];
-        life->whole |= run[life->first].loop != run[i].loop;
+        const bool inner = run[life->first].loop == run[i].loop;
+        if (inner && run[i].loop >= 0)
+            m->inner[i * m->most_read + k] = source;
+        life->whole |= !inner;
         life->last = i;
         life->readers++;
     }
@@ -98,18 +104,16 @@ static void find_lives(RepeatModel *m, const RepeatRun *run, int length) {
 /* ---- lags ---- */
 
 /* The life that run I reads as its input K, if it is of the same loop; else NULL. */
-static RepeatLife *in_loop(const RepeatModel *m, const RepeatRun *run, int i, int k) {
-    const int source = repeat_model_source(m, i, k);
-    if (run[i].loop < 0 || source < 0 || run[m->life[source].first].loop != run[i].loop)
-        return NULL;
-    return &m->life[source];
+static RepeatLife *in_loop(const RepeatModel *m, int i, int k) {
+    const int inner = m->inner[i * m->most_read + k];
+    return inner < 0 ? NULL : &m->life[inner];
 }
 
 static void lag_behind(RepeatModel *m, const RepeatRun *run, int i) {
     const RepeatRows *rows = &m->problem->rows[run[i].operation];
     int64_t lag = 0;
     for (int k = 0; k < operation_of(m, &run[i])->nread; k++) {
-        const RepeatLife *life = in_loop(m, run, i, k);
+        const RepeatLife *life = in_loop(m, i, k);
         const int64_t least = life == NULL ? 0 : m->lag[life->first] + rows->window[k].below;
         lag = least > lag ? least : lag;
     }
@@ -128,14 +132,13 @@ static void lag_late(RepeatModel *m, const RepeatRun *run, int i, const RepeatLi
 }
 
 int64_t repeat_model_reach(const RepeatModel *m, const RepeatRun *run, int i, int k) {
-    return in_loop(m, run, i, k) == NULL ? 0
-                                         : m->lag[i] + m->problem->rows[run[i].operation].window[k].above;
+    return in_loop(m, i, k) == NULL ? 0 : m->lag[i] + m->problem->rows[run[i].operation].window[k].above;
 }
 
 /* Tells what run I reads how long it has to stay. */
 static void reach_back(RepeatModel *m, const RepeatRun *run, int i) {
     for (int k = 0; k < operation_of(m, &run[i])->nread; k++) {
-        RepeatLife *life = in_loop(m, run, i, k);
+        RepeatLife *life = in_loop(m, i, k);
         if (life == NULL)
             continue;
         const int64_t latest = m->lag[i] - m->problem->rows[run[i].operation].window[k].below,
@@ -163,7 +166,7 @@ static void share_bytes(RepeatModel *m, const RepeatRun *run) {
     for (int l = 0; l < m->nlife; l++) {
         RepeatLife *out = &m->life[l];
         const RematOperation *o = operation_of(m, &run[out->first]);
-        const RepeatLife *in = o->in_place >= 0 ? in_loop(m, run, out->first, o->in_place) : NULL;
+        const RepeatLife *in = o->in_place >= 0 ? in_loop(m, out->first, o->in_place) : NULL;
         if (in == NULL || in->readers != 1 || o->write[0] != out->tensor)
             continue;
         RepeatLife *root = &m->life[in->root];
@@ -189,6 +192,12 @@ static bool is_fleeting(const RepeatModel *m, const RepeatLife *life) {
     return !life->whole && life->reach <= m->lag[life->first];
 }
 
+RepeatSpan repeat_model_span(const RepeatModel *m, const RepeatRun *run, const RepeatLife *life) {
+    const bool fleeting = is_fleeting(m, life);
+    const int from = fleeting ? -1 : run[life->first].loop, to = fleeting ? -1 : run[life->last].loop;
+    return (RepeatSpan){from < 0 ? life->first : m->begin[from], to < 0 ? life->last : m->end[to]};
+}
+
 static int64_t peak_of(RepeatModel *m, const RepeatRun *run, int length) {
     const bool *kept = m->problem->problem->kept;
     memset(m->change, 0, ((size_t)length + 1) * sizeof *m->change);
@@ -196,16 +205,15 @@ static int64_t peak_of(RepeatModel *m, const RepeatRun *run, int length) {
         const RepeatLife *life = &m->life[l];
         if (life->root != l)
             continue;
-        const bool fleeting = is_fleeting(m, life);
-        const int from = fleeting ? -1 : run[life->first].loop, to = fleeting ? -1 : run[life->last].loop;
+        const RepeatSpan span = repeat_model_span(m, run, life);
         const int64_t bytes = repeat_model_bytes(m, life, INT64_MAX);
         const bool stays = kept != NULL && kept[life->tensor];
-        m->change[from < 0 ? life->first : m->begin[from]] += bytes;
-        m->change[stays ? length : (to < 0 ? life->last : m->end[to]) + 1] -= bytes;
+        m->change[span.from] += bytes;
+        m->change[stays ? length : span.to + 1] -= bytes;
     }
     int64_t alive = 0, peak = 0;
     for (int i = 0; i < length; i++) {
-        alive += m->change[i];
+        m->alive[i] = alive += m->change[i];
         peak = alive > peak ? alive : peak;
     }
     return peak;

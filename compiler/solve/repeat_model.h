@@ -25,17 +25,24 @@ typedef struct {
     RepeatLife *life;
     int nlife;
     int most_read;    /* tensors of one operation */
-    int *source;      /* per run, MOST_READ lives that it reads, -1: none */
+    int *source;      /* per run, MOST_READ lives that it reads, -1: none, */
+    int *inner;       /*   and -1 where the writer is not in the loop of the run, either */
     int64_t *lag;     /* per run, in positions */
     bool *again;      /* per run: its operation ran before */
     int *now;         /* per tensor: its life at a moment */
     bool *ran;        /* per operation, at a moment */
     int *begin, *end; /* per loop: its first run and its last */
-    int64_t *change;  /* per run: bytes that come into being */
+    int64_t *change;  /* per run: bytes that come into being, */
+    int64_t *alive;   /*   and those that are there while it runs */
 } RepeatModel;
 
 /* For up to LENGTH runs. */
 RepeatModel *repeat_model_new(Pool *pool, const RepeatProblem *problem, int length);
+/* From which run to which the bytes of LIFE are there, if nothing reads it behind all runs. */
+typedef struct {
+    int from, to;
+} RepeatSpan;
+RepeatSpan repeat_model_span(const RepeatModel *m, const RepeatRun *run, const RepeatLife *life);
 /* The most bytes that are there at a time; fills the lives. */
 int64_t repeat_model_peak(RepeatModel *m, const RepeatRun *run, int length);
 /* The life that run number I reads as its input K, or -1. */

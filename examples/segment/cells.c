@@ -1,10 +1,12 @@
 /* cells.c - makes pictures of cells and masks of them, to train a segmentation on.
  *
- *   cells [--count N] [--size PIXELS] [--seed N] [--out FOLDER]
+ *   cells [--count N] [--size PIXELS] [--largest PIXELS] [--classes 2|3] [--seed N] [--out FOLDER]
  *
  * Writes FOLDER/photos/0000.png ... and FOLDER/masks/0000.png ...: grey pictures of ellipses that overlap,
  * each with a brightness, a texture and a rim of its own, on an uneven ground, and noise over all. In the
- * masks 0 is ground, 128 a cell and 255 the rim of one, so that cells that touch can be told apart.
+ * masks 0 is ground, 128 a cell and 255 the rim of one, so that cells that touch can be told apart; of two
+ * classes all of a cell is 255.  Each side of a picture is drawn from SIZE to LARGEST, which is SIZE if it
+ * is not given.
  */
 #include "../pictures.h"
 
@@ -23,8 +25,9 @@ typedef struct {
     uint64_t seed; /* of the texture */
 } Cell;
 
-static Cell draw_cell(Random *random, double size) {
-    Cell cell = {.x = uniform(random, 0, size), .y = uniform(random, 0, size)};
+static Cell draw_cell(Random *random, double width, double height) {
+    const double size = width < height ? width : height;
+    Cell cell = {.x = uniform(random, 0, width), .y = uniform(random, 0, height)};
     cell.along = uniform(random, size / 16, size / 6);
     cell.across = cell.along * uniform(random, 0.55, 1);
     const double u = uniform(random, -1, 1), v = uniform(random, 0.1, 1), length = sqrt(u * u + v * v);
@@ -46,7 +49,8 @@ static double distance(const Cell *cell, double x, double y) {
 }
 
 typedef struct {
-    int size;
+    int width, height;
+    uint8_t inside; /* number of a cell without its rim */
     double *light;
     uint8_t *photo, *mask;
 } Canvas;
@@ -54,16 +58,16 @@ typedef struct {
 /* Over what is there; rims are darker. */
 static void lay(Canvas *canvas, const Cell *cell) {
     const double rim = 1 - RIM_WIDTH / cell->across;
-    for (int row = 0; row < canvas->size; row++)
-        for (int column = 0; column < canvas->size; column++) {
+    for (int row = 0; row < canvas->height; row++)
+        for (int column = 0; column < canvas->width; column++) {
             const double far = distance(cell, column + 0.5, row + 0.5);
-            const size_t at = (size_t)row * (size_t)canvas->size + (size_t)column;
+            const size_t at = (size_t)row * (size_t)canvas->width + (size_t)column;
             if (far > 1)
                 continue;
             const double fine = value_noise(cell->seed, cell->frequency * column, cell->frequency * row);
             const double bright = cell->bright + cell->grain * fine - 0.15 * far * far;
             canvas->light[at] = far > rim ? 0.7 * bright : bright;
-            canvas->mask[at] = far > rim ? RIM : INSIDE;
+            canvas->mask[at] = far > rim ? RIM : canvas->inside;
         }
 }
 
@@ -71,33 +75,35 @@ static void draw_picture(Canvas *canvas, Random *random) {
     const int cells = (int)uniform(random, 8, 18);
     const uint64_t seed = random_bits(random);
     const double ground = uniform(random, 0.15, 0.4);
-    for (int row = 0; row < canvas->size; row++)
-        for (int column = 0; column < canvas->size; column++) {
-            const size_t at = (size_t)row * (size_t)canvas->size + (size_t)column;
+    for (int row = 0; row < canvas->height; row++)
+        for (int column = 0; column < canvas->width; column++) {
+            const size_t at = (size_t)row * (size_t)canvas->width + (size_t)column;
             canvas->light[at] = ground + 0.12 * value_noise(seed, 0.03 * column, 0.03 * row) +
                                 0.05 * value_noise(seed + 1, 0.3 * column, 0.3 * row);
             canvas->mask[at] = GROUND;
         }
     for (int i = 0; i < cells; i++) {
-        const Cell cell = draw_cell(random, canvas->size);
+        const Cell cell = draw_cell(random, canvas->width, canvas->height);
         lay(canvas, &cell);
     }
-    for (int i = 0; i < canvas->size * canvas->size; i++)
+    for (int i = 0; i < canvas->width * canvas->height; i++)
         canvas->photo[i] = to_byte(canvas->light[i] + 0.06 * normal(random));
 }
 
 /* ---- files ------------------------------------------------------------------------------------- */
 
 typedef struct {
-    int count, size;
+    int count, size, largest, classes;
     uint64_t seed;
     const char *out;
 } Options;
 
-static bool write_grey(const char *folder, const char *kind, int number, int size, const uint8_t *bytes) {
+static bool write_grey(const char *folder, const char *kind, int number, const Canvas *canvas,
+                       const uint8_t *bytes) {
     char path[4096];
     png_image image = {.version = PNG_IMAGE_VERSION, .format = PNG_FORMAT_GRAY};
-    image.width = image.height = (png_uint_32)size;
+    image.width = (png_uint_32)canvas->width;
+    image.height = (png_uint_32)canvas->height;
     const int length = snprintf(path, sizeof path, "%s/%s/%04d.png", folder, kind, number);
     if (length > 0 && (size_t)length < sizeof path &&
         png_image_write_to_file(&image, path, 0, bytes, 0, NULL))
@@ -126,6 +132,10 @@ static bool parse(Options *options, int argc, char **argv) {
             options->count = atoi(value);
         else if (strcmp(argv[i], "--size") == 0)
             options->size = atoi(value);
+        else if (strcmp(argv[i], "--largest") == 0)
+            options->largest = atoi(value);
+        else if (strcmp(argv[i], "--classes") == 0)
+            options->classes = atoi(value);
         else if (strcmp(argv[i], "--seed") == 0)
             options->seed = strtoull(value, NULL, 10);
         else if (strcmp(argv[i], "--out") == 0)
@@ -133,24 +143,37 @@ static bool parse(Options *options, int argc, char **argv) {
         else
             return false;
     }
-    return argc % 2 == 1 && options->count >= 1 && options->count <= 9999 && options->size >= 64 &&
-           options->size <= 4096;
+    if (options->largest == 0)
+        options->largest = options->size;
+    return argc % 2 == 1 && (options->classes == 2 || options->classes == 3) && options->count >= 1 &&
+           options->count <= 9999 && options->size >= 64 && options->size <= options->largest &&
+           options->largest <= 4096;
 }
 
 int main(int argc, char **argv) {
-    Options options = {.count = 80, .size = 128, .seed = 0, .out = "."};
+    Options options = {.count = 80, .size = 128, .classes = 3, .seed = 0, .out = "."};
     if (!parse(&options, argc, argv)) {
-        fputs("usage: cells [--count N] [--size PIXELS] [--seed N] [--out FOLDER]\n", stderr);
+        fputs("usage: cells [--count N] [--size PIXELS] [--largest PIXELS] [--classes 2|3] [--seed N] "
+              "[--out FOLDER]\n",
+              stderr);
         return 2;
     }
-    const size_t points = (size_t)options.size * (size_t)options.size;
-    Canvas canvas = {options.size, malloc(points * sizeof(double)), malloc(points), malloc(points)};
+    const size_t points = (size_t)options.largest * (size_t)options.largest;
+    Canvas canvas = {.inside = options.classes == 2 ? RIM : INSIDE,
+                     .light = malloc(points * sizeof(double)),
+                     .photo = malloc(points),
+                     .mask = malloc(points)};
     bool good = make_folders(options.out) && canvas.light && canvas.photo && canvas.mask;
     for (int i = 0; good && i < options.count; i++) {
         Random random = {mix(options.seed ^ mix((uint64_t)i))};
+        canvas.width = canvas.height = options.size;
+        if (options.largest > options.size) {
+            canvas.width = (int)uniform(&random, options.size, options.largest + 1);
+            canvas.height = (int)uniform(&random, options.size, options.largest + 1);
+        }
         draw_picture(&canvas, &random);
-        good = write_grey(options.out, "photos", i, options.size, canvas.photo) &&
-               write_grey(options.out, "masks", i, options.size, canvas.mask);
+        good = write_grey(options.out, "photos", i, &canvas, canvas.photo) &&
+               write_grey(options.out, "masks", i, &canvas, canvas.mask);
     }
     free(canvas.light);
     free(canvas.photo);

@@ -99,8 +99,8 @@
 
 /* ---- the kernels ---- */
 
-void simple_denoiser_conv_pack_0(real *restrict packed, const real *restrict w);
-void simple_denoiser_conv_pack_1(real *restrict packed, const real *restrict w);
+typedef void simple_denoiser_conv_pack_kernel(real *restrict packed, const real *restrict w);
+simple_denoiser_conv_pack_kernel simple_denoiser_conv_pack_0, simple_denoiser_conv_pack_1;
 
 void simple_denoiser_conv_winograd_pack_0(real *restrict packed, const real *restrict w);
 
@@ -110,34 +110,30 @@ void simple_denoiser_conv_dgrad_winograd_pack_0(real *restrict packed, const rea
 
 void simple_denoiser_zero_0(void *sum, size_t bytes);
 
-void simple_denoiser_conv_0(int n, Rows rows, stored *restrict y, const stored *const *x, const real *w,
-    const real *b);
-void simple_denoiser_conv_1(int n, Rows rows, stored *restrict y, const stored *const *x, const real *w,
-    const real *b);
+typedef void simple_denoiser_conv_kernel(int n, Rows rows, stored *restrict y, const stored *const *x,
+    const real *w, const real *b);
+simple_denoiser_conv_kernel simple_denoiser_conv_0, simple_denoiser_conv_1;
 
-void simple_denoiser_zero_halo_0(int n, Rows rows, stored *y);
-void simple_denoiser_zero_halo_1(int n, Rows rows, stored *y);
+typedef void simple_denoiser_zero_halo_kernel(int n, Rows rows, stored *y);
+simple_denoiser_zero_halo_kernel simple_denoiser_zero_halo_0, simple_denoiser_zero_halo_1;
 
 void simple_denoiser_conv_winograd_0(int n, Rows rows, stored *restrict y, real *restrict workspace,
     stored *restrict pooled, const stored *const *x, const real *w, const real *b);
 
-void simple_denoiser_mse_0(int n, Rows rows, double *result, double *scratch, const void *p, const void *t,
-    const int32_t (*valid)[3]);
-void simple_denoiser_mse_1(int n, Rows rows, double *result, double *scratch, const void *p, const void *t,
-    const int32_t (*valid)[3]);
+typedef void simple_denoiser_mse_kernel(int n, Rows rows, double *result, double *scratch, const void *p,
+    const void *t, const int32_t (*valid)[3]);
+simple_denoiser_mse_kernel simple_denoiser_mse_0, simple_denoiser_mse_1;
 
-void simple_denoiser_psnr_0(int n, Rows rows, double *result, double *scratch, const void *p, const void *t,
-    const int32_t (*valid)[3]);
-void simple_denoiser_psnr_1(int n, Rows rows, double *result, double *scratch, const void *p, const void *t,
-    const int32_t (*valid)[3]);
+typedef void simple_denoiser_psnr_kernel(int n, Rows rows, double *result, double *scratch, const void *p,
+    const void *t, const int32_t (*valid)[3]);
+simple_denoiser_psnr_kernel simple_denoiser_psnr_0, simple_denoiser_psnr_1;
 
 void simple_denoiser_mse_grad_0(int n, int total, Rows rows, stored *dp, const void *p, const void *t,
     const double *scale);
 
-void simple_denoiser_conv_wgrad_0(int n, Rows rows, real *restrict dw, real *restrict db,
+typedef void simple_denoiser_conv_wgrad_kernel(int n, Rows rows, real *restrict dw, real *restrict db,
     real *restrict scratch, real *restrict sums, const stored *const *x, const stored *dy);
-void simple_denoiser_conv_wgrad_1(int n, Rows rows, real *restrict dw, real *restrict db,
-    real *restrict scratch, real *restrict sums, const stored *const *x, const stored *dy);
+simple_denoiser_conv_wgrad_kernel simple_denoiser_conv_wgrad_0, simple_denoiser_conv_wgrad_1;
 
 void simple_denoiser_conv_dgrad_0(int n, Rows rows, stored *restrict dx, const stored *dy, const real *w,
     const stored *m);
@@ -145,10 +141,10 @@ void simple_denoiser_conv_dgrad_0(int n, Rows rows, stored *restrict dx, const s
 void simple_denoiser_conv_wgrad_winograd_0(int n, Rows rows, real *restrict dw, real *restrict db,
     real *restrict scratch, real *restrict sums, const stored *const *x, const stored *dy);
 
-void simple_denoiser_conv_dgrad_winograd_0(int n, Rows rows, stored *restrict dx, real *restrict workspace,
-    const stored *dy, const real *w, const stored *m);
-void simple_denoiser_conv_dgrad_winograd_1(int n, Rows rows, stored *restrict dx, real *restrict workspace,
-    const stored *dy, const real *w, const stored *m);
+typedef void simple_denoiser_conv_dgrad_winograd_kernel(int n, Rows rows, stored *restrict dx,
+    real *restrict workspace, const stored *dy, const real *w, const stored *m);
+simple_denoiser_conv_dgrad_winograd_kernel simple_denoiser_conv_dgrad_winograd_0,
+    simple_denoiser_conv_dgrad_winograd_1;
 
 void simple_denoiser_adam_0(real *restrict p, const real *restrict g, real *restrict m, real *restrict v,
     real *restrict most, real *restrict average, const double *scale, const double *norm, double rate,

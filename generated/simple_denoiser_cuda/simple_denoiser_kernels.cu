@@ -513,7 +513,20 @@ DEVICE Vector block_vector_sum(Vector v) {
         if ((int)threadIdx.x < half)
             part[threadIdx.x] = sum(part[threadIdx.x], part[threadIdx.x + half]);
     }
+    __syncthreads();
     return part[0];
+}
+
+/* Have all other blocks of the grid come here?  Then what they wrote before may be read. */
+DEVICE bool is_last_block(uint32_t *arrived) {
+    SHARED(int, last, [1]);
+    if (threadIdx.x == 0) {
+        __threadfence();
+        last[0] = atomicInc(arrived, gridDim.x - 1) == gridDim.x - 1;
+        __threadfence();
+    }
+    __syncthreads();
+    return last[0];
 }
 
 /* ---- samples that count ----------------------------------------------------------------------------- */
@@ -536,7 +549,7 @@ DEVICE double batch_share(const UnetControl *control, int N) {
 
 /* How much of the depth, height and width of a sample is image. */
 DEVICE const int32_t *valid_size(const UnetControl *control, int sample) {
-    return reinterpret_cast<const int32_t *>(control + 1) + 3 * (control->start + (long)sample);
+    return reinterpret_cast<const UnetValid *>(control + 1)[control->start + (long)sample];
 }
 
 DEVICE bool inside(const int32_t *size, Point p) {
@@ -699,58 +712,6 @@ DEVICE void sum_bands(real *db, const real *__restrict__ sums, int bands, int st
     db[channel] = adds ? db[channel] + total : total;
 }
 
-/* Sum of v over the threads of a block that share a column of unet_sum_points, for each of them; PART is
- * shared.
- */
-template <int COLUMNS, class Part> DEVICE Vector sum_of_rows(Part &part, bool busy, Vector v) {
-    const int row = threadIdx.x / sum_width<COLUMNS>(), lane = threadIdx.x % sum_width<COLUMNS>();
-    __syncthreads();
-    if (busy)
-        part[row][lane] = v;
-    for (int below = upper_half(sum_height<COLUMNS>()); below > 0; below /= 2) {
-        __syncthreads();
-        if (busy && row < below && row + below < sum_height<COLUMNS>())
-            part[row][lane] = sum(part[row][lane], part[row + below][lane]);
-    }
-    __syncthreads();
-    return busy ? part[0][lane] : v;
-}
-
-/* What normalisations sum over a band of the points of a sample, two numbers for each channel: those of
- * band `blockIdx.x`, counted through the samples, lie at scratch[blockIdx.x][2][COLUMNS * LANES].
- * Sums::first adds up something of each point, and Sums::second, which is told the sum of the first over
- * the band, something else. */
-template <int COLUMNS, int BANDS, class Sums>
-static __global__ void unet_sum_twice(double *scratch, const stored *__restrict__ x,
-                                      const stored *__restrict__ dy, const real *__restrict__ mean,
-                                      unsigned points) {
-    constexpr int WIDTH = sum_width<COLUMNS>(), HEIGHT = sum_height<COLUMNS>();
-    SHARED(Vector, part, [HEIGHT][WIDTH]);
-    const int row = threadIdx.x / WIDTH, lane = threadIdx.x % WIDTH, column = blockIdx.y * WIDTH + lane;
-    const bool busy = row < HEIGHT && column < COLUMNS;
-    const unsigned sample = blockIdx.x / BANDS, band = blockIdx.x % BANDS, start = sample * points;
-    const unsigned begin = start + part_start(points, BANDS, band),
-                   end = start + part_start(points, BANDS, band + 1);
-    Vector total[2] = {filled(0), filled(0)};
-#pragma unroll
-    for (int k = 0; k < 2; k++) {
-        const Vector centre = busy ? Sums::centre(mean, sample, column, total[0], end - begin) : filled(0);
-        if (busy)
-            for (unsigned p = begin + row; p < end; p += HEIGHT) {
-                const Vector a = load_vector(x, p * COLUMNS + column);
-                const Vector b = Sums::slopes ? load_vector(dy, p * COLUMNS + column) : a;
-                for (int l = 0; l < LANES; l++)
-                    total[k].lane[l] += Sums::of(k, a.lane[l], b.lane[l], centre.lane[l]);
-            }
-        total[k] = sum_of_rows<COLUMNS>(part, busy, total[k]);
-    }
-    if (busy && row < 2)
-        for (int l = 0; l < LANES; l++)
-            scratch[(((long)blockIdx.x * 2 + row) * COLUMNS + column) * LANES + l] =
-                (double)(row == 0 ? total[0].lane[l]
-                                  : total[1].lane[l]); /* an index would put both in memory */
-}
-
 /* What is compared: the points of a sample, channels, how many of these p and t store, and their rings; of
  * windows how many more points than one they have along a row and a column. */
 struct Compared {
@@ -901,20 +862,50 @@ static void add_job(UnetFilterJobs *jobs, UnetFilterJob job, unsigned blocks, La
     jobs->job[jobs->count++] = job;
 }
 
-/* All taps of a vector of channels of a filter, which come from neighbouring weights: padding is zero. */
-DEVICE void pack_job(const UnetFilterJob &job, unsigned i) {
-    const unsigned columns = (unsigned)job.cp / LANES;
-    if (i >= job.kp * columns)
-        return;
-    const int k = (int)(i / columns), c = (int)(i % columns) * LANES;
-    const real *from =
-        static_cast<const real *>(job.from) + ((long)(job.k0 + k) * job.channels + job.c0 + c) * job.taps;
-    for (int tap = 0; tap < job.taps; tap++) {
-        Vector v;
-        for (int l = 0; l < LANES; l++)
-            v.lane[l] = k < job.kn && c + l < job.cn ? from[l * job.taps + tap] : 0;
-        store_vector(static_cast<stored *>(job.to), ((unsigned)k * job.taps + tap) * columns + c / LANES,
-                     v);
+/* A warp takes WARP channels of a filter, which are neighbours in the dense weights with all their taps,
+ * and so many taps at a time.  They go through shared memory, so that both sides are read and written
+ * along. */
+enum { WARPS = THREADS / WARP, TILE_TAPS = 27 };
+
+/* Filters and groups of channels of a job, counted: this warp's. */
+struct FilterTile {
+    int k, c, channels; /* the filter, its first channel, and how many dense weights has */
+};
+
+DEVICE FilterTile tile_of_warp(const UnetFilterJob &job, int channels) {
+    const unsigned groups = ((unsigned)channels + WARP - 1) / WARP,
+                   tile = (blockIdx.x - job.first) * WARPS + threadIdx.x / WARP;
+    const int k = (int)(tile / groups), c = (int)(tile % groups) * WARP, left = job.cn - c;
+    return {k, c, k >= job.kn || left < 0 ? 0 : left < WARP ? left : (int)WARP};
+}
+
+/* The dense weights of a tile, of which tap `first` is the first. */
+DEVICE long tile_start(const UnetFilterJob &job, FilterTile tile, int first) {
+    return ((long)(job.k0 + tile.k) * job.channels + job.c0 + tile.c) * job.taps + first;
+}
+
+/* Where weight i of a tile is, if it has so many taps of each channel: along the dense weights. */
+DEVICE long tile_weight(const UnetFilterJob &job, int taps, int i) {
+    return taps == job.taps ? i : (long)(i / taps) * job.taps + i % taps;
+}
+
+/* For a block: filters of cuDNN, padded with zeros, from dense weights. */
+DEVICE void pack_job(const UnetFilterJob &job) {
+    SHARED(real, weights, [WARPS][WARP * TILE_TAPS]);
+    const FilterTile tile = tile_of_warp(job, job.cp);
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    for (int first = 0; first < job.taps; first += TILE_TAPS) {
+        const int taps = job.taps - first < TILE_TAPS ? job.taps - first : (int)TILE_TAPS;
+        const real *from = static_cast<const real *>(job.from) + tile_start(job, tile, first);
+        __syncthreads();
+        for (int i = lane; i < tile.channels * taps; i += WARP)
+            weights[warp][i] = from[tile_weight(job, taps, i)];
+        __syncthreads();
+        if (tile.k < job.kp && tile.c + lane < job.cp)
+            for (int tap = 0; tap < taps; tap++)
+                store(static_cast<stored *>(job.to),
+                      ((long)tile.k * job.taps + first + tap) * job.cp + tile.c + lane,
+                      lane < tile.channels ? weights[warp][lane * taps + tap] : 0);
     }
 }
 
@@ -932,19 +923,19 @@ DEVICE void cast_job(const UnetFilterJob &job, unsigned i) {
 static __global__ void unet_pack_filters(UnetFilterJobs jobs) {
     const UnetFilterJob &job = job_of_block(jobs);
     if (job.taps > 0)
-        pack_job(job, thread_of_job(job));
+        pack_job(job);
     else
         cast_job(job, thread_of_job(job));
 }
 
 [[maybe_unused]] static void launch_packing(UnetLaunch at) {
-    LAUNCH(at, unet_pack_filters, at.jobs->blocks, *at.jobs);
+    LAUNCH_BLOCKS(at, unet_pack_filters, at.jobs->blocks, *at.jobs);
     at.jobs->count = at.jobs->blocks = 0;
 }
 
-/* Blocks that pack a filter, a thread for each vector of its channels. */
-[[maybe_unused]] static unsigned pack_blocks(Filter f) {
-    return blocks_for(f.kp * (f.cp / LANES));
+/* Blocks for so many filters of so many channels. */
+[[maybe_unused]] static constexpr unsigned tile_blocks(int filters, int channels) {
+    return ((unsigned)filters * (((unsigned)channels + WARP - 1) / WARP) + WARPS - 1) / WARPS;
 }
 
 /* Numbers that pad a slice of `count` to a whole vector. */
@@ -957,18 +948,30 @@ DEVICE void zero_padding(real *from, int count) {
         from[i] = 0;
 }
 
-/* Weight i of a filter of cuDNN to its place in dense weights; with the last one kp zeros behind it. */
-DEVICE void unpack_job(const UnetFilterJob &job, unsigned i) {
-    const unsigned row = (unsigned)job.cn * job.taps;
-    if (i >= job.kn * row)
-        return;
-    const int k = (int)(i / row), c = (int)(i % row / job.taps), tap = (int)(i % job.taps);
-    real *to =
-        static_cast<real *>(job.to) + ((long)(job.k0 + k) * job.channels + job.c0 + c) * job.taps + tap;
-    const real x = load(static_cast<const stored *>(job.from), ((long)k * job.taps + tap) * job.cp + c);
-    *to = job.adds ? *to + x : x;
-    if (i == job.kn * row - 1)
-        zero_padding(to + 1, job.kp);
+/* For a block: filters of cuDNN to their places in dense weights; behind the last one kp zeros. */
+DEVICE void unpack_job(const UnetFilterJob &job) {
+    SHARED(real, weights, [WARPS][WARP * TILE_TAPS]);
+    const FilterTile tile = tile_of_warp(job, job.cn);
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    for (int first = 0; first < job.taps; first += TILE_TAPS) {
+        const int taps = job.taps - first < TILE_TAPS ? job.taps - first : (int)TILE_TAPS;
+        real *to = static_cast<real *>(job.to) + tile_start(job, tile, first);
+        __syncthreads();
+        if (lane < tile.channels)
+            for (int tap = 0; tap < taps; tap++)
+                weights[warp][lane * taps + tap] =
+                    load(static_cast<const stored *>(job.from),
+                         ((long)tile.k * job.taps + first + tap) * job.cp + tile.c + lane);
+        __syncthreads();
+        for (int i = lane; i < tile.channels * taps; i += WARP) {
+            real *const at = to + tile_weight(job, taps, i);
+            *at = job.adds ? *at + weights[warp][i] : weights[warp][i];
+        }
+    }
+    if (tile.k == job.kn - 1 && tile.c + tile.channels == job.cn && lane == 0)
+        zero_padding(static_cast<real *>(job.to) + tile_start(job, tile, 0) +
+                         (long)tile.channels * job.taps,
+                     job.kp);
 }
 
 /* Gradients of filters unpacked, and those of biases (taps 0) summed over kn bands of cp stored channels;
@@ -976,7 +979,7 @@ DEVICE void unpack_job(const UnetFilterJob &job, unsigned i) {
 static __global__ void unet_unpack_filters(UnetFilterJobs jobs) {
     const UnetFilterJob &job = job_of_block(jobs);
     if (job.taps > 0) {
-        unpack_job(job, thread_of_job(job));
+        unpack_job(job);
         return;
     }
     real *const to = static_cast<real *>(job.to);
@@ -1020,18 +1023,6 @@ static void add_comparison(UnetComparisons *all, UnetComparison comparison, Laun
     if (all->count == UNET_COMPARISONS)
         launch_all();
     all->of[all->count++] = comparison;
-}
-
-/* Have all other blocks of the grid come here?  Then what they wrote before may be read. */
-DEVICE bool is_last_block(uint32_t *arrived) {
-    SHARED(int, last, [1]);
-    if (threadIdx.x == 0) {
-        __threadfence();
-        last[0] = atomicInc(arrived, gridDim.x - 1) == gridDim.x - 1;
-        __threadfence();
-    }
-    __syncthreads();
-    return last[0];
 }
 
 /* For those of the `BANDS` bands of every sample that are `wanted`; with the last of them come the sums
@@ -1142,9 +1133,9 @@ LAUNCHER void simple_denoiser_filter_pack_0(UnetLaunch at, stored *packed, const
     const auto launch_all = [&] { launch_packing(at); };
     for (int s = 0; s < SEGMENTS; s++)
         add_job(at.jobs, filter_job(packed + FILTER[s].offset, w, FILTER[s], C, TAPS, 0),
-                pack_blocks(FILTER[s]), launch_all);
+                tile_blocks(FILTER[s].kp, FILTER[s].cp), launch_all);
     if (BIAS)
-        add_job(at.jobs, filter_job(packed + BIAS_AT, b, bias, K, 1, 0), pack_blocks(bias), launch_all);
+        add_job(at.jobs, filter_job(packed + BIAS_AT, b, bias, K, 1, 0), tile_blocks(1, PBIAS), launch_all);
     if (!at.more)
         launch_all();
 }
@@ -1158,9 +1149,9 @@ LAUNCHER void simple_denoiser_filter_pack_1(UnetLaunch at, stored *packed, const
     const auto launch_all = [&] { launch_packing(at); };
     for (int s = 0; s < SEGMENTS; s++)
         add_job(at.jobs, filter_job(packed + FILTER[s].offset, w, FILTER[s], C, TAPS, 0),
-                pack_blocks(FILTER[s]), launch_all);
+                tile_blocks(FILTER[s].kp, FILTER[s].cp), launch_all);
     if (BIAS)
-        add_job(at.jobs, filter_job(packed + BIAS_AT, b, bias, K, 1, 0), pack_blocks(bias), launch_all);
+        add_job(at.jobs, filter_job(packed + BIAS_AT, b, bias, K, 1, 0), tile_blocks(1, PBIAS), launch_all);
     if (!at.more)
         launch_all();
 }
@@ -1174,9 +1165,9 @@ LAUNCHER void simple_denoiser_filter_pack_2(UnetLaunch at, stored *packed, const
     const auto launch_all = [&] { launch_packing(at); };
     for (int s = 0; s < SEGMENTS; s++)
         add_job(at.jobs, filter_job(packed + FILTER[s].offset, w, FILTER[s], C, TAPS, 0),
-                pack_blocks(FILTER[s]), launch_all);
+                tile_blocks(FILTER[s].kp, FILTER[s].cp), launch_all);
     if (BIAS)
-        add_job(at.jobs, filter_job(packed + BIAS_AT, b, bias, K, 1, 0), pack_blocks(bias), launch_all);
+        add_job(at.jobs, filter_job(packed + BIAS_AT, b, bias, K, 1, 0), tile_blocks(1, PBIAS), launch_all);
     if (!at.more)
         launch_all();
 }
@@ -1246,7 +1237,8 @@ static __global__ void simple_denoiser_mse_0_bands(UnetComparisons all, const vo
 
 LAUNCHER void simple_denoiser_mse_0(UnetLaunch at, Rows rows, double *result, double *scratch, const void *p,
                      const void *t) {
-    enum { D = 1, H = 64, W = 64, BANDS = 2, ACCUMULATE = 0, N = 6 };
+    enum { D = 1, H = 64, W = 64, BANDS = 2, ACCUMULATE = 0, N = 6, SCRATCH = 256 };
+    static_assert(SCRATCH / (int)sizeof(double) >= N * BANDS, "a sum for each band of each sample");
     const Rows bands = bands_in(rows, {D, H, W, 1}, BANDS);
     const auto launch_all = [&] {
         const unsigned blocks = at.comparisons->count * N * (bands.end - bands.begin);
@@ -1271,7 +1263,8 @@ static __global__ void simple_denoiser_psnr_0_bands(UnetComparisons all, const v
 
 LAUNCHER void simple_denoiser_psnr_0(UnetLaunch at, Rows rows, double *result, double *scratch, const void *p,
                      const void *t) {
-    enum { D = 1, H = 64, W = 64, BANDS = 2, ACCUMULATE = 0, N = 6 };
+    enum { D = 1, H = 64, W = 64, BANDS = 2, ACCUMULATE = 0, N = 6, SCRATCH = 256 };
+    static_assert(SCRATCH / (int)sizeof(double) >= N * BANDS, "a sum for each band of each sample");
     const Rows bands = bands_in(rows, {D, H, W, 1}, BANDS);
     const auto launch_all = [&] {
         const unsigned blocks = at.comparisons->count * N * (bands.end - bands.begin);
@@ -1419,7 +1412,7 @@ LAUNCHER void simple_denoiser_filter_unpack_0(UnetLaunch at, real *dw, real *db,
         filter.kp = s == SEGMENTS - 1 ? slice_padding(K * C * TAPS) : 0;
         add_job(at.jobs,
                 filter_job(dw, (const stored *)packed + filter.offset, filter, C, TAPS, ACCUMULATE),
-                filter_blocks(filter, TAPS), launch_all);
+                tile_blocks(filter.kn, filter.cn), launch_all);
     }
     if (BIAS)
         add_job(at.jobs, filter_job(db, SUMMED ? summed : packed + BANDS_AT, bands, 0, 0, ACCUMULATE),
@@ -1445,7 +1438,7 @@ LAUNCHER void simple_denoiser_filter_unpack_1(UnetLaunch at, real *dw, real *db,
         filter.kp = s == SEGMENTS - 1 ? slice_padding(K * C * TAPS) : 0;
         add_job(at.jobs,
                 filter_job(dw, (const stored *)packed + filter.offset, filter, C, TAPS, ACCUMULATE),
-                filter_blocks(filter, TAPS), launch_all);
+                tile_blocks(filter.kn, filter.cn), launch_all);
     }
     if (BIAS)
         add_job(at.jobs, filter_job(db, SUMMED ? summed : packed + BANDS_AT, bands, 0, 0, ACCUMULATE),
@@ -1471,7 +1464,7 @@ LAUNCHER void simple_denoiser_filter_unpack_2(UnetLaunch at, real *dw, real *db,
         filter.kp = s == SEGMENTS - 1 ? slice_padding(K * C * TAPS) : 0;
         add_job(at.jobs,
                 filter_job(dw, (const stored *)packed + filter.offset, filter, C, TAPS, ACCUMULATE),
-                filter_blocks(filter, TAPS), launch_all);
+                tile_blocks(filter.kn, filter.cn), launch_all);
     }
     if (BIAS)
         add_job(at.jobs, filter_job(db, SUMMED ? summed : packed + BANDS_AT, bands, 0, 0, ACCUMULATE),
@@ -1657,7 +1650,8 @@ static __global__ void simple_denoiser_mse_1_bands(UnetComparisons all, const vo
 
 LAUNCHER void simple_denoiser_mse_1(UnetLaunch at, Rows rows, double *result, double *scratch, const void *p,
                      const void *t) {
-    enum { D = 1, H = 64, W = 64, BANDS = 2, ACCUMULATE = 0, N = 1 };
+    enum { D = 1, H = 64, W = 64, BANDS = 2, ACCUMULATE = 0, N = 1, SCRATCH = 256 };
+    static_assert(SCRATCH / (int)sizeof(double) >= N * BANDS, "a sum for each band of each sample");
     const Rows bands = bands_in(rows, {D, H, W, 1}, BANDS);
     const auto launch_all = [&] {
         const unsigned blocks = at.comparisons->count * N * (bands.end - bands.begin);
@@ -1682,7 +1676,8 @@ static __global__ void simple_denoiser_psnr_1_bands(UnetComparisons all, const v
 
 LAUNCHER void simple_denoiser_psnr_1(UnetLaunch at, Rows rows, double *result, double *scratch, const void *p,
                      const void *t) {
-    enum { D = 1, H = 64, W = 64, BANDS = 2, ACCUMULATE = 0, N = 1 };
+    enum { D = 1, H = 64, W = 64, BANDS = 2, ACCUMULATE = 0, N = 1, SCRATCH = 256 };
+    static_assert(SCRATCH / (int)sizeof(double) >= N * BANDS, "a sum for each band of each sample");
     const Rows bands = bands_in(rows, {D, H, W, 1}, BANDS);
     const auto launch_all = [&] {
         const unsigned blocks = at.comparisons->count * N * (bands.end - bands.begin);

@@ -124,54 +124,42 @@ typedef uint16_t stored;
 
 /* ---- the launchers of simple_denoiser_kernels.cu ---- */
 
-void simple_denoiser_cast_0(UnetLaunch at, Rows rows, stored *y, const void *x);
-void simple_denoiser_cast_1(UnetLaunch at, Rows rows, stored *y, const void *x);
+typedef void simple_denoiser_cast_kernel(UnetLaunch at, Rows rows, stored *y, const void *x);
+simple_denoiser_cast_kernel simple_denoiser_cast_0, simple_denoiser_cast_1;
 
-void simple_denoiser_filter_pack_0(UnetLaunch at, stored *packed, const real *w, const real *b);
-void simple_denoiser_filter_pack_1(UnetLaunch at, stored *packed, const real *w, const real *b);
-void simple_denoiser_filter_pack_2(UnetLaunch at, stored *packed, const real *w, const real *b);
+typedef void simple_denoiser_filter_pack_kernel(UnetLaunch at, stored *packed, const real *w, const real *b);
+simple_denoiser_filter_pack_kernel simple_denoiser_filter_pack_0, simple_denoiser_filter_pack_1,
+    simple_denoiser_filter_pack_2;
 
-void simple_denoiser_conv_0(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
+typedef void simple_denoiser_conv_kernel(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
     const stored *packed, const real *b);
-void simple_denoiser_conv_1(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
-    const stored *packed, const real *b);
-void simple_denoiser_conv_2(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
-    const stored *packed, const real *b);
-void simple_denoiser_conv_3(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
-    const stored *packed, const real *b);
-void simple_denoiser_conv_4(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
-    const stored *packed, const real *b);
-void simple_denoiser_conv_5(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
-    const stored *packed, const real *b);
+simple_denoiser_conv_kernel simple_denoiser_conv_0, simple_denoiser_conv_1, simple_denoiser_conv_2,
+    simple_denoiser_conv_3, simple_denoiser_conv_4, simple_denoiser_conv_5;
 
-void simple_denoiser_mse_0(UnetLaunch at, Rows rows, double *result, double *scratch, const void *p,
-    const void *t);
-void simple_denoiser_mse_1(UnetLaunch at, Rows rows, double *result, double *scratch, const void *p,
-    const void *t);
+typedef void simple_denoiser_mse_kernel(UnetLaunch at, Rows rows, double *result, double *scratch,
+    const void *p, const void *t);
+simple_denoiser_mse_kernel simple_denoiser_mse_0, simple_denoiser_mse_1;
 
-void simple_denoiser_psnr_0(UnetLaunch at, Rows rows, double *result, double *scratch, const void *p,
-    const void *t);
-void simple_denoiser_psnr_1(UnetLaunch at, Rows rows, double *result, double *scratch, const void *p,
-    const void *t);
+typedef void simple_denoiser_psnr_kernel(UnetLaunch at, Rows rows, double *result, double *scratch,
+    const void *p, const void *t);
+simple_denoiser_psnr_kernel simple_denoiser_psnr_0, simple_denoiser_psnr_1;
 
 void simple_denoiser_mse_grad_0(UnetLaunch at, Rows rows, stored *dp, real *sums, const void *p, const void *t,
     const double *scale);
 
-void simple_denoiser_conv_wgrad_0(UnetLaunch at, real *, real *, void *scratch, real *, real *packed,
-    const stored *const *x, const stored *dy);
-void simple_denoiser_conv_wgrad_1(UnetLaunch at, real *, real *, void *scratch, real *, real *packed,
-    const stored *const *x, const stored *dy);
-void simple_denoiser_conv_wgrad_2(UnetLaunch at, real *, real *, void *scratch, real *, real *packed,
-    const stored *const *x, const stored *dy);
+typedef void simple_denoiser_conv_wgrad_kernel(UnetLaunch at, real *, real *, void *scratch, real *,
+    real *packed, const stored *const *x, const stored *dy);
+simple_denoiser_conv_wgrad_kernel simple_denoiser_conv_wgrad_0, simple_denoiser_conv_wgrad_1,
+    simple_denoiser_conv_wgrad_2;
 
-void simple_denoiser_conv_dgrad_0(UnetLaunch at, stored *dx, void *workspace, real *sums, const stored *dy,
-    const stored *packed, const stored *m);
-void simple_denoiser_conv_dgrad_1(UnetLaunch at, stored *dx, void *workspace, real *sums, const stored *dy,
-    const stored *packed, const stored *m);
+typedef void simple_denoiser_conv_dgrad_kernel(UnetLaunch at, stored *dx, void *workspace, real *sums,
+    const stored *dy, const stored *packed, const stored *m);
+simple_denoiser_conv_dgrad_kernel simple_denoiser_conv_dgrad_0, simple_denoiser_conv_dgrad_1;
 
-void simple_denoiser_filter_unpack_0(UnetLaunch at, real *dw, real *db, const real *packed, const real *summed);
-void simple_denoiser_filter_unpack_1(UnetLaunch at, real *dw, real *db, const real *packed, const real *summed);
-void simple_denoiser_filter_unpack_2(UnetLaunch at, real *dw, real *db, const real *packed, const real *summed);
+typedef void simple_denoiser_filter_unpack_kernel(UnetLaunch at, real *dw, real *db, const real *packed,
+    const real *summed);
+simple_denoiser_filter_unpack_kernel simple_denoiser_filter_unpack_0, simple_denoiser_filter_unpack_1,
+    simple_denoiser_filter_unpack_2;
 
 void simple_denoiser_adam_0(UnetLaunch at, real *p, const real *g, real *m, real *v, real *most, real *average,
     const double *scale, const double *norm);

@@ -5,7 +5,7 @@
 #include "tiny_unet.h"
 #include "tiny_unet_plan.h"
 
-#if UNET_RUNTIME_VERSION != 9
+#if UNET_RUNTIME_VERSION != 11
 #error "made for another version of the runtime: compile the .unet file again"
 #endif
 
@@ -1175,17 +1175,17 @@ static const UnetParameter parameter[] = {
 };
 static const UnetInput input[] = {
     {"noisy", UNET_IMAGE, false, 3, 0, -1, UNET_AS_READ,
-     {.mean = {0, 0, 0, 0}, .deviation = {0, 0, 0, 0}}},
+     .normal = {.mean = {0, 0, 0, 0}, .deviation = {0, 0, 0, 0}}},
     {"clean", UNET_IMAGE, true, 3, 0, -1, UNET_AS_READ,
-     {.mean = {0, 0, 0, 0}, .deviation = {0, 0, 0, 0}}},
+     .normal = {.mean = {0, 0, 0, 0}, .deviation = {0, 0, 0, 0}}},
 };
 static const UnetOutput output[] = {
     {"denoised", UNET_IMAGE, 0},
 };
 /* as written, operator, kind, weight, more is better, input to compare with, target, classes, which, output, ignored */
 static const UnetResult result[] = {
-    {"mse(denoised, clean)", "mse", UNET_LOSS, 1, false, -1, 1, 0, 0, -1, -1},
-    {"psnr(denoised, clean)", "psnr", UNET_METRIC, 1, true, 0, 1, 0, 0, -1, -1},
+    {"mse(denoised, clean)", "mse", UNET_LOSS, 1, false, -1, 1, 0, 0, 0, -1},
+    {"psnr(denoised, clean)", "psnr", UNET_METRIC, 1, true, 0, 1, 0, 0, 0, -1},
 };
 /* type, channels, {depth, height, width}, block; origin, strides, ring, bytes of a sample */
 static const UnetLayout train_input[] = {
@@ -1242,6 +1242,8 @@ static const int64_t predict_input_offset[] = {5784960, -1, };
 /* rows in a band, rows that it lies behind, rows in a unit */
 static const UnetBand predict_input_band[] = {{64, 0, 64}, {64, 0, 64}, };
 static const UnetBand predict_output_band[] = {{64, 0, 64}, };
+static const UnetWindows predict_windows = {.overlap = 0.5, .gaussian = true, .reach = {{1, 1, 48, 48},
+    {1, 1, 48, 48}}};
 static const int64_t predict_result_offset[] = {
     -1,
     -1,
@@ -1259,20 +1261,20 @@ static const UnetProgram predict_program = {
     .output_offsets = predict_output_offset,
     .input_offsets = predict_input_offset,
     .units = 0,
-    .input_bands = predict_input_band,
-    .output_bands = predict_output_band,
+    .input_bands = predict_input_band, .output_bands = predict_output_band,
+    .windows = &predict_windows,
     .result_offsets = predict_result_offset,
     .input_bytes = 0,
 };
 static const UnetSourceTerm data_term_0[] = {
-    {UNET_SRC_FILES, "noisy/*.png", 0, 0, 27, NULL, 0, NULL, false, 0},
+    {UNET_SRC_FILES, .line = 27, .pattern = "noisy/*.png"},
 };
 static const UnetSourceTerm data_term_1[] = {
-    {UNET_SRC_FILES, "clean/*.png", 0, 0, 28, NULL, 0, NULL, false, 0},
+    {UNET_SRC_FILES, .line = 28, .pattern = "clean/*.png"},
 };
 static const UnetSource data_source[] = {
-    {"noisy", 0, 3, 1, data_term_0, NULL, false},
-    {"clean", 1, 3, 1, data_term_1, NULL, false},
+    {"noisy", 0, 3, 1, data_term_0, NULL, false, false, false},
+    {"clean", 1, 3, 1, data_term_1, NULL, false, false, false},
 };
 static const UnetTransform data_transform[] = {
     {UNET_DO_CROP, true, UNET_PAD_NONE, 0, 0, 0, {0, 0, 0, 0}},
@@ -1294,7 +1296,7 @@ static const UnetTraining training = {
 };
 
 const UnetModel tiny_unet_model = {
-    .runtime_version = UNET_RUNTIME_VERSION,
+    .runtime_version = UNET_RUNTIME_VERSION, .table_bytes = UNET_TABLE_BYTES,
     .name = "tiny_unet",
     .source = "tiny_unet.unet", .source_hash = "16d462818c889222",
     .target = "cpu", .isa = "portable", .real = UNET_F32, .precision = "f32", .max_threads = 16,

@@ -30,8 +30,11 @@ typedef struct {
     UnetStatus (*add)(void *group, UnetNumbers numbers, bool whole, cudaStream_t stream, UnetError *error);
     /* What has failed since, on whichever side. */
     UnetStatus (*look)(void *group, UnetError *error);
-    /* BROKEN: what is queued does not wait for others any more. */
-    void (*leave)(void *group, bool broken);
+    /* Queued exchanges wait for other ranks no more, and end.  Returns at once; all that may follow is
+     * leave. */
+    void (*stop)(void *group);
+    /* Frees GROUP.  No exchange is under way, and no graph holds one: NCCL would wait for it. */
+    void (*leave)(void *group);
 } UnetNccl;
 
 #endif

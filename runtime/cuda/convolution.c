@@ -182,6 +182,13 @@ typedef struct {
     cudnnBackendDescriptor_t plan; /* may be NULL for what is compiled when there is a device */
 } Search;
 
+/* With a device, cuDNN knows the workspace; without one, more is planned for some engines. */
+static void reserve(const Build *b, const UnetConvolution *c, UnetEngine *engine) {
+    if (b->target->handle == NULL && engine->workspace >= 0) {
+        engine->workspace = unet_cudnn_workspace(c, engine, b->target->multiprocessors);
+    }
+}
+
 static bool try_candidate(Build *b, cudnnBackendDescriptor_t graph, const UnetConvolution *c,
                           const UnetCudnnCandidate *candidate, Search *s) {
     const int32_t mark = b->count;
@@ -193,6 +200,7 @@ static bool try_candidate(Build *b, cudnnBackendDescriptor_t graph, const UnetCo
             return false;
         }
     }
+    reserve(b, c, &engine);
     if (s->min < 0 || engine.workspace < s->min) {
         s->min = engine.workspace;
     }
@@ -305,6 +313,7 @@ UnetStatus unet_cudnn_candidates(const UnetCudnnTarget *target, const UnetConvol
 static bool plan_pinned(Build *b, cudnnBackendDescriptor_t graph, const UnetConvolution *c,
                         UnetCudnnPlan *plan) {
     const UnetEngine *pin = &c->engine;
+    plan->wanted = -1;
     if (pin->version != (int64_t)b->target->api->version() || pin->nknob < 0 ||
         pin->nknob > UNET_MAX_KNOBS) {
         return false;
@@ -312,6 +321,7 @@ static bool plan_pinned(Build *b, cudnnBackendDescriptor_t graph, const UnetConv
     const int32_t mark = b->count;
     plan->engine = *pin;
     plan->plan = build_plan(b, graph, c, &plan->engine);
+    plan->wanted = plan->plan != NULL ? plan->engine.workspace : -1;
     plan->pinned = plan->plan != NULL && plan->engine.workspace <= pin->workspace;
     if (!plan->pinned) {
         build_release(b, mark);

@@ -34,6 +34,7 @@ typedef struct {
     const UnetCudnn *api;
     cudnnHandle_t handle;            /* NULL without a device */
     cudnnBackendDescriptor_t device; /* its properties; NULL with a handle */
+    int32_t multiprocessors;         /* of the described device */
 } UnetCudnnTarget;
 
 /* The properties of a device as cuDNN's JSON text describes them. The caller destroys DEVICE, which is NULL
@@ -48,6 +49,10 @@ UNET_MUST_USE UnetStatus unet_cudnn_describe_device(const UnetCudnn *api, const 
  * more than CAP. */
 UNET_MUST_USE UnetStatus unet_cudnn_choose(const UnetCudnnTarget *target, UnetConvolution *c, int64_t cap,
                                            UnetError *error);
+
+/* workspace.c: the bytes of workspace that ENGINE may ask for when C runs on a device with so many
+ * MULTIPROCESSORS: at least ENGINE->workspace, which cuDNN named without a device. */
+int64_t unet_cudnn_workspace(const UnetConvolution *c, const UnetEngine *engine, int64_t multiprocessors);
 
 enum { UNET_CUDNN_CANDIDATES = 128 };
 
@@ -69,6 +74,7 @@ enum { UNET_CUDNN_DESCRIPTORS = 48 };
 typedef struct {
     UnetEngine engine; /* what runs */
     bool pinned;       /* that is the engine the convolution named */
+    int64_t wanted;    /* bytes of workspace that the named engine wants here; -1: cuDNN refuses it */
     cudnnBackendDescriptor_t plan;
     int32_t ndescriptor;
     cudnnBackendDescriptor_t descriptor[UNET_CUDNN_DESCRIPTORS];

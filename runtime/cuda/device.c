@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "state.h"
 
@@ -64,13 +65,6 @@ static UnetStatus choose_device(int32_t place, UnetError *error) {
     return unet_cuda_checked(cudaSetDevice(place % count), "choosing a GPU", error);
 }
 
-static bool has_branches(const UnetCudaModel *tables) {
-    for (int32_t i = 0; i < tables->nconvolution; i++)
-        if (tables->streams[i] & 2)
-            return true;
-    return false;
-}
-
 /* Of the convolutions that run in stream K, by a handle of its own: what one handle launches runs in the
  * order in which it was launched. */
 static UnetStatus make_plans(UnetCuda *cuda, int k, UnetError *error) {
@@ -92,14 +86,22 @@ static UnetStatus make_plans(UnetCuda *cuda, int k, UnetError *error) {
     return status;
 }
 
+/* All else of a step waits for the first stream, so its kernels go before those of the second one. */
+static cudaError_t make_streams(UnetCuda *cuda, bool forks) {
+    int least = 0, greatest = 0;
+    cudaError_t code = cudaDeviceGetStreamPriorityRange(&least, &greatest);
+    if (code == cudaSuccess)
+        code = cudaStreamCreateWithPriority(&cuda->stream, cudaStreamNonBlocking, greatest);
+    if (code == cudaSuccess)
+        code = cudaStreamCreateWithFlags(&cuda->copies, cudaStreamNonBlocking);
+    if (code == cudaSuccess && forks)
+        code = cudaStreamCreateWithPriority(&cuda->second, cudaStreamNonBlocking, least);
+    return code;
+}
+
 static UnetStatus make_context(UnetCuda *cuda, UnetError *error) {
-    const bool forks = has_branches(cuda->tables);
-    cudaError_t made = cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking);
-    if (made == cudaSuccess)
-        made = cudaStreamCreateWithFlags(&cuda->copies, cudaStreamNonBlocking);
-    if (made == cudaSuccess && forks)
-        made = cudaStreamCreateWithFlags(&cuda->second, cudaStreamNonBlocking);
-    UnetStatus status = unet_cuda_checked(made, "making a stream", error);
+    const bool forks = cuda->tables->forks;
+    UnetStatus status = unet_cuda_checked(make_streams(cuda, forks), "making a stream", error);
     if (status == UNET_OK)
         status = make_plans(cuda, 0, error);
     if (status == UNET_OK && forks)
@@ -189,13 +191,29 @@ static UnetStatus make_graphs(UnetCuda *cuda, UnetError *error) {
     return UNET_OK;
 }
 
-static void free_graphs(UnetCuda *cuda) {
+void unet_cuda_free_graphs(UnetCuda *cuda) {
     for (int k = 0; k < PROGRAMS; k++) {
         for (size_t i = 0; cuda->graph[k] != NULL && i < graphs_of(cuda, k); i++)
             if (cuda->graph[k][i].executable != NULL)
                 (void)cudaGraphExecDestroy(cuda->graph[k][i].executable);
         free(cuda->graph[k]);
+        cuda->graph[k] = NULL;
     }
+}
+
+/* After a failure not even branches have ended, nor what is sent. */
+bool unet_cuda_settle(UnetCuda *cuda) {
+    enum { SECONDS = 10, LOOKS_A_SECOND = 1000 };
+    const struct timespec a_while = {0, 1000000000 / LOOKS_A_SECOND};
+    const cudaStream_t stream[] = {cuda->copies, cuda->stream, cuda->second, cuda->exchange.stream};
+    int looks = 0;
+    for (size_t i = 0; i < sizeof stream / sizeof *stream; i++)
+        while (stream[i] != NULL && cudaStreamQuery(stream[i]) == cudaErrorNotReady) {
+            if (looks++ > SECONDS * LOOKS_A_SECOND)
+                return false;
+            (void)nanosleep(&a_while, NULL);
+        }
+    return true;
 }
 
 static void free_events(UnetCuda *cuda) {
@@ -232,6 +250,8 @@ static void close_device(void *state) {
         return;
     if (cuda->begun != cuda->ended) /* others may not come to these steps */
         unet_cuda_break_ranks(cuda);
+    if (cuda->lost) /* whatever is freed would wait: the end of the process frees all */
+        return;
     if (cuda->copies != NULL)
         (void)cudaStreamSynchronize(cuda->copies);
     if (cuda->stream != NULL)
@@ -240,7 +260,7 @@ static void close_device(void *state) {
         (void)cudaStreamSynchronize(cuda->second); /* after a failure not even branches have ended, */
     if (cuda->exchange.stream != NULL)
         (void)cudaStreamSynchronize(cuda->exchange.stream); /* nor what is sent */
-    free_graphs(cuda);
+    unet_cuda_free_graphs(cuda);
     free_events(cuda);
     free_plans(cuda);
     unet_cuda_free_engines(cuda);
@@ -266,6 +286,8 @@ static UnetStatus open_device(void **state, const UnetModel *model, int64_t exte
     cuda->tables = model->device_tables;
     cuda->extent = extent;
     cuda->captures = graphs == NULL || strcmp(graphs, "0") != 0;
+    if (cuda->tables->table_bytes != UNET_CUDA_TABLE_BYTES)
+        return unet_fail(error, UNET_IO, UNET_OTHER_TABLES);
     UnetStatus status = find_device(model, error);
     if (status == UNET_OK)
         status = unet_cuda_take_engines(cuda, engines, error);
@@ -307,6 +329,7 @@ static UnetStatus fetch(void *state, char *mirror, int64_t offset, int64_t bytes
     return status == UNET_OK ? wait(cuda, error) : status;
 }
 
+/* Each command has one such memory, for all of its programs. */
 static void pin(void *state, void *memory, size_t bytes) {
     UnetCuda *cuda = state;
     if (cuda->registered == NULL && cudaHostRegister(memory, bytes, cudaHostRegisterDefault) == cudaSuccess)

@@ -79,11 +79,16 @@ UnetStatus unet_cuda_connect(void *state, const UnetConnection *connection, Unet
     return status == UNET_OK ? unet_nccl_transport.join(&exchange->group, connection, error) : status;
 }
 
-/* Behind this nothing that was queued waits for other processes. */
+/* NCCL leaves a group once no graph holds an exchange, and graphs are destroyed once their streams are
+ * done. */
 void unet_cuda_break_ranks(UnetCuda *cuda) {
     if (cuda->exchange.group == NULL)
         return;
-    unet_nccl_transport.leave(cuda->exchange.group, true);
+    unet_nccl_transport.stop(cuda->exchange.group);
+    cuda->lost = !unet_cuda_settle(cuda);
+    if (!cuda->lost)
+        unet_cuda_free_graphs(cuda);
+    unet_nccl_transport.leave(cuda->exchange.group);
     cuda->exchange.group = NULL;
 }
 
@@ -105,7 +110,7 @@ static void free_events(UnetCuda *cuda) {
 void unet_cuda_free_ranks(UnetCuda *cuda) {
     UnetExchange *exchange = &cuda->exchange;
     if (exchange->group != NULL)
-        unet_nccl_transport.leave(exchange->group, false);
+        unet_nccl_transport.leave(exchange->group);
     if (exchange->pinned != NULL)
         (void)cudaFreeHost(exchange->pinned);
     if (exchange->stream != NULL)

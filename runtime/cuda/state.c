@@ -44,5 +44,5 @@ UnetStatus unet_cuda_set_turns(UnetCuda *cuda, bool in_turns, UnetError *error) 
 
 size_t unet_cuda_control_bytes(const UnetCudaProgram *program) {
     size_t samples = (size_t)program->iterations * (size_t)program->iteration_samples;
-    return (sizeof(UnetControl) + samples * 3 * sizeof(int32_t) + 7) / 8 * 8;
+    return (sizeof(UnetControl) + samples * sizeof(UnetValid) + 7) / 8 * 8;
 }

@@ -75,6 +75,7 @@ struct UnetCuda {
     int32_t *start[PROGRAMS];              /* per iteration: its first sample */
     StepSlot slot[UNET_STEPS_AHEAD];
     int64_t begun, ended;        /* steps */
+    bool lost;                   /* its streams never end */
     const UnetProgram *prepared; /* its pieces that run once did, and nothing was pushed or ran since */
     PieceGraph *graph[PROGRAMS]; /* unet_cuda_graphs() of each piece */
     void *registered;            /* memory of the caller that copies may read directly */
@@ -92,6 +93,12 @@ struct UnetCuda {
     UnetComparisons comparisons; /* the same */
     struct Check *checks;        /* of a checking build, the last one first */
 };
+
+/* ---- device.c ---------------------------------------------------------------------------------------- */
+
+/* Whether all that was queued ends within 10 s. */
+bool unet_cuda_settle(UnetCuda *cuda);
+void unet_cuda_free_graphs(UnetCuda *cuda);
 
 /* ---- state.c --------------------------------------------------------------------------------------- */
 
@@ -147,7 +154,8 @@ UnetStatus unet_cuda_connect(void *state, const UnetConnection *connection, Unet
 /* Waits for EVENT, behind which other processes may be waited for. */
 UnetStatus unet_cuda_await(UnetCuda *cuda, cudaEvent_t event, UnetError *error);
 
-/* What is queued waits for no other process any more; and what to do at the end. */
+/* After unet_cuda_break_ranks() queued work waits for no other process; graphs are gone, and no step may be
+ * begun. */
 void unet_cuda_break_ranks(UnetCuda *cuda);
 void unet_cuda_free_ranks(UnetCuda *cuda);
 

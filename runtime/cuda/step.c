@@ -166,7 +166,8 @@ static UnetStatus not_captured(UnetStatus status, UnetError *error) {
                      why.text);
 }
 
-/* A capture that fails must still be ended. */
+/* The kernels of the graph have the priorities of their streams.  A capture that fails must still be ended.
+ */
 static UnetStatus capture(UnetCuda *cuda, const UnetCudaProgram *tables, const UnetCudaPiece *piece,
                           cudaGraphExec_t *executable, UnetError *error) {
     const cudaStream_t stream = unet_cuda_stream(cuda, piece);
@@ -180,8 +181,9 @@ static UnetStatus capture(UnetCuda *cuda, const UnetCudaProgram *tables, const U
     if (status == UNET_OK)
         status = unet_cuda_checked(code, "capturing a step", error);
     if (status == UNET_OK)
-        status = unet_cuda_checked(cudaGraphInstantiate(executable, graph, 0), "making a graph of a step",
-                                   error);
+        status = unet_cuda_checked(
+            cudaGraphInstantiate(executable, graph, cudaGraphInstantiateFlagUseNodePriority),
+            "making a graph of a step", error);
     if (graph != NULL)
         (void)cudaGraphDestroy(graph);
     return status == UNET_OK ? status : not_captured(status, error);
@@ -266,8 +268,8 @@ static bool takes_part(const UnetCuda *cuda, const UnetCudaProgram *tables, cons
 
 static UnetStatus bring_control(UnetCuda *cuda, const StepSlot *slot, const UnetCudaProgram *tables,
                                 const UnetStep *step, UnetError *error) {
-    static const int32_t all[3] = {INT32_MAX, INT32_MAX, INT32_MAX};
-    int32_t(*valid)[3] = (int32_t(*)[3])(void *)(slot->control + 1);
+    static const UnetValid all = {INT32_MAX, INT32_MAX, INT32_MAX};
+    UnetValid *valid = (UnetValid *)(void *)(slot->control + 1);
     *slot->control = (UnetControl){.learning_rate = step->learning_rate,
                                    .step = step->step,
                                    .seed = step->seed,
@@ -435,6 +437,8 @@ static UnetStatus run_pieces(UnetCuda *cuda, int k, const UnetProgram *program, 
 static UnetStatus first_failure(UnetCuda *cuda, UnetStatus status, UnetError *error) {
     UnetError found;
     unet_cuda_break_ranks(cuda);
+    if (cuda->lost)
+        return status;
     UnetStatus earlier =
         unet_cuda_checked(cudaStreamSynchronize(cuda->stream), "the GPU stopped in a step", &found);
     if (earlier == UNET_OK)

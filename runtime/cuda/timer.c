@@ -52,25 +52,36 @@ static uint32_t random_word(UnetType type, uint32_t *state) {
     return ((r ^ r << 13) & (type == UNET_BF16 ? 0x80ff80ffu : 0x87ff87ffu)) | exponent;
 }
 
-/* The same block again and again. */
-static cudaError_t fill(const UnetCudaTimer *timer, UnetType type, int64_t bytes, uint32_t *block) {
+/* Copies BLOCK to the beginning of the memory, and from there on what is filled to the rest. */
+static cudaError_t fill(const UnetCudaTimer *timer, UnetType type, uint32_t *block) {
     uint32_t state = 1;
-    cudaError_t code = cudaSuccess;
     for (size_t i = 0; i < BLOCK / sizeof *block; i++)
         block[i] = random_word(type, &state);
-    for (int64_t at = 0; at < bytes && code == cudaSuccess; at += BLOCK)
-        code = cudaMemcpyAsync(timer->memory + at, block, (size_t)(bytes - at < BLOCK ? bytes - at : BLOCK),
-                               cudaMemcpyHostToDevice, timer->stream);
+    const int64_t first = timer->bytes < BLOCK ? timer->bytes : BLOCK;
+    cudaError_t code =
+        cudaMemcpyAsync(timer->memory, block, (size_t)first, cudaMemcpyHostToDevice, timer->stream);
+    for (int64_t filled = first; filled < timer->bytes && code == cudaSuccess;) {
+        const int64_t more = timer->bytes - filled < filled ? timer->bytes - filled : filled;
+        code = cudaMemcpyAsync(timer->memory + filled, timer->memory, (size_t)more,
+                               cudaMemcpyDeviceToDevice, timer->stream);
+        filled += more;
+    }
     return code == cudaSuccess ? cudaStreamSynchronize(timer->stream) : code;
 }
 
-UnetStatus unet_cuda_timer_open(UnetCudaTimer *timer, UnetType type, int64_t operands, UnetError *error) {
+UnetStatus unet_cuda_timer_open(UnetCudaTimer *timer, UnetType type, UnetError *error) {
+    int device = 0, cache = 0;
     timer->begin = timer->end = NULL;
     uint32_t *block = malloc(BLOCK);
     if (block == NULL)
         return unet_fail(error, UNET_TOO_SMALL, "no memory for random numbers");
-    cudaError_t code = fill(timer, type, operands < timer->bytes ? operands : timer->bytes, block);
+    cudaError_t code = fill(timer, type, block);
     free(block);
+    if (code == cudaSuccess)
+        code = cudaGetDevice(&device);
+    if (code == cudaSuccess)
+        code = cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, device);
+    timer->cache = cache;
     if (code == cudaSuccess)
         code = cudaEventCreate(&timer->begin);
     if (code == cudaSuccess)
@@ -88,24 +99,62 @@ void unet_cuda_timer_close(UnetCudaTimer *timer) {
 /* ---- timing -------------------------------------------------------------------------------------------
  */
 
-/* Of each of COUNT launches. */
-static UnetStatus time_launches(const UnetCudaTimer *timer, UnetCudaLaunch *launch, const void *of,
-                                int32_t count, double *seconds, UnetError *error) {
-    float milliseconds = 0;
-    cudaError_t code = cudaEventRecord(timer->begin, timer->stream);
+/* A launch, and where the operands of several lie. */
+typedef struct {
+    UnetCudaLaunch *launch;
+    const void *of;
+    int64_t stride; /* bytes from one place to the next */
+    int32_t places;
+} Timed;
+
+/* So many places that two uses of one are further apart than the cache is large. */
+static Timed spread(const UnetCudaTimer *timer, UnetCudaLaunch *launch, const void *of, int64_t bytes) {
+    const int64_t stride = bytes > 0 ? (bytes + SLOT - 1) / SLOT * SLOT : SLOT;
+    int64_t places = 1;
+    while (places < timer->repeats && places * stride < 2 * timer->cache &&
+           places * stride + bytes <= timer->bytes)
+        places++;
+    return (Timed){.launch = launch, .of = of, .stride = stride, .places = (int32_t)places};
+}
+
+static UnetStatus launch_all(const UnetCudaTimer *timer, const Timed *t, int32_t count, UnetError *error) {
     UnetStatus status = UNET_OK;
     for (int32_t i = 0; i < count && status == UNET_OK; i++)
-        status = launch(timer, of, error);
+        status = t->launch(timer, t->of, timer->memory + i % t->places * t->stride, error);
+    return status;
+}
+
+/* COUNT launches as a graph.  A capture that fails must still be ended. */
+static UnetStatus capture(const UnetCudaTimer *timer, const Timed *t, int32_t count,
+                          cudaGraphExec_t *executable, UnetError *error) {
+    cudaGraph_t graph = NULL;
+    UnetStatus status = unet_cuda_checked(
+        cudaStreamBeginCapture(timer->stream, cudaStreamCaptureModeThreadLocal), "timing", error);
     if (status != UNET_OK)
         return status;
+    status = launch_all(timer, t, count, error);
+    cudaError_t code = cudaStreamEndCapture(timer->stream, &graph);
+    if (code == cudaSuccess && status == UNET_OK)
+        code = cudaGraphInstantiate(executable, graph, 0);
+    if (graph != NULL)
+        (void)cudaGraphDestroy(graph);
+    return status == UNET_OK ? unet_cuda_checked(code, "timing a graph", error) : status;
+}
+
+/* The time between the events around one launch of the graph. */
+static cudaError_t time_graph(const UnetCudaTimer *timer, cudaGraphExec_t graph, double *seconds) {
+    float milliseconds = 0;
+    cudaError_t code = cudaEventRecord(timer->begin, timer->stream);
+    if (code == cudaSuccess)
+        code = cudaGraphLaunch(graph, timer->stream);
     if (code == cudaSuccess)
         code = cudaEventRecord(timer->end, timer->stream);
     if (code == cudaSuccess)
         code = cudaEventSynchronize(timer->end);
     if (code == cudaSuccess)
         code = cudaEventElapsedTime(&milliseconds, timer->begin, timer->end);
-    *seconds = 1e-3 * (double)milliseconds / count;
-    return unet_cuda_checked(code, "timing a convolution", error);
+    *seconds = 1e-3 * (double)milliseconds;
+    return code;
 }
 
 static int ascending(const void *a, const void *b) {
@@ -113,23 +162,40 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The first launch loads the kernels, the second says how many make a round. */
-UnetStatus unet_cuda_timer_launches(const UnetCudaTimer *timer, UnetCudaLaunch *launch, const void *of,
-                                    double *seconds, UnetError *error) {
-    double round[ROUNDS] = {0};
-    UnetStatus status = time_launches(timer, launch, of, 1, &round[0], error);
+/* Of each of COUNT launches, the median of ROUNDS behind a first one, which brings the graph to the device.
+ */
+static UnetStatus time_launches(const UnetCudaTimer *timer, const Timed *t, int32_t count, int rounds,
+                                double *seconds, UnetError *error) {
+    double round[ROUNDS];
+    cudaGraphExec_t graph = NULL;
+    UnetStatus status = capture(timer, t, count, &graph, error);
+    cudaError_t code = status == UNET_OK ? time_graph(timer, graph, &round[0]) : cudaSuccess;
+    for (int i = 0; i < rounds && status == UNET_OK && code == cudaSuccess; i++)
+        code = time_graph(timer, graph, &round[i]);
+    if (graph != NULL)
+        (void)cudaGraphExecDestroy(graph);
     if (status == UNET_OK)
-        status = time_launches(timer, launch, of, 1, &round[0], error);
-    int32_t count = 1;
-    while (count < timer->repeats && round[0] * count < round_seconds)
-        count++;
-    for (int i = 0; i < ROUNDS && status == UNET_OK; i++)
-        status = time_launches(timer, launch, of, count, &round[i], error);
+        status = unet_cuda_checked(code, "timing a graph", error);
     if (status != UNET_OK)
         return status;
-    qsort(round, ROUNDS, sizeof *round, ascending);
-    *seconds = round[ROUNDS / 2];
+    qsort(round, (size_t)rounds, sizeof *round, ascending);
+    *seconds = round[rounds / 2] / count;
     return UNET_OK;
+}
+
+/* The first launch, which is not captured, loads the kernels; the next says how many make a round. */
+UnetStatus unet_cuda_timer_launches(const UnetCudaTimer *timer, UnetCudaLaunch *launch, const void *of,
+                                    int64_t bytes, double *seconds, UnetError *error) {
+    const Timed t = spread(timer, launch, of, bytes);
+    UnetStatus status = launch_all(timer, &t, 1, error);
+    if (status == UNET_OK)
+        status = unet_cuda_checked(cudaStreamSynchronize(timer->stream), "timing", error);
+    if (status == UNET_OK)
+        status = time_launches(timer, &t, 1, 1, seconds, error);
+    int32_t count = 1;
+    while (status == UNET_OK && count < timer->repeats && *seconds * count < round_seconds)
+        count++;
+    return status == UNET_OK ? time_launches(timer, &t, count, ROUNDS, seconds, error) : status;
 }
 
 typedef struct {
@@ -137,18 +203,19 @@ typedef struct {
     const UnetCudnnPlan *plan;
 } Planned;
 
-static UnetStatus launch_convolution(const UnetCudaTimer *timer, const void *of, UnetError *error) {
+static UnetStatus launch_convolution(const UnetCudaTimer *timer, const void *of, char *m,
+                                     UnetError *error) {
     const Planned *p = of;
     int64_t at[OPERANDS + 1];
     places(p->c, at);
-    char *const m = timer->memory;
     return unet_cudnn_execute(timer->target, p->c, p->plan, m + at[0], m + at[1], m + at[2],
                               p->c->bias ? m + at[3] : NULL, m + at[OPERANDS], error);
 }
 
 UnetStatus unet_cuda_timer_run(const UnetCudaTimer *timer, const UnetConvolution *c,
                                const UnetCudnnPlan *plan, double *seconds, UnetError *error) {
-    if (unet_cuda_operand_bytes(c) + plan->engine.workspace > timer->bytes)
+    const int64_t bytes = unet_cuda_operand_bytes(c) + plan->engine.workspace;
+    if (bytes > timer->bytes)
         return unet_fail(error, UNET_BUG, "a convolution is timed in too little memory");
-    return unet_cuda_timer_launches(timer, launch_convolution, &(Planned){c, plan}, seconds, error);
+    return unet_cuda_timer_launches(timer, launch_convolution, &(Planned){c, plan}, bytes, seconds, error);
 }

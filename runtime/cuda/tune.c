@@ -1,10 +1,13 @@
 /* tune.c - UnetDevice.tune: which engines compute the convolutions of a program fastest, by measurement.
  *
- * Timed are the engine that runs now and the first FIRST ones that cuDNN would try, as it orders them, that
- * sum and round as the program asks and do with the workspace of the plan.  Those that cuDNN compiles when
- * a program starts are left out where others serve: each would cost every start a second or more.  An
- * engine takes the place of the planned one if it is faster by more than what one measurement differs from
- * the next.  Operands lie in the arena, so this takes no memory beside it.
+ * The engine that runs now is timed, and the first FIRST ones that cuDNN would try, as it orders them, that
+ * sum and round as the program asks.  Those that cuDNN compiles when a program starts are left out where
+ * others serve: each would cost every start a second or more.  An engine takes the place of the planned one
+ * if it is faster by more than one measurement differs from the next.  Operands lie in the arena, so this
+ * takes no memory beside it.
+ *
+ * A convolution has a row for the fastest engine within the workspace of the plan, which the program runs,
+ * and another row if a faster engine needs more, for the plan of the next program (`unetc --engines`).
  *
  * Requires: an open device, no step begun.  Provides: the file; what is in the arena is lost.
  */
@@ -23,24 +26,29 @@ typedef struct {
     UnetError *error;
 } Tuning;
 
-/* Times CANDIDATE, if cuDNN accepts it; ROW becomes that if it is faster. */
-static UnetStatus try_engine(const Tuning *tuning, int64_t cap, const UnetEngine *candidate,
-                             UnetTimedEngine *row) {
-    UnetConvolution c = row->convolution;
+/* Times ENGINE, if cuDNN accepts it for C and the arena has room for its workspace; else SECONDS is below
+ * 0. ENGINE becomes what ran. */
+static UnetStatus time_engine(const Tuning *tuning, const UnetConvolution *of, UnetEngine *engine,
+                              double *seconds) {
+    UnetConvolution c = *of;
     UnetCudnnPlan plan;
     UnetStatus status = UNET_OK;
-    double seconds = 0;
-    c.engine = *candidate;
-    c.engine.workspace = cap;
-    const bool accepted = unet_cudnn_plan_pinned(tuning->timer.target, &c, &plan);
-    if (accepted)
-        status = unet_cuda_timer_run(&tuning->timer, &c, &plan, &seconds, tuning->error);
-    if (accepted && status == UNET_OK && seconds < row->seconds && seconds < worth * row->planned) {
-        row->convolution.engine = plan.engine;
-        row->seconds = seconds;
-    }
+    c.engine = *engine;
+    c.engine.workspace = tuning->timer.bytes - unet_cuda_operand_bytes(of);
+    *seconds = -1;
+    if (unet_cudnn_plan_pinned(tuning->timer.target, &c, &plan))
+        status = unet_cuda_timer_run(&tuning->timer, &c, &plan, seconds, tuning->error);
+    *engine = plan.engine;
     unet_cudnn_plan_free(tuning->timer.target, &plan);
     return status;
+}
+
+/* ROW becomes ENGINE, which takes SECONDS, if that is faster. */
+static void keep_faster(UnetTimedEngine *row, const UnetEngine *engine, double seconds) {
+    if (seconds >= 0 && seconds < row->seconds && seconds < worth * row->planned) {
+        row->convolution.engine = *engine;
+        row->seconds = seconds;
+    }
 }
 
 static bool is_listed(const UnetCudnnCandidate *list, int32_t count, const UnetEngine *engine) {
@@ -58,26 +66,33 @@ static bool is_compiled(const UnetCudnnCandidate *list, int32_t count, const Une
     return compiled;
 }
 
-/* ROW has the convolution, which CAP bytes of workspace are planned for; its operands lie in the arena with
- * that, for a step lets them live together. */
+/* ROW[0] has the convolution, which CAP bytes of workspace are planned for; ROW[1] becomes the fastest
+ * engine with any workspace.  Operands lie in the arena with the workspace, for a step lets them live
+ * together. */
 static UnetStatus tune_one(const Tuning *tuning, const UnetCudnnPlan *runs, int64_t cap,
-                           UnetTimedEngine *row) {
+                           UnetTimedEngine row[2]) {
     UnetCudnnCandidate list[UNET_CUDNN_CANDIDATES];
     int32_t count = 0, tried = 0;
+    const UnetConvolution c = row->convolution;
     row->convolution.engine = runs->engine;
-    UnetStatus status =
-        unet_cuda_timer_run(&tuning->timer, &row->convolution, runs, &row->planned, tuning->error);
+    UnetStatus status = unet_cuda_timer_run(&tuning->timer, &c, runs, &row->planned, tuning->error);
     row->seconds = row->planned;
+    row[1] = row[0];
     if (status == UNET_OK)
-        status =
-            unet_cudnn_candidates(tuning->timer.target, &row->convolution, list, &count, tuning->error);
+        status = unet_cudnn_candidates(tuning->timer.target, &c, list, &count, tuning->error);
     const bool compiled = is_compiled(list, count, &runs->engine);
     for (int32_t i = 0; i < count && tried < (compiled ? FIRST_COMPILED : FIRST) && status == UNET_OK;
          i++) {
-        if (list[i].runtime_compiled != compiled || list[i].engine.workspace > cap ||
-            unet_same_engine(&list[i].engine, &runs->engine) || is_listed(list, i, &list[i].engine))
+        UnetEngine engine = list[i].engine;
+        double seconds;
+        if (list[i].runtime_compiled != compiled || engine.workspace > UNET_MOST_WORKSPACE ||
+            unet_same_engine(&engine, &runs->engine) || is_listed(list, i, &engine))
             continue;
-        status = try_engine(tuning, cap, &list[i].engine, row);
+        status = time_engine(tuning, &c, &engine, &seconds);
+        if (engine.workspace <= cap)
+            keep_faster(&row[0], &engine, seconds);
+        if (engine.workspace <= UNET_MOST_WORKSPACE)
+            keep_faster(&row[1], &engine, seconds);
         tried++;
     }
     return status;
@@ -87,26 +102,16 @@ static UnetStatus tune_all(Tuning *tuning, UnetEngineTable *table, const UnetTun
     const UnetCudaModel *tables = tuning->cuda->tables;
     UnetStatus status = UNET_OK;
     for (int32_t i = 0; i < tables->nconvolution && status == UNET_OK; i++) {
-        UnetTimedEngine *row = &table->row[i];
+        UnetTimedEngine *row = &table->row[table->count];
         row->convolution = tables->convolution[i];
         tuning->timer.target = &tuning->cuda->target[unet_cuda_stream_of(tables, i)];
         status =
             tune_one(tuning, unet_cuda_plan(tuning->cuda, i), tables->convolution[i].engine.workspace, row);
-        table->count++;
+        table->count += row[1].seconds < worth * row[0].seconds ? 2 : 1;
         if (status == UNET_OK && listener != NULL)
             listener->timed(listener->context, i + 1, tables->nconvolution, row);
     }
     return status;
-}
-
-/* Of the greediest convolution. */
-static int64_t most_operands(const UnetCudaModel *tables) {
-    int64_t most = 0;
-    for (int32_t i = 0; i < tables->nconvolution; i++) {
-        const int64_t bytes = unet_cuda_operand_bytes(&tables->convolution[i]);
-        most = bytes > most ? bytes : most;
-    }
-    return most;
 }
 
 static UnetStatus tune(UnetCuda *cuda, UnetEngineTable *table, const UnetTuneListener *listener,
@@ -118,11 +123,10 @@ static UnetStatus tune(UnetCuda *cuda, UnetEngineTable *table, const UnetTuneLis
         .error = error};
     if (tables->nconvolution == 0)
         return unet_fail(error, UNET_USAGE, "this network has no convolution: there is nothing to time");
-    table->row = calloc((size_t)tables->nconvolution, sizeof *table->row);
+    table->row = calloc(2 * (size_t)tables->nconvolution, sizeof *table->row);
     if (table->row == NULL)
         return unet_fail(error, UNET_TOO_SMALL, "no memory for the times of engines");
-    UnetStatus status =
-        unet_cuda_timer_open(&tuning.timer, tables->convolution[0].type, most_operands(tables), error);
+    UnetStatus status = unet_cuda_timer_open(&tuning.timer, tables->convolution[0].type, error);
     if (status == UNET_OK)
         status = unet_cuda_set_turns(cuda, true, error);
     if (status == UNET_OK)

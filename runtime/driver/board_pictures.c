@@ -215,7 +215,9 @@ static UnetStatus open_all(Pictures *p) {
         return status;
     const UnetProgram *program = p->prediction.program;
     const UnetLayout *input = input_of(p, p->prediction.input);
-    if (input->size[2] > program->size[2] || (input->size[1] > program->size[1] && program->units == 0))
+    const bool larger =
+        input->size[2] > program->size[2] || (input->size[1] > program->size[1] && program->units == 0);
+    if (larger && program->windows == NULL)
         return unet_fail(&p->prediction.driver->error, UNET_USAGE,
                          "--tensorboard predicts the pictures of the evaluation, of %d x %d points, and "
                          "prediction takes "
@@ -223,7 +225,7 @@ static UnetStatus open_all(Pictures *p) {
                          input->size[1], input->size[2], program->size[1], program->size[2], input->size[1],
                          input->size[2]);
     status = prediction_open(&p->prediction);
-    p->bytes = program->extent +
+    p->bytes = program->extent + (larger ? tiles_bytes(model_of(p), input->size[2]) : 0) +
                (p->prediction.staged != NULL ? program->inputs[p->prediction.input].sample_bytes : 0);
     if (status == UNET_OK)
         status = take_inputs(p);

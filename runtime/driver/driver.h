@@ -7,6 +7,7 @@
 #define UNET_DRIVER_H
 
 #include "options.h"
+#include "problems.h"
 #include "ranks.h"
 #include "unet/atomic_file.h"
 #include "unet/device.h"
@@ -24,6 +25,7 @@ typedef struct {
     int32_t threads;
     UnetNormal *normal; /* one per input of the model, see normal.c */
     Ranks ranks;        /* the processes that train together */
+    Problems problems;  /* with files of data */
     int stopped_by;     /* the signal that ended the command after its work was made safe, or 0 */
     UnetError error;
 } Driver;
@@ -146,8 +148,11 @@ UNET_MUST_USE UnetStatus driver_open_device(Driver *driver, Device *device, int6
 /* connect.c: how the gradients of several processes go from one GPU to another.  All call it. */
 UNET_MUST_USE UnetStatus driver_connect_devices(Driver *driver, Device *device);
 
-/* eval.c: FOLDER, or that of the data where it is NULL, and where volumes are decoded to. */
-UnetDataPlace data_place(const Driver *driver, const char *folder);
+/* eval.c: `--data`, or the working directory. */
+const char *data_folder(const Driver *driver);
+
+/* The place of the data: FOLDER, or `--data` if FOLDER is NULL, and the folder for decoded volumes. */
+UnetDataPlace data_place(Driver *driver, const char *folder);
 /* Whether data has folds, where --fold names one. */
 UNET_MUST_USE UnetStatus check_fold(Driver *driver);
 
@@ -155,6 +160,8 @@ UNET_MUST_USE UnetStatus check_fold(Driver *driver);
  * says. */
 bool evaluation_exists(const Driver *driver);
 UNET_MUST_USE UnetStatus evaluation_open(Driver *driver, UnetDataset **dataset);
+/* The same for MODEL, that of the driver but for the size of its evaluation. */
+UNET_MUST_USE UnetStatus evaluation_open_as(Driver *driver, const UnetModel *model, UnetDataset **dataset);
 
 /* A number of bytes as people read it: "1.25 GiB". */
 void format_bytes(char *text, size_t size, int64_t bytes);
@@ -215,7 +222,8 @@ double tally_loss(const Tally *tally);
 /* The first metric of the model, or -1: it decides which weights are best. */
 int tally_first_metric(const UnetModel *model);
 
-/* The results as one line: "mse(...) 0.00131, psnr(...) 28.83 dB (noisy 20.35 dB, gain 8.48 dB)". */
+/* The loss and the metrics as one line: "loss 0.00131, psnr(...) 28.83 dB (noisy 20.35 dB, gain 8.48 dB)".
+ */
 void tally_format(const Tally *tally, char *text, size_t size);
 
 /* Is told what each batch of an evaluation measured by itself: its samples from FIRST on. */
@@ -274,6 +282,7 @@ UNET_MUST_USE UnetStatus normal_read(Driver *driver, const UnetSafetensors *file
 typedef struct {
     int lock;      /* its file, as long as this process trains there; -1: none */
     bool is_new;   /* not the run that the folder holds */
+    bool begun;    /* which has written its first files */
     int64_t *left; /* steps of its numbered checkpoints of which the start found NLEFT, the oldest first */
     int32_t nleft, gone; /* GONE: how many of these are gone by now */
     int64_t made;        /* how many were added, */
@@ -295,6 +304,9 @@ bool run_folder_other(const char *folder, char name[UNET_PATH_BYTES]);
 UNET_MUST_USE UnetStatus run_folder_take(RunFolder *run, Driver *driver);
 void run_folder_leave(RunFolder *run);
 
+/* A new run failed before its first step: its files go, so that the next one may begin here. */
+void run_folder_forget(const RunFolder *run, const Driver *driver);
+
 /* Removes files that were never finished and, of the numbered checkpoints up to step LAST, all but the
  * newest KEEP; of another run all of these, and its checkpoint and best weights are set aside. */
 UNET_MUST_USE UnetStatus run_folder_clear(RunFolder *run, Driver *driver, int64_t last, int32_t keep);
@@ -302,6 +314,14 @@ UNET_MUST_USE UnetStatus run_folder_clear(RunFolder *run, Driver *driver, int64_
 /* The numbered checkpoint of STEP was added, or written again: of those that were there at the start so
  * many go that KEEP stay. */
 void run_folder_added(RunFolder *run, const Driver *driver, int64_t step, int32_t keep);
+
+/* ---- run_data.c: the data that a run was trained on --------------------------------------- */
+
+/* Writes the path of the folder of data to the folder of the run. */
+UNET_MUST_USE UnetStatus run_data_note(const Driver *driver, UnetError *error);
+
+/* Whether the run whose weights are evaluated was trained on another folder of data, and which. */
+bool run_data_elsewhere(const Driver *driver, char trained[UNET_PATH_BYTES]);
 
 /* ---- checkpoint.c: the files of a run -------------------------------------------------- */
 

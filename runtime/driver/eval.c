@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *data_folder(const Driver *driver) {
+const char *data_folder(const Driver *driver) {
     return driver->options.data != NULL ? driver->options.data : ".";
 }
 
@@ -17,11 +17,15 @@ static void tell(void *context, const char *note) {
     (void)fprintf(stderr, "%s\n", note);
 }
 
-UnetDataPlace data_place(const Driver *driver, const char *folder) {
+UnetDataPlace data_place(Driver *driver, const char *folder) {
+    driver->problems.all = driver->options.all;
+    driver->problems.silent = driver->ranks.rank > 0;
     return (UnetDataPlace){.folder = folder != NULL ? folder : data_folder(driver),
                            .cache = driver->options.cache,
                            .fold = (int32_t)(driver->options.fold > 0 ? driver->options.fold : 0),
-                           .note = tell};
+                           .note = tell,
+                           .skip = driver->options.skip_bad ? problems_hear : NULL,
+                           .context = &driver->problems};
 }
 
 bool evaluation_exists(const Driver *driver) {
@@ -47,15 +51,17 @@ UnetStatus check_fold(Driver *driver) {
                      fold, model->source);
 }
 
-UnetStatus evaluation_open(Driver *driver, UnetDataset **dataset) {
+UnetStatus evaluation_open_as(Driver *driver, const UnetModel *model, UnetDataset **dataset) {
     const char *own = driver->options.eval_data;
-    if (own == NULL && !unet_dataset_exists(driver->model, UNET_EVALUATION))
+    if (own == NULL && !unet_dataset_exists(model, UNET_EVALUATION))
         own = data_folder(driver);
     if (own != NULL)
-        return unet_dataset_open_evaluation(dataset, driver->model, data_place(driver, own),
-                                            &driver->error);
-    return unet_dataset_open(dataset, driver->model, UNET_EVALUATION, data_place(driver, NULL),
-                             &driver->error);
+        return unet_dataset_open_evaluation(dataset, model, data_place(driver, own), &driver->error);
+    return unet_dataset_open(dataset, model, UNET_EVALUATION, data_place(driver, NULL), &driver->error);
+}
+
+UnetStatus evaluation_open(Driver *driver, UnetDataset **dataset) {
+    return evaluation_open_as(driver, driver->model, dataset);
 }
 
 /* ---- eval ------------------------------------------------------------------------------------- */
@@ -65,7 +71,8 @@ typedef struct {
     UnetLoader *loader;
     Device device;
     Tally tally;
-    bool windows; /* whole volumes, see eval_windows.c */
+    bool windows;         /* whole volumes, see eval_windows.c */
+    WholePictures *whole; /* whole pictures, see eval_pictures.c; NULL: as large as the program takes */
 } Evaluation;
 
 /* A folder of new pictures that is named by --data shows a part of them alone. */
@@ -82,40 +89,46 @@ static void note_held(const Driver *driver, const UnetDataset *data) {
             samples == 1 ? "is" : "are");
 }
 
-/* Whether `predict` takes volumes by windows, of which a metric can be measured. */
-static bool measures_windows(const UnetModel *model) {
+/* Whether a volume of DATA is larger than evaluation was compiled for. */
+static bool has_larger_volumes(const UnetModel *model, const UnetDataset *data) {
+    bool larger = false;
+    for (int32_t s = 0; s < unet_dataset_samples(data); s++) {
+        int32_t size[3];
+        unet_dataset_volume_size(data, s, size);
+        for (int k = 0; k < 3; k++)
+            larger |= size[k] > model->eval->size[k];
+    }
+    return larger;
+}
+
+/* Whether `predict` takes volumes by windows, all or the larger ones, of which a metric can be measured. */
+static bool measures_windows(const UnetModel *model, const UnetDataset *data) {
     bool any = false;
     for (int i = 0; i < model->nresult; i++)
         any |= windows_measure(model, i);
-    return any && model->predict != NULL && model->predict->windows != NULL;
+    return any && model->predict != NULL && model->inputs[0].kind == UNET_VOLUME &&
+           (model->predict->windows->given || has_larger_volumes(model, data));
 }
 
-static UnetStatus start(Evaluation *evaluation, Driver *driver) {
+/* The data as the program takes it, or, where pictures are larger, as they are. */
+static UnetStatus open_data(Evaluation *evaluation, Driver *driver) {
+    UnetError first;
+    UnetStatus status = evaluation_open(driver, &evaluation->data), found;
+    memcpy(&first, &driver->error, sizeof first);
+    found = whole_pictures_open(&evaluation->whole, driver, evaluation->data);
+    if (evaluation->whole == NULL && status != UNET_OK)
+        memcpy(&driver->error, &first, sizeof first);
+    return evaluation->whole != NULL ? UNET_OK : status != UNET_OK ? status : found;
+}
+
+static UnetStatus start_loader(Evaluation *evaluation, Driver *driver, const UnetDataset *data) {
     const UnetModel *model = driver->model;
     UnetError *error = &driver->error;
+    const UnetDataset *const datasets[] = {data};
     int32_t threads = unet_loader_threads(model);
-    UnetStatus status = check_fold(driver);
-    if (status == UNET_OK)
-        status = evaluation_open(driver, &evaluation->data);
-    if (status != UNET_OK)
-        return status;
-    if (driver->options.eval_data == NULL && !unet_dataset_exists(model, UNET_EVALUATION))
-        (void)fprintf(stderr, "%s holds nothing back for evaluation: all samples of %s are measured\n",
-                      model->source, data_folder(driver));
-    else
-        note_held(driver, evaluation->data);
-    unet_dataset_notes(evaluation->data, tell, NULL);
-    unet_dataset_normalize(evaluation->data, driver->normal);
-    evaluation->windows = measures_windows(model);
-    if (evaluation->windows) {
-        (void)fprintf(stderr, "whole volumes, by windows that overlap: what `predict` makes is measured, "
-                              "and no loss\n");
-        return tally_create(&evaluation->tally, model, error);
-    }
-    const UnetDataset *const datasets[] = {evaluation->data};
     int64_t beside;
     int32_t slots = loader_slots(model, datasets, 1, threads, model->eval->extent, &beside);
-    status = driver_open_device(driver, &evaluation->device, model->eval->extent, beside);
+    UnetStatus status = driver_open_device(driver, &evaluation->device, model->eval->extent, beside);
     if (status == UNET_OK)
         status = run_load_weights(driver, evaluation->device.arena);
     if (status == UNET_OK)
@@ -125,9 +138,59 @@ static UnetStatus start(Evaluation *evaluation, Driver *driver) {
     if (status == UNET_OK)
         device_reads_from(&evaluation->device, evaluation->loader);
     if (status == UNET_OK)
-        status = tally_create(&evaluation->tally, model, error);
-    if (status == UNET_OK)
         status = device_try_threads(&evaluation->device, driver->threads, error);
+    return status;
+}
+
+static UnetDataset *data_of(const Evaluation *evaluation) {
+    return evaluation->whole != NULL ? whole_pictures_data(evaluation->whole) : evaluation->data;
+}
+
+static UnetStatus start(Evaluation *evaluation, Driver *driver) {
+    const UnetModel *model = driver->model;
+    UnetStatus status = check_fold(driver);
+    char trained[UNET_PATH_BYTES];
+    const bool elsewhere = driver->options.eval_data == NULL && run_data_elsewhere(driver, trained);
+    if (elsewhere)
+        driver->options.eval_data = data_folder(driver);
+    if (status == UNET_OK)
+        status = open_data(evaluation, driver);
+    problems_end(&driver->problems);
+    if (status != UNET_OK)
+        return status;
+    UnetDataset *data = data_of(evaluation);
+    if (driver->problems.count > 0)
+        (void)fprintf(stderr,
+                      "note: %" PRId64 " problem%s with files: --skip-bad measures %" PRId32
+                      " samples without them\n",
+                      driver->problems.count, unet_plural(driver->problems.count),
+                      unet_dataset_samples(data));
+    if (driver->options.eval_data == NULL && !unet_dataset_exists(model, UNET_EVALUATION))
+        (void)fprintf(stderr, "%s holds nothing back for evaluation: all samples of %s are measured\n",
+                      model->source, data_folder(driver));
+    else if (elsewhere)
+        (void)fprintf(stderr, "the run was trained on %s: all samples of %s are measured\n", trained,
+                      data_folder(driver));
+    else
+        note_held(driver, data);
+    unet_dataset_notes(data, tell, NULL);
+    unet_dataset_normalize(data, driver->normal);
+    evaluation->windows = measures_windows(model, data);
+    if (evaluation->windows)
+        (void)fprintf(stderr, "whole volumes, by windows that overlap: what `predict` makes is measured, "
+                              "and no loss\n");
+    else if (evaluation->whole != NULL)
+        (void)fprintf(
+            stderr,
+            "whole pictures, of which some are larger than the %" PRId32 " x %" PRId32
+            " of evaluation: metrics of classes, mse, l1 and psnr of what `predict` makes are measured\n",
+            model->eval->size[1], model->eval->size[2]);
+    else
+        status = start_loader(evaluation, driver, data);
+    if (status == UNET_OK)
+        status = tally_create(&evaluation->tally,
+                              evaluation->whole != NULL ? whole_pictures_model(evaluation->whole) : model,
+                              &driver->error);
     return status;
 }
 
@@ -231,7 +294,7 @@ static json_t *values_json(const Tally *tally) {
 
 static void hear_image(TallyListener *listener, const Tally *of_image, int64_t first) {
     ImageByImage *images = (ImageByImage *)listener;
-    const char *name = unet_dataset_stem(images->data, (int32_t)first);
+    const char *name = unet_dataset_name(images->data, (int32_t)first);
     if (images->images == NULL)
         print_line(of_image, name);
     else
@@ -242,20 +305,22 @@ static void hear_image(TallyListener *listener, const Tally *of_image, int64_t f
 static UnetStatus evaluate_all(Evaluation *evaluation, Driver *driver, TallyListener *listener) {
     if (evaluation->windows)
         return evaluate_windows(driver, evaluation->data, &evaluation->tally, listener);
+    if (evaluation->whole != NULL)
+        return whole_pictures_evaluate(evaluation->whole, &evaluation->tally, listener);
     return tally_evaluate(&evaluation->tally, evaluation->loader, evaluation->data, &evaluation->device,
                           driver->threads, listener, NULL, &driver->error);
 }
 
 static UnetStatus evaluate_images(Evaluation *evaluation, Driver *driver, UnetError *error) {
     const bool csv = strcmp(driver->options.format, "csv") == 0;
-    ImageByImage images = {.listener = {.hear = hear_image}, .data = evaluation->data};
-    if (driver->model->eval->batch != 1 && !evaluation->windows)
+    ImageByImage images = {.listener = {.hear = hear_image}, .data = data_of(evaluation)};
+    if (driver->model->eval->batch != 1 && !evaluation->windows && evaluation->whole == NULL)
         return unet_fail(error, UNET_USAGE,
                          "--format=%s measures image by image: write `batch 1` in the section `eval`",
                          driver->options.format);
     UnetStatus status = UNET_OK;
     for (int i = 0; i < UNET_STEPS_AHEAD && status == UNET_OK; i++)
-        status = tally_create(&images.listener.tally[i], driver->model, error);
+        status = tally_create(&images.listener.tally[i], evaluation->tally.model, error);
     images.images = csv ? NULL : json_array();
     if (status == UNET_OK && csv)
         print_head(driver->model);
@@ -297,20 +362,11 @@ UnetStatus driver_eval(Driver *driver) {
     device_close(&evaluation.device);
     unet_loader_destroy(evaluation.loader);
     unet_dataset_close(evaluation.data);
+    whole_pictures_close(evaluation.whole);
     return status;
 }
 
 /* ---- check-data ------------------------------------------------------------------------------- */
-
-/* Advice, which stands behind a semicolon, is given once where problem follows problem of a kind. */
-static void report_problem(void *context, const char *problem) {
-    UnetError *last = context;
-    const char *advice = strstr(problem, "; ");
-    const bool again = advice != NULL && strcmp(advice, last->text) == 0;
-    const int length = again ? (int)(advice - problem) : (int)strlen(problem);
-    (void)fprintf(stderr, "problem: %.*s\n", length, problem);
-    (void)snprintf(last->text, sizeof last->text, "%s", advice != NULL ? advice : "");
-}
 
 static void print_note(void *context, const char *note) {
     (void)context;
@@ -319,14 +375,14 @@ static void print_note(void *context, const char *note) {
 
 UnetStatus driver_check_data(Driver *driver) {
     UnetDataCheck check = {.files = 0};
-    UnetError last = {""};
     if (!unet_dataset_exists(driver->model, UNET_TRAINING) &&
         !unet_dataset_exists(driver->model, UNET_EVALUATION))
         return unet_fail(&driver->error, UNET_USAGE,
                          "nothing to check: %s has no `data` section, or was compiled without training",
                          driver->model->source);
-    UnetStatus status = unet_check_data(driver->model, data_place(driver, NULL), report_problem, print_note,
-                                        &last, &check, &driver->error);
+    UnetStatus status = unet_check_data(driver->model, data_place(driver, NULL), problems_hear, print_note,
+                                        &driver->problems, &check, &driver->error);
+    problems_end(&driver->problems);
     if (status != UNET_OK)
         return status;
     (void)printf("%" PRId64 " sample%s in `data`, ", check.samples[UNET_TRAINING],
@@ -334,8 +390,12 @@ UnetStatus driver_check_data(Driver *driver) {
     if (check.samples[UNET_EVALUATION] > 0)
         (void)printf("%" PRId64 " in `eval`, ", check.samples[UNET_EVALUATION]);
     (void)printf("%" PRId64 " file%s\n", check.files, unet_plural(check.files));
-    if (check.problems > 0)
-        return unet_fail(&driver->error, UNET_IO, "%" PRId64 " problem%s in the data of %s", check.problems,
-                         check.problems == 1 ? "" : "s", driver->model->source);
+    const int64_t problems = driver->problems.count; /* a file of `data` and of `eval` has its problem once */
+    if (problems > 0 && driver->options.skip_bad)
+        (void)printf("%" PRId64 " problem%s: `train --skip-bad` leaves these samples out\n", problems,
+                     unet_plural(problems));
+    else if (problems > 0)
+        return unet_fail(&driver->error, UNET_IO, "%" PRId64 " problem%s in the data of %s", problems,
+                         unet_plural(problems), driver->model->source);
     return UNET_OK;
 }

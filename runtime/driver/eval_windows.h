@@ -3,14 +3,31 @@
 #ifndef EVAL_WINDOWS_H
 #define EVAL_WINDOWS_H
 
-#include "driver.h"
+#include "predict.h"
 
 /* Whether result I of the model can be measured on what prediction by windows makes. */
 bool windows_measure(const UnetModel *model, int i);
 
-/* Takes each sample of DATA through the model's program of prediction, which has windows, and counts what
+/* Takes each sample of DATA, volumes, through the model's program of prediction by windows, and counts what
  * can be measured of it in TALLY; LISTENER, told of each volume, may be NULL. */
 UNET_MUST_USE UnetStatus evaluate_windows(Driver *driver, const UnetDataset *data, Tally *tally,
                                           TallyListener *listener);
+
+/* eval_windows.c: takes what PREDICTION needs, and loads the weights that are measured. */
+UNET_MUST_USE UnetStatus measuring_open(Prediction *prediction);
+
+/* eval_pictures.c: evaluation of whole pictures, which are not all as small as the program takes.  COMPILED
+ * is the data as that takes it, or NULL, if it does not; *WHOLE NULL: nothing is larger, or what is
+ * measured is no output. */
+typedef struct WholePictures WholePictures;
+UNET_MUST_USE UnetStatus whole_pictures_open(WholePictures **whole, Driver *driver,
+                                             const UnetDataset *compiled);
+void whole_pictures_close(WholePictures *whole); /* NULL is fine */
+UnetDataset *whole_pictures_data(const WholePictures *whole);
+/* The model as its samples are read: tallies of them are of this one. */
+const UnetModel *whole_pictures_model(const WholePictures *whole);
+/* Counts what can be measured in TALLY; LISTENER, told of each picture, may be NULL. */
+UNET_MUST_USE UnetStatus whole_pictures_evaluate(const WholePictures *whole, Tally *tally,
+                                                 TallyListener *listener);
 
 #endif

@@ -1,6 +1,6 @@
 /* info.c - the command `info`: what the program holds, for people or, as unet-info/1, for scripts.
  */
-#include "driver.h"
+#include "predict.h"
 #include "unet/words.h"
 
 #include <inttypes.h>
@@ -48,6 +48,43 @@ static void print_ring(const UnetModel *model) {
     (void)printf("%-14s %s beside the arena, at most %s in %" PRId32
                  " slots where steps wait for data; decoded files up to 12 MiB\n",
                  "loader ring", least, most, model->ring);
+}
+
+/* Of an image, whose height does not count, and of volumes, whose depth does not: of so many the memory by
+ * windows is told. */
+enum { COLUMNS = 1000, SLICE = 512 };
+
+static bool has_volumes(const UnetModel *model) {
+    return model->inputs[0].kind == UNET_VOLUME;
+}
+
+static bool has_windows(const UnetModel *model) {
+    const UnetProgram *program = model->predict;
+    return program != NULL && program->windows != NULL &&
+           (has_volumes(model) || program->windows->reach[0].grid > 0);
+}
+
+static const char *windows_text(const UnetModel *model) {
+    const UnetProgram *program = model->predict;
+    if (has_volumes(model) || !tiles_are_exact(program))
+        return " that overlap and are blended";
+    return program->windows->same_bits ? ", to the bit as the whole image"
+                                       : ", as the whole image within rounding";
+}
+
+/* How what is larger goes through. */
+static void print_windows(const UnetModel *model) {
+    char bytes[32];
+    if (!has_windows(model))
+        return;
+    const bool volumes = has_volumes(model);
+    format_bytes(bytes, sizeof bytes,
+                 volumes ? windows_bytes(model, SLICE, SLICE) : tiles_bytes(model, COLUMNS));
+    (void)printf("  %-12s by windows%s; %s beside the arena for ", "larger", windows_text(model), bytes);
+    if (volumes)
+        (void)printf("slices of %d x %d, of any depth\n", SLICE, SLICE);
+    else
+        (void)printf("%d columns, of any height\n", COLUMNS);
 }
 
 static void print_program(const UnetProgram *program) {
@@ -129,6 +166,7 @@ static void print_text(const UnetModel *model) {
     (void)printf("\nprograms\n");
     for (int i = 0; i < nprogram; i++)
         print_program(program[i]);
+    print_windows(model);
     if (model->data != NULL)
         (void)printf("\ndata\n");
     print_sources("train", model->data);
@@ -141,15 +179,32 @@ static void print_text(const UnetModel *model) {
 /* Every maker returns NULL when memory ran out; jansson passes that on, so only the last result is looked
  * at. */
 
+/* How what is larger goes through; NULL: nothing is.  "beside": bytes, for 1000 columns of an image or
+ * slices of 512 x 512. */
+static json_t *windows_json(const UnetModel *model) {
+    const UnetProgram *program = model->predict;
+    if (!has_windows(model))
+        return NULL;
+    if (has_volumes(model))
+        return json_pack("{s:b, s:I}", "exact", 0, "beside",
+                         (json_int_t)windows_bytes(model, SLICE, SLICE));
+    return json_pack("{s:b, s:b, s:[i,i], s:I}", "exact", tiles_are_exact(program), "same_bits",
+                     tiles_are_exact(program) && program->windows->same_bits, "multiples",
+                     tiles_padded(program, 0, program->size[1] + 1) - program->size[1],
+                     tiles_padded(program, 1, program->size[2] + 1) - program->size[2], "beside",
+                     (json_int_t)tiles_bytes(model, COLUMNS));
+}
+
 static json_t *programs_json(const UnetModel *model) {
     const UnetProgram *program[3];
     int nprogram = programs_of(model, program);
     json_t *list = json_array();
     for (int i = 0; i < nprogram; i++) {
-        json_t *item = json_pack("{s:s, s:i, s:[i,i,i], s:b, s:I}", "name", program[i]->name, "batch",
+        json_t *item = json_pack("{s:s, s:i, s:[i,i,i], s:b, s:I, s:o*}", "name", program[i]->name, "batch",
                                  program[i]->batch, "size", program[i]->size[0], program[i]->size[1],
                                  program[i]->size[2], "any_height", program[i]->units > 0, "extent",
-                                 (json_int_t)program[i]->extent);
+                                 (json_int_t)program[i]->extent, "windows",
+                                 program[i] == model->predict ? windows_json(model) : NULL);
         (void)json_array_append_new(list, item);
     }
     return list;

@@ -164,8 +164,9 @@ static UnetStatus join_ranks(Driver *driver) {
     Launch launch;
     char note[256];
     if (driver->options.command == UNET_COMMAND_TRAIN || driver->options.command == UNET_COMMAND_BENCH) {
-        const UnetStatus status =
-            ranks_join(&driver->ranks, driver->model, (double)driver->options.timeout, &driver->error);
+        const UnetMeeting meeting = {.timeout = (double)driver->options.timeout,
+                                     .trusts_network = driver->options.trust_network};
+        const UnetStatus status = ranks_join(&driver->ranks, driver->model, &meeting, &driver->error);
         if (*driver->ranks.note != '\0')
             (void)fprintf(stderr, "warning: %s\n", driver->ranks.note);
         return status == UNET_OK && strcmp(driver->options.overlap, "yes") == 0
@@ -189,6 +190,9 @@ int unet_main(const UnetModel *const *models, int nmodels, int argc, char **argv
     Driver driver = {.model = choose_model(&variants), .program = argc > 0 ? argv[0] : program};
     if (driver.model == NULL)
         return no_model(program, &variants);
+    if (driver.model->runtime_version != UNET_RUNTIME_VERSION ||
+        driver.model->table_bytes != UNET_TABLE_BYTES)
+        return report(&driver, program, unet_fail(&driver.error, UNET_IO, UNET_OTHER_TABLES));
     machine_set_wait_policy(argv); /* before the words of argv are put in another order */
     UnetStatus status = unet_options_parse(&driver.options, argc, argv, &driver.error);
     if (status != UNET_OK)

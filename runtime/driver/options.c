@@ -12,18 +12,20 @@
 /* Indexed by UnetCommand. */
 static const UnetCommandRow commands[] = {
     {"train", false, "[OPTIONS]", "train the model and write its weights",
-     "Writes NAME.safetensors, NAME.best.safetensors, checkpoints and log.csv.  Ctrl-C writes a checkpoint "
-     "and stops.  --resume goes on from the last checkpoint, also after a run was killed."},
+     "Writes NAME.safetensors, NAME.best.safetensors, checkpoints, log.csv and report.html.  Ctrl-C writes "
+     "a "
+     "checkpoint and stops.  --resume goes on from the last checkpoint, also after a run was killed."},
     {"eval", false, "[OPTIONS]", "measure the weights on the evaluation data",
      "The evaluation data are what `holdout` keeps from training or the section `eval` names; without "
-     "both, all of --data."},
+     "both, all of --data.  Of a folder other than the one trained on, all samples are measured."},
     {"predict", false, "[OPTIONS] IN... -o OUT", "run the model on images or volumes",
-     "Reads PNG, JPEG, TIFF and GIF; writes PNG, JPEG or TIFF, as the name of OUT ends, and PNG to a "
+     "Reads images of all formats that training reads; writes PNG, JPEG or TIFF, as the name of OUT ends, "
+     "and PNG to a "
      "folder.  A file that is there is replaced.  Volumes are NIfTI, .nii or .nii.gz, in and out.  Images "
-     "may be smaller than the "
-     "size in `info`; for larger ones, add `predict { size H, W }` to the file, or compile with --size."},
+     "may be of any size: those larger than the size in `info` go by windows of that size."},
     {"check-data", false, "[OPTIONS]", "read the data once and report what is wrong with it",
-     "Also counts the points of each class.  Lists all problems; if there are any, the exit code is 4."},
+     "Also counts the points of each class.  Lists all problems, of each kind three and their count; if "
+     "there are any, the exit code is 4."},
     {"info", false, "[OPTIONS]", "print what this program holds: parameters, programs, memory", NULL},
     {"bench", false, "[OPTIONS]", "time a step of each program and its parts on random inputs", NULL},
     {"tune", false, "[OPTIONS]", "time which engines of cuDNN compute fastest, for programs on a GPU",
@@ -83,6 +85,10 @@ static const UnetOptionRow rows[] = {
      .help = "evaluate on all data in this folder, instead of those that the file names or holds back"},
     {"--cache", .kind = UNET_TEXT, .commands = IN(TRAIN) | IN(EVAL) | IN(CHECK_DATA), .place = AT(cache),
      .value = "DIR", .help = "folder for decoded volumes (beside their files)"},
+    {"--skip-bad", .commands = IN(TRAIN) | IN(EVAL) | IN(CHECK_DATA), .place = AT(skip_bad),
+     .help = "read all files first, name those that are bad, and take the samples without them"},
+    {"--all", .commands = IN(TRAIN) | IN(CHECK_DATA), .place = AT(all),
+     .help = "list every problem with the data, not three of each kind"},
     {"--epochs", .kind = UNET_NUMBER, .commands = IN(TRAIN), .min = 1, .max = INT64_MAX,
      .place = AT(epochs), .value = "N", .help = "how long to train, in passes over the data"},
     {"--steps", .kind = UNET_NUMBER, .commands = IN(TRAIN), .min = 1, .max = INT64_MAX, .place = AT(steps),
@@ -105,6 +111,9 @@ static const UnetOptionRow rows[] = {
     {"--timeout", .kind = UNET_NUMBER, .commands = IN(TRAIN) | IN(BENCH), .min = 1, .max = 1000000,
      .place = AT(timeout), .value = "SECONDS",
      .help = "of several processes: how long one may be silent before all end (600)"},
+    {"--trust-network", .commands = IN(TRAIN) | IN(BENCH), .place = AT(trust_network),
+     .help = "of several processes on several machines, by TCP: believe whoever comes, without a secret "
+             "(UNET_JOB_SECRET)"},
     {"--exchange", .kind = UNET_CHOICE, .commands = IN(TRAIN) | IN(BENCH), .place = AT(exchange),
      .value = "auto|nccl|host",
      .help = "of several processes on GPUs: gradients go from GPU to GPU by NCCL, or through the memory of "
@@ -145,6 +154,10 @@ static const UnetOptionRow rows[] = {
      .help = "for a GPU: run `tune` first, unless engines were timed already"},
     {"--output", .letter = 'o', .kind = UNET_TEXT, .commands = IN(PREDICT), .place = AT(output),
      .value = "OUT", .help = "file to write, or an existing folder, or a new one ending in /"},
+    {"--bits", .kind = UNET_NUMBER, .commands = IN(PREDICT), .min = 8, .max = 32, .place = AT(bits),
+     .value = "8|16|32",
+     .help =
+         "bits of the numbers in a picture that is written (as the input has; .npy: 32, which are floats)"},
     {"--overlay", .commands = IN(PREDICT), .place = AT(overlay),
      .help = "also write OUT-overlay.png: classes in colours over the image"},
     {"--format", .kind = UNET_CHOICE, .commands = IN(EVAL), .place = AT(format), .value = "text|csv|json",
@@ -187,6 +200,8 @@ static UnetStatus check_together(const UnetOptions *options, UnetError *error) {
     if (options->command == UNET_COMMAND_PREDICT) {
         if (options->nfile == 0)
             return unet_fail(error, UNET_USAGE, "`predict` needs images: predict IN... -o OUT");
+        if (options->bits != 0 && options->bits != 8 && options->bits != 16 && options->bits != 32)
+            return unet_fail(error, UNET_USAGE, "`--bits` is 8, 16 or 32");
         if (options->output == NULL)
             return unet_fail(error, UNET_USAGE, "`predict` needs `-o OUT`, the file or folder to write");
     } else if (options->command == UNET_COMMAND_COMPLETION) {

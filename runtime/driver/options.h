@@ -46,11 +46,14 @@ typedef struct {
     int64_t seed;                   /* -1: as the model says */
     int64_t fold;                   /* that is held out; -1: not given */
     int64_t threads;                /* 0: one for each processor */
+    int64_t bits;                   /* of numbers that predict writes; 0: as the input has */
     int64_t timeout;                /* seconds that other processes may be silent */
     const char *exchange;           /* of their gradients: "auto", "nccl", "host" */
     const char *overlap;            /* "yes", "no": they are sent while the backward pass goes on */
     const char *reduce;             /* "tree", or "fast": NCCL's own sums */
-    bool resume, overwrite, overlay, tensorboard, tune;
+    bool trust_network;             /* whoever of it says to be one of these processes */
+    bool resume, overwrite, overlay, tensorboard, tune, skip_bad;
+    bool all;     /* problems are listed, not counted */
     char **files; /* the arguments that are not options */
     int nfile;
     char given[4096]; /* the options as they were given, but for those that say where a run starts */

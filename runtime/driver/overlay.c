@@ -24,9 +24,9 @@ static UnetStatus overlay_path(const char *file, char path[UNET_PATH_BYTES], Une
                                         : unet_fail(error, UNET_IO, "%s: the name is too long", file);
 }
 
-static UnetStatus open_files(Overlay *o, const char *image, const char *classes, const char *path,
-                             UnetError *error) {
-    UnetStatus status = unet_image_open(&o->image, image, 3, error);
+static UnetStatus open_files(Overlay *o, const char *image, const UnetImageWay *way, const char *classes,
+                             const char *path, UnetError *error) {
+    UnetStatus status = unet_image_open_as(NULL, way, &o->image, image, 3, error);
     if (status == UNET_OK)
         status = unet_image_open(&o->classes, classes, UNET_IMAGE_CLASSES, error);
     if (status != UNET_OK)
@@ -73,12 +73,13 @@ static UnetStatus write_rows(Overlay *o, UnetError *error) {
     return status;
 }
 
-UnetStatus write_overlay(const char *image, const char *classes, UnetError *error) {
+UnetStatus write_overlay(const char *image, const UnetImageWay *way, const char *classes,
+                         UnetError *error) {
     Overlay o = {.row = NULL};
     char path[UNET_PATH_BYTES];
     UnetStatus status = overlay_path(classes, path, error);
     if (status == UNET_OK)
-        status = open_files(&o, image, classes, path, error);
+        status = open_files(&o, image, way, classes, path, error);
     if (status == UNET_OK)
         status = write_rows(&o, error);
     if (status == UNET_OK)

@@ -46,16 +46,13 @@ UnetStatus prediction_check(Prediction *prediction) {
             error, UNET_USAGE,
             "--overlay shows classes, and %s has no output of classes: add `output mask = argmax(%s)`",
             model->name, model->outputs[0].name);
-    for (int i = 0; i < model->noutput; i++) {
-        int32_t channels = model->predict->outputs[i].channels;
-        if (model->outputs[i].kind == UNET_VOLUME || (channels != 1 && channels != 3))
+    for (int i = 0; i < model->noutput; i++)
+        if (model->outputs[i].kind == UNET_VOLUME)
             return unet_fail(
                 error, UNET_USAGE,
-                "predict writes images of 1 or 3 channels, and output %s has %" PRId32
-                ": add `argmax` or `conv(x, 3, 1)` to it, or call the network from a program of your own "
-                "(`unetc -S DIR`)",
-                model->outputs[i].name, channels);
-    }
+                "predict makes images of images, and output %s is a volume: call the network from a "
+                "program of your own (`unetc -S DIR`)",
+                model->outputs[i].name);
     return UNET_OK;
 }
 
@@ -104,6 +101,13 @@ static UnetStatus check_place(const char *in, const char *path, UnetError *error
     return UNET_OK;
 }
 
+/* Of what goes to a folder: PNG, or TIFF of what that does not hold. */
+static const char *folder_suffix(const Prediction *prediction, int i) {
+    const int32_t channels = prediction->program->outputs[i].channels;
+    const bool plain = (channels == 1 || channels == 3) && prediction->driver->options.bits <= 16;
+    return prediction->volumes ? ".nii.gz" : plain ? ".png" : ".tif";
+}
+
 /* OUT, or its folder and the name of IN; with -NAME before the suffix when the model has several outputs.
  */
 UnetStatus output_path(const Prediction *prediction, const char *in, int i, char path[UNET_PATH_BYTES]) {
@@ -111,7 +115,7 @@ UnetStatus output_path(const Prediction *prediction, const char *in, int i, char
     const char *out = driver->options.output, *name = prediction->into_folder ? last_part(in) : out;
     bool several = driver->model->noutput > 1;
     size_t stem = stem_length(name);
-    const char *suffix = !prediction->into_folder ? name + stem : prediction->volumes ? ".nii.gz" : ".png";
+    const char *suffix = !prediction->into_folder ? name + stem : folder_suffix(prediction, i);
     if (prediction->into_folder && prediction->volumes)
         stem = without_channel(name, stem);
     int folder = prediction->into_folder ? (int)without_slashes(out) : 0;
@@ -136,9 +140,14 @@ static UnetStatus check_is_no_folder(const Prediction *prediction, const char *i
 /* Whether output I can be written to a file of this name. */
 static UnetStatus check_format(const Prediction *prediction, const char *path, int i) {
     UnetError *error = &prediction->driver->error;
+    const int32_t bits = (int32_t)prediction->driver->options.bits;
+    if (!prediction->volumes && bits > unet_image_bits(path, bits))
+        return unet_fail(error, UNET_USAGE,
+                         "%s holds %d bits at most, and --bits asks for %d: name it .tif or .npy", path,
+                         (int)unet_image_bits(path, bits), (int)bits);
     if (!prediction->volumes)
-        return unet_image_check_name(path, prediction->driver->model->outputs[i].kind == UNET_LABELS,
-                                     error);
+        return unet_image_check_name(path, prediction->program->outputs[i].channels,
+                                     prediction->driver->model->outputs[i].kind == UNET_LABELS, error);
     return unet_volume_is_name(path)
                ? UNET_OK
                : unet_fail(error, UNET_USAGE, "%s: volumes are written to .nii or .nii.gz", path);
@@ -171,16 +180,6 @@ static UnetStatus check_names(const Prediction *prediction) {
     return UNET_OK;
 }
 
-/* One image among many that cannot be read or is too large is told before any result is written. */
-static UnetStatus check_sizes(const Prediction *prediction) {
-    const UnetOptions *options = &prediction->driver->options;
-    UnetStatus status = UNET_OK;
-    for (int a = 0; options->nfile > 1 && a < options->nfile && status == UNET_OK; a++)
-        status = prediction->volumes ? prediction_check_volume_size(prediction, options->files[a])
-                                     : prediction_check_size(prediction, options->files[a]);
-    return status;
-}
-
 /* Whether -o names a folder; one that ends in a slash is made. */
 static UnetStatus find_folder(Prediction *prediction) {
     Driver *driver = prediction->driver;
@@ -211,7 +210,7 @@ static UnetStatus predict_and_show(Prediction *prediction, const char *in) {
             continue;
         status = output_path(prediction, in, i, path);
         if (status == UNET_OK)
-            status = write_overlay(in, path, &prediction->driver->error);
+            status = write_overlay(in, prediction_way(prediction), path, &prediction->driver->error);
     }
     return status;
 }
@@ -234,6 +233,66 @@ void prediction_example(Driver *driver, const UnetDataset *data, char *word, siz
 
 /* ---- the command ------------------------------------------------------------------------------ */
 
+/* Whether all of the volume IN can be read. */
+static UnetStatus read_volume(const char *in, UnetError *error) {
+    UnetVolumeReader *reader;
+    int64_t strange = 0;
+    UnetStatus status = unet_volume_open(&reader, in, error);
+    if (status != UNET_OK)
+        return status;
+    const UnetVolumeInfo *info = unet_volume_info(reader);
+    void *slice = calloc((size_t)info->size[1] * (size_t)info->size[2], unet_voxel_bytes(info->type));
+    for (int32_t z = 0; slice != NULL && z < info->size[0] && status == UNET_OK; z++)
+        status = unet_volume_read_slice(reader, slice, &strange, error);
+    free(slice);
+    unet_volume_close(reader);
+    return status;
+}
+
+static UnetStatus read_image(const UnetImageWay *way, const char *in, UnetError *error) {
+    UnetImageReader *reader;
+    UnetStatus status = unet_image_open_as(NULL, way, &reader, in, 0, error);
+    if (status == UNET_OK)
+        status = unet_image_skip_rows(reader, unet_image_info(reader).height, error);
+    unet_image_close(reader);
+    return status;
+}
+
+/* IN could not be predicted: is it because of IN, and not of where results go? */
+static bool is_bad(Prediction *prediction, const char *in) {
+    UnetError *error = &prediction->driver->error;
+    const UnetError why = *error;
+    struct stat found;
+    if (stat(in, &found) == 0 && !S_ISREG(found.st_mode))
+        return false; /* a pipe is read once */
+    UnetStatus status = prediction->volumes ? prediction_check_volume_size(prediction, in)
+                                            : prediction_check_size(prediction, in);
+    if (status == UNET_OK)
+        status = prediction->volumes ? read_volume(in, error)
+                                     : read_image(prediction_way(prediction), in, error);
+    *error = why;
+    return status == UNET_IO;
+}
+
+/* One file after another.  A bad one among several is named, and the others are predicted. */
+static UnetStatus predict_all(Prediction *prediction) {
+    Driver *driver = prediction->driver;
+    const int files = driver->options.nfile;
+    int bad = 0;
+    for (int i = 0; i < files && driver->stopped_by == 0; i++) {
+        const UnetStatus status = predict_and_show(prediction, driver->options.files[i]);
+        if (status != UNET_OK &&
+            (files == 1 || status != UNET_IO || !is_bad(prediction, driver->options.files[i])))
+            return status;
+        bad += status != UNET_OK;
+        if (status != UNET_OK)
+            (void)fprintf(stderr, "error: %s\n", driver->error.text);
+    }
+    return bad == 0 ? UNET_OK
+                    : unet_fail(&driver->error, UNET_IO,
+                                "%d of %d files could not be predicted, as was said above", bad, files);
+}
+
 UnetStatus driver_predict(Driver *driver) {
     Prediction prediction = {.driver = driver, .program = driver->model->predict};
     UnetStatus status = prediction_check(&prediction);
@@ -243,15 +302,13 @@ UnetStatus driver_predict(Driver *driver) {
     if (status == UNET_OK)
         status = check_names(&prediction);
     if (status == UNET_OK)
-        status = check_sizes(&prediction);
-    if (status == UNET_OK)
         status = prediction_open(&prediction);
     if (status == UNET_OK)
         status = run_load_weights(driver, prediction.device.arena);
     if (status == UNET_OK)
         status = device_push_weights(&prediction.device, &driver->error);
-    for (int i = 0; i < driver->options.nfile && status == UNET_OK && driver->stopped_by == 0; i++)
-        status = predict_and_show(&prediction, driver->options.files[i]);
+    if (status == UNET_OK)
+        status = predict_all(&prediction);
     if (prediction.program != NULL)
         prediction_close(&prediction);
     return status;

@@ -32,7 +32,8 @@ typedef struct {
     bool volumes;             /* not images */
     bool into_folder;
     bool normalized;   /* rows come as the input has them, and not as in files */
-    SliceTaker *taker; /* of volumes by windows: no files are written; or NULL */
+    SliceTaker *taker; /* of volumes, which then all go by windows: no files are written; or NULL */
+    bool by_windows;   /* the volume on its way goes so */
 } Prediction;
 
 /* Ends of a prediction that is made of no file and goes into none. */
@@ -42,6 +43,9 @@ typedef struct Ends {
     /* The next row of output I. */
     UnetStatus (*write)(struct Ends *ends, int i, const float *row, UnetError *error);
 } Ends;
+
+/* How images are read: as those of the data, from which the network was trained. */
+const UnetImageWay *prediction_way(const Prediction *prediction);
 
 /* Where the rows of the input go. */
 char *prediction_input(const Prediction *prediction);
@@ -61,6 +65,22 @@ UNET_MUST_USE UnetStatus prediction_check(Prediction *prediction);
 UNET_MUST_USE UnetStatus predict_rows(Prediction *prediction, int32_t height, int32_t width, Ends *ends);
 UnetImageInfo predicted_shape(Prediction *prediction, int32_t height, int32_t width, int i);
 
+/* Of the program, for an image of the compiled size: how a step is called, and the rows of the input and of
+ * output I that one brings and takes; without bands all of them are one. */
+UnetStep prediction_step(const Prediction *prediction);
+UnetBand prediction_input_band(const Prediction *prediction);
+UnetBand prediction_output_band(const Prediction *prediction, int i);
+
+/* predict_tiles.c: an image of any size by windows; LISTENS: a signal ends it, else the caller looks.  And
+ * whether what they make is what the whole image would, and to how many points an image of SIZE is padded,
+ * along AXIS, 0 height or 1 width. */
+UNET_MUST_USE UnetStatus predict_tiles(Prediction *prediction, int32_t height, int32_t width, Ends *ends,
+                                       bool listens);
+bool tiles_are_exact(const UnetProgram *program);
+int32_t tiles_padded(const UnetProgram *program, int axis, int32_t size);
+/* Bytes beside the arena while an image of WIDTH goes by windows. */
+int64_t tiles_bytes(const UnetModel *model, int32_t width);
+
 /* Whether the program takes an image of the size of file IN.  Of what is no file, such as a pipe, only
  * predict_image() tells. */
 UNET_MUST_USE UnetStatus prediction_check_size(const Prediction *prediction, const char *in);
@@ -68,15 +88,17 @@ UNET_MUST_USE UnetStatus prediction_check_size(const Prediction *prediction, con
 /* Takes the image IN through the model and writes each output, or, on failure, none. */
 UNET_MUST_USE UnetStatus predict_image(Prediction *prediction, const char *in);
 
-/* predict_volume.c: whether the model makes volumes of one volume, as large; whether it takes one of the
- * size of file IN; takes it through the model and writes each output, or, on failure, none.  Of several
- * channels IN is the file of the first, whose name has "_0000". */
+/* predict_volume.c: whether the model makes volumes of one volume, as large; whether IN is a volume; takes
+ * it through the model and writes each output, or, on failure, none.  Of several channels IN is the file of
+ * the first, whose name has "_0000". */
 UNET_MUST_USE UnetStatus prediction_check_volume(const Prediction *prediction);
 UNET_MUST_USE UnetStatus prediction_check_volume_size(const Prediction *prediction, const char *in);
 UNET_MUST_USE UnetStatus predict_volume(Prediction *prediction, const char *in);
 
-/* The same by windows that overlap, for files or for prediction->taker: predict_windows.c. */
+/* The same by windows that overlap, for files or for prediction->taker: predict_windows.c.  And the bytes
+ * that slices of HEIGHT x WIDTH take beside the arena. */
 UNET_MUST_USE UnetStatus predict_windows(Prediction *prediction, const char *in);
+int64_t windows_bytes(const UnetModel *model, int32_t height, int32_t width);
 
 /* predict_volume.c, for both: to which grid volumes are resampled; the file of channel C, whose first is
  * IN; what lies beside a volume that is normalised by NORMAL, or by nothing (NULL). */
@@ -94,8 +116,6 @@ const UnetNormal *volume_normal(const Prediction *prediction, const UnetVoxels *
 void volume_trim(const UnetVoxels *channel, int32_t channels, int32_t begin[3], int32_t size[3]);
 void volume_mask_row(const Prediction *prediction, const UnetVoxels *channel, int32_t channels,
                      const int32_t at[3], int32_t count, size_t stride, float *row);
-UNET_MUST_USE UnetStatus volume_check_size(const Prediction *prediction, const int32_t size[3],
-                                           const char *path);
 
 /* predict_result.c: the file of an output, and what brings slices of the model's grid to that of the file.
  */
@@ -129,7 +149,8 @@ UNET_MUST_USE UnetStatus volumes_end(const Prediction *prediction, const char *i
 
 /* overlay.c: the picture of these classes over the image that they were predicted for, beside the former.
  */
-UNET_MUST_USE UnetStatus write_overlay(const char *image, const char *classes, UnetError *error);
+UNET_MUST_USE UnetStatus write_overlay(const char *image, const UnetImageWay *way, const char *classes,
+                                       UnetError *error);
 
 /* predict.c: what the command could read, as a word for a shell: a file of DATA, or where the program does
  * not take its size a name with its ending; "": the model does not make images or volumes of one. */

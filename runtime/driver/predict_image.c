@@ -3,11 +3,13 @@
  * The image is padded to the compiled size, behind its last row and column and as the model's file says
  * (`pad`), and the result is cropped back.  Where the program takes images of any height, one that is
  * higher is padded to whole units; it is read, computed and written band by band.  Else the image goes
- * through at once.  Results have the depth of their input, 8 or 16 bits.
+ * through at once.  One that is larger goes by windows (predict_tiles.c).  Results have the depth of their
+ * input, 8 or 16 bits.
  */
 #include "predict.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,13 +17,16 @@
 
 #include "unet/layout.h"
 
-/* Behind the traits in Prediction.told: that a result has fewer bits than its input. */
-enum { TOLD_BITS = 1 << UNET_IMAGE_TRAITS };
+/* Behind the traits in Prediction.told: that a result has fewer bits than its input; that windows are
+ * blended.
+ */
+enum { TOLD_BITS = 1 << UNET_IMAGE_TRAITS, TOLD_BLENDED = 2 << UNET_IMAGE_TRAITS };
 
 /* An image on its way. */
 typedef struct {
     Prediction *prediction;
     UnetImageReader *reader;
+    const char *path;   /* of the file */
     Ends *ends;         /* in place of files; or NULL */
     UnetImageInfo info; /* of the input */
     int32_t units;      /* of the padded image */
@@ -40,8 +45,21 @@ static UnetBand band_of(const UnetBand *band, int i, const UnetLayout *layout) {
     return band != NULL ? band[i] : (UnetBand){layout->size[1], 0, layout->size[1]};
 }
 
-static UnetBand input_band(const Prediction *prediction) {
+UnetBand prediction_input_band(const Prediction *prediction) {
     return band_of(prediction->program->input_bands, prediction->input, input_layout(prediction));
+}
+
+UnetBand prediction_output_band(const Prediction *prediction, int i) {
+    return band_of(prediction->program->output_bands, i, &prediction->program->outputs[i]);
+}
+
+UnetStep prediction_step(const Prediction *prediction) {
+    return (UnetStep){.arena = prediction->device.arena,
+                      .inputs = prediction->inputs,
+                      .n = 1,
+                      .threads = prediction->driver->threads,
+                      .units = prediction->program->size[1] / prediction_input_band(prediction).of_unit,
+                      .bands = 1};
 }
 
 static bool takes_any_height(const Prediction *prediction) {
@@ -58,6 +76,10 @@ static size_t longest_row(const Prediction *prediction) {
         longest = row > longest ? row : longest;
     }
     return longest;
+}
+
+const UnetImageWay *prediction_way(const Prediction *prediction) {
+    return &prediction->driver->model->inputs[prediction->input].way;
 }
 
 char *prediction_input(const Prediction *prediction) {
@@ -129,10 +151,18 @@ static UnetStatus fail_large(const Prediction *prediction, const char *path, con
         any_height ? "" : "; `--bands=4` makes it take any height, where the network can go row by row");
 }
 
+/* Whether an image goes through at once, or, where the program has bands, in one sweep. */
+static bool goes_whole(const Prediction *prediction, const UnetImageInfo *info) {
+    const UnetProgram *program = prediction->program;
+    const bool asked = program->windows != NULL && program->windows->given;
+    return !asked && info->width <= program->size[2] &&
+           (info->height <= program->size[1] || takes_any_height(prediction));
+}
+
 static UnetStatus check_size(const Prediction *prediction, const UnetImageInfo *info, const char *path) {
-    const int32_t *size = prediction->program->size;
-    const bool fits = info->width <= size[2] && (info->height <= size[1] || takes_any_height(prediction));
-    return fits ? UNET_OK : fail_large(prediction, path, info);
+    return prediction->program->windows != NULL || goes_whole(prediction, info)
+               ? UNET_OK
+               : fail_large(prediction, path, info);
 }
 
 UnetStatus prediction_check_size(const Prediction *prediction, const char *in) {
@@ -140,7 +170,14 @@ UnetStatus prediction_check_size(const Prediction *prediction, const char *in) {
     UnetImageInfo info;
     if (stat(in, &found) == 0 && !S_ISREG(found.st_mode))
         return UNET_OK;
-    UnetStatus status = unet_image_probe(in, &info, &prediction->driver->error);
+    UnetImageReader *reader;
+    UnetStatus status = unet_image_open_as(NULL, prediction_way(prediction), &reader, in,
+                                           input_layout(prediction)->channels, &prediction->driver->error);
+    if (reader == NULL)
+        return status;
+    info = unet_image_info(reader);
+    status = unet_image_check_end(reader, &prediction->driver->error);
+    unet_image_close(reader);
     return status == UNET_OK ? check_size(prediction, &info, in) : status;
 }
 
@@ -168,12 +205,26 @@ static float *last_row(const Passage *p, int32_t h) {
     return p->last_rows + (size_t)(h % p->kept) * longest_row(p->prediction);
 }
 
+/* What is missing in the row that was read becomes a number, as in training. */
+static UnetStatus settle_row(const Passage *p, float *row) {
+    const Prediction *prediction = p->prediction;
+    const UnetImageWay *way = prediction_way(prediction);
+    const size_t count = (size_t)input_layout(prediction)->channels * (size_t)p->info.width;
+    if (!unet_settle_missing(way, row, count))
+        return unet_fail_missing(p->path, &prediction->driver->error);
+    for (size_t i = 0; way->missing == UNET_MISSING_IGNORED && i < count; i++)
+        row[i] = isnan(row[i]) ? 0 : row[i];
+    return UNET_OK;
+}
+
 /* The next row of the file is row H. */
 static UnetStatus bring_row(const Passage *p, int32_t h) {
     const Prediction *prediction = p->prediction;
     UnetError *error = &prediction->driver->error;
     UnetStatus status = p->ends != NULL ? p->ends->read(p->ends, prediction->row, error)
                                         : unet_image_read_row(p->reader, prediction->row, error);
+    if (status == UNET_OK && p->ends == NULL)
+        status = settle_row(p, prediction->row);
     if (status != UNET_OK)
         return status;
     memcpy(last_row(p, h), prediction->row, longest_row(prediction) * sizeof *prediction->row);
@@ -196,7 +247,7 @@ static int32_t band_end(const Passage *p, UnetBand band, int64_t b) {
 }
 
 static UnetStatus bring_band(const Passage *p, int32_t b) {
-    const UnetBand band = input_band(p->prediction);
+    const UnetBand band = prediction_input_band(p->prediction);
     UnetStatus status = UNET_OK;
     for (int32_t h = band_end(p, band, b - 1); h < band_end(p, band, b) && status == UNET_OK; h++) {
         if (h < p->info.height)
@@ -209,23 +260,25 @@ static UnetStatus bring_band(const Passage *p, int32_t b) {
 
 /* ---- out -------------------------------------------------------------------------------------- */
 
-static UnetBand output_band(const Passage *p, int i) {
-    const UnetProgram *program = p->prediction->program;
-    return band_of(program->output_bands, i, &program->outputs[i]);
-}
-
 /* Of output I, cropped as its size relates to that of the input. */
 static UnetImageInfo output_info(const Passage *p, int i) {
     const UnetProgram *program = p->prediction->program;
     const UnetLayout *layout = &program->outputs[i];
     const bool labels = p->prediction->driver->model->outputs[i].kind == UNET_LABELS;
     return (UnetImageInfo){
-        .channels = layout->channels,
+        .channels = labels ? 1 : layout->channels,
         .bits = labels ? 8 : p->info.bits,
         .palette = labels,
         .height = (int32_t)((int64_t)p->info.height * layout->size[1] / program->size[1]),
         .width = (int32_t)((int64_t)p->info.width * layout->size[2] / program->size[2]),
     };
+}
+
+/* As --bits says, else floats where the file is for these, else as many as the input has. */
+static int32_t written_bits(const Passage *p, const char *path) {
+    const int32_t asked = (int32_t)p->prediction->driver->options.bits;
+    const int32_t bits = asked > 0 ? asked : unet_image_holds_floats(path) ? 32 : p->info.bits;
+    return unet_image_bits(path, bits);
 }
 
 static UnetStatus begin_outputs(const Passage *p, const char *in) {
@@ -235,9 +288,10 @@ static UnetStatus begin_outputs(const Passage *p, const char *in) {
         UnetImageInfo info = output_info(p, i);
         char path[UNET_PATH_BYTES];
         UnetStatus status = output_path(prediction, in, i, path);
-        if (status == UNET_OK)
-            info.bits = unet_image_bits(path, info.bits);
-        if (info.bits < output_info(p, i).bits && (prediction->told & TOLD_BITS) == 0)
+        if (status == UNET_OK && !info.palette)
+            info.bits = written_bits(p, path);
+        if (info.bits < output_info(p, i).bits && prediction->driver->options.bits == 0 &&
+            (prediction->told & TOLD_BITS) == 0)
             (void)fprintf(stderr, "%s holds %" PRId32 " bits of a number, and %s has %" PRId32 "\n", path,
                           info.bits, in, output_info(p, i).bits);
         prediction->told |= info.bits < output_info(p, i).bits ? TOLD_BITS : 0;
@@ -274,7 +328,7 @@ static UnetStatus take_band(Passage *p, int32_t b, bool *done) {
     UnetStatus status = UNET_OK;
     *done = true;
     for (int i = 0; i < prediction->driver->model->noutput && status == UNET_OK; i++) {
-        const UnetBand band = output_band(p, i);
+        const UnetBand band = prediction_output_band(prediction, i);
         const int32_t height = output_info(p, i).height, end = band_end(p, band, b);
         status = device_fetch(&prediction->device, program->output_offsets[i],
                               program->outputs[i].sample_bytes, &prediction->driver->error);
@@ -307,13 +361,9 @@ static UnetStatus end_outputs(const Passage *p, const char *in, UnetStatus statu
 
 static UnetStatus pass(Passage *p) {
     Prediction *prediction = p->prediction;
-    UnetStep step = {.arena = prediction->device.arena,
-                     .inputs = prediction->inputs,
-                     .n = 1,
-                     .threads = prediction->driver->threads,
-                     .units = p->units,
-                     .bands = 1};
+    UnetStep step = prediction_step(prediction);
     UnetStatus status = UNET_OK;
+    step.units = p->units;
     device_prepare(&prediction->device, prediction->program, &step);
     for (bool done = false; !done && status == UNET_OK && prediction->driver->stopped_by == 0;
          step.band++) {
@@ -329,10 +379,62 @@ static UnetStatus pass(Passage *p) {
     return status;
 }
 
+/* ---- by windows ---- */
+
+/* Files in place of what is held in memory. */
+typedef struct {
+    Ends ends; /* first: what predict_tiles() calls gets it */
+    const Passage *passage;
+} FileEnds;
+
+static UnetStatus read_file(Ends *ends, float *row, UnetError *error) {
+    const Passage *p = ((FileEnds *)ends)->passage;
+    const UnetStatus status = unet_image_read_row(p->reader, row, error);
+    return status == UNET_OK ? settle_row(p, row) : status;
+}
+
+static UnetStatus write_file(Ends *ends, int i, const float *row, UnetError *error) {
+    return unet_image_write_row(((FileEnds *)ends)->passage->prediction->writer[i], row, error);
+}
+
+/* Said once: windows that are blended are not what the whole image would be. */
+static void tell_blended(Prediction *prediction, const char *in, const UnetImageInfo *info) {
+    const UnetProgram *program = prediction->program;
+    const UnetWindows *windows = program->windows;
+    if (tiles_are_exact(program) || windows->given || (prediction->told & TOLD_BLENDED) != 0)
+        return;
+    prediction->told |= TOLD_BLENDED;
+    (void)fprintf(stderr,
+                  "%s: %" PRId32 " x %" PRId32 " goes by windows of %" PRId32 " x %" PRId32
+                  " that overlap and are blended: ",
+                  in, info->height, info->width, program->size[1], program->size[2]);
+    if (windows->sees_all != NULL)
+        (void)fprintf(stderr, "%s (line %" PRId32 ") needs all of an image", windows->sees_all,
+                      windows->line);
+    else
+        (void)fprintf(stderr,
+                      "only in windows of more than %" PRId32 " x %" PRId32
+                      " points see all that they do in an image",
+                      windows->reach[0].before + windows->reach[0].after,
+                      windows->reach[1].before + windows->reach[1].after);
+    (void)fprintf(stderr,
+                  "; `predict { size %" PRId64 ", %" PRId64 " }` in %s computes all of it at once\n",
+                  prediction_size_like(info->height, program->size[1]),
+                  prediction_size_like(info->width, program->size[2]), prediction->driver->model->source);
+}
+
+static UnetStatus pass_windows(Passage *p, const char *in) {
+    FileEnds files = {.ends = {.read = read_file, .write = write_file}, .passage = p};
+    tell_blended(p->prediction, in, &p->info);
+    return predict_tiles(p->prediction, p->info.height, p->info.width, &files.ends, true);
+}
+
+/* ---- at once ---- */
+
 /* The size of the padded image, and memory for what padding repeats. */
 static UnetStatus choose_padding(Passage *p) {
     const Prediction *prediction = p->prediction;
-    const int32_t of_unit = input_band(prediction).of_unit, height = p->info.height,
+    const int32_t of_unit = prediction_input_band(prediction).of_unit, height = p->info.height,
                   least = prediction->program->size[1] / of_unit;
     p->units = (height - 1) / of_unit + 1 > least ? (height - 1) / of_unit + 1 : least;
     const int64_t padded = (int64_t)p->units * of_unit - height + 1;
@@ -353,14 +455,13 @@ static void tell_traits(Prediction *prediction, const char *in, uint32_t traits)
 
 static UnetStatus open_image(Passage *p, const char *in) {
     Prediction *prediction = p->prediction;
-    UnetStatus status =
-        unet_image_open(&p->reader, in, input_layout(prediction)->channels, &prediction->driver->error);
+    UnetStatus status = unet_image_open_as(NULL, prediction_way(prediction), &p->reader, in,
+                                           input_layout(prediction)->channels, &prediction->driver->error);
     if (status != UNET_OK)
         return status;
     p->info = unet_image_info(p->reader);
     tell_traits(prediction, in, p->info.traits);
-    status = check_size(prediction, &p->info, in);
-    return status == UNET_OK ? choose_padding(p) : status;
+    return check_size(prediction, &p->info, in);
 }
 
 UnetImageInfo predicted_shape(Prediction *prediction, int32_t height, int32_t width, int i) {
@@ -371,6 +472,8 @@ UnetImageInfo predicted_shape(Prediction *prediction, int32_t height, int32_t wi
 UnetStatus predict_rows(Prediction *prediction, int32_t height, int32_t width, Ends *ends) {
     Passage p = {.prediction = prediction, .ends = ends, .info = {.height = height, .width = width}};
     UnetStatus status = check_size(prediction, &p.info, "the image");
+    if (status == UNET_OK && !goes_whole(prediction, &p.info))
+        return predict_tiles(prediction, height, width, ends, false);
     if (status == UNET_OK)
         status = choose_padding(&p);
     if (status == UNET_OK)
@@ -380,12 +483,15 @@ UnetStatus predict_rows(Prediction *prediction, int32_t height, int32_t width, E
 }
 
 UnetStatus predict_image(Prediction *prediction, const char *in) {
-    Passage p = {.prediction = prediction};
+    Passage p = {.prediction = prediction, .path = in};
     UnetStatus status = open_image(&p, in);
     if (status == UNET_OK)
         status = begin_outputs(&p, in);
+    const bool whole = goes_whole(prediction, &p.info);
+    if (status == UNET_OK && whole)
+        status = choose_padding(&p);
     if (status == UNET_OK)
-        status = pass(&p);
+        status = whole ? pass(&p) : pass_windows(&p, in);
     status = end_outputs(&p, in, status);
     unet_image_close(p.reader);
     free(p.last_rows);

@@ -59,7 +59,7 @@ UnetStatus volume_create(const Prediction *prediction, const char *in, int i, co
     char path[UNET_PATH_BYTES];
     *result = (VolumeResult){.channels = classes > 0 ? 1 : prediction->program->outputs[i].channels,
                              .points = (size_t)size[1] * (size_t)size[2],
-                             .streamed = prediction->program->windows != NULL};
+                             .streamed = prediction->by_windows};
     UnetStatus status = output_path(prediction, in, i, path);
     if (status == UNET_OK)
         status = unet_volume_create(&result->writer, path, like, result->channels, classes, error);

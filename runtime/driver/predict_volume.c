@@ -65,56 +65,10 @@ UnetStatus prediction_check_volume(const Prediction *prediction) {
     return UNET_OK;
 }
 
-/* What is said of sizes of the model's grid. */
-static const char *resampled(const Prediction *prediction) {
-    return prediction->driver->model->spacing[0] > 0 ? " at the spacing of the model" : "";
-}
-
-/* Of windows it is height and width that are limited. */
-static UnetStatus check_slices(const Prediction *prediction, const int32_t size[3], const char *path) {
-    const int32_t *most = prediction->program->windows->most;
-    if (size[1] <= most[0] && size[2] <= most[1])
-        return UNET_OK;
-    return unet_fail(&prediction->driver->error, UNET_IO,
-                     "%s has slices of %" PRId32 " x %" PRId32
-                     " voxels%s, and the program was compiled for at most %" PRId32 " x %" PRId32
-                     ": write `predict { windows %" PRId32 ", %" PRId32 " }` in %s",
-                     path, size[1], size[2], resampled(prediction), most[0], most[1],
-                     size[1] > most[0] ? size[1] : most[0], size[2] > most[1] ? size[2] : most[1],
-                     prediction->driver->model->source);
-}
-
-UnetStatus volume_check_size(const Prediction *prediction, const int32_t size[3], const char *path) {
-    if (prediction->program->windows != NULL)
-        return check_slices(prediction, size, path);
-    const int32_t *most = prediction->program->size;
-    const char *source = prediction->driver->model->source;
-    int64_t wanted[3];
-    bool fits = true;
-    for (int i = 0; i < 3; i++) {
-        fits &= size[i] <= most[i];
-        wanted[i] = size[i] > most[i] ? prediction_size_like(size[i], most[i]) : most[i];
-    }
-    if (fits)
-        return UNET_OK;
-    return unet_fail(
-        &prediction->driver->error, UNET_IO,
-        "%s is %" PRId32 " x %" PRId32 " x %" PRId32
-        " voxels (depth first)%s, and the program was compiled for at most %" PRId32 " x %" PRId32
-        " x %" PRId32 ": write `predict { size %" PRId64 ", %" PRId64 ", %" PRId64
-        " }` in %s, or, for windows that overlap, `predict { windows %" PRId32 ", %" PRId32
-        " }`; or compile a program for this alone: `unetc --programs=predict --size=%" PRId64 "x%" PRId64
-        "x%" PRId64 " -o PROGRAM %s`",
-        path, size[0], size[1], size[2], resampled(prediction), most[0], most[1], most[2], wanted[0],
-        wanted[1], wanted[2], source, size[1], size[2], wanted[0], wanted[1], wanted[2], source);
-}
-
 UnetStatus prediction_check_volume_size(const Prediction *prediction, const char *in) {
     const UnetSampling sampling = volume_sampling(prediction);
     UnetSampledVolume *volume;
     UnetStatus status = unet_sampled_open(&volume, in, &sampling, &prediction->driver->error);
-    if (status == UNET_OK && !prediction->driver->model->trims) /* how large a box is tell its voxels */
-        status = volume_check_size(prediction, unet_sampled_info(volume)->size, in);
     unet_sampled_close(volume);
     return status;
 }
@@ -172,10 +126,9 @@ static UnetStatus open_volume(Passage *p, const char *in) {
         return status;
     p->normal = volume_normal(p->prediction, p->channel, p->nchannel, &p->each);
     memcpy(p->size, p->channel[0].info.size, sizeof p->size);
-    if (!driver->model->trims)
-        return UNET_OK;
-    volume_trim(p->channel, p->nchannel, p->begin, p->size);
-    return volume_check_size(p->prediction, p->size, in);
+    if (driver->model->trims)
+        volume_trim(p->channel, p->nchannel, p->begin, p->size);
+    return UNET_OK;
 }
 
 const UnetNormal *volume_normal(const Prediction *prediction, const UnetVoxels *channel, int32_t channels,
@@ -305,9 +258,51 @@ static UnetStatus pass(const Passage *p) {
     return status;
 }
 
-UnetStatus predict_volume(Prediction *prediction, const char *in) {
-    if (prediction->program->windows != NULL)
-        return predict_windows(prediction, in);
+static bool fits(const UnetProgram *program, const int32_t size[3]) {
+    return size[0] <= program->size[0] && size[1] <= program->size[1] && size[2] <= program->size[2];
+}
+
+/* The size of the box that is predicted of IN, for which its voxels are read once. */
+static UnetStatus find_box(const Prediction *prediction, const char *in, int32_t size[3]) {
+    const UnetSampling sampling = volume_sampling(prediction);
+    UnetVoxels seen[UNET_MOST_NORMALIZED] = {{.voxel = NULL}};
+    const int32_t channels = input_layout(prediction)->channels;
+    int32_t begin[3];
+    UnetStatus status = UNET_OK;
+    for (int32_t c = 0; c < channels && status == UNET_OK; c++) {
+        char path[UNET_PATH_BYTES];
+        status = volume_channel(prediction, in, c, path);
+        if (status == UNET_OK)
+            status = unet_voxels_survey(&seen[c], path, &sampling, &prediction->driver->error);
+    }
+    if (status == UNET_OK)
+        volume_trim(seen, channels, begin, size);
+    for (int32_t c = 0; c < channels; c++)
+        unet_voxels_close(&seen[c]);
+    return status;
+}
+
+/* Whether IN goes by windows: where the model's file says so, or where it is larger than one. */
+static UnetStatus choose_way(Prediction *prediction, const char *in) {
+    const UnetProgram *program = prediction->program;
+    const UnetSampling sampling = volume_sampling(prediction);
+    UnetSampledVolume *volume;
+    int32_t size[3];
+    UnetStatus status = unet_sampled_open(&volume, in, &sampling, &prediction->driver->error);
+    if (status != UNET_OK)
+        return status;
+    memcpy(size, unet_sampled_info(volume)->size, sizeof size);
+    unet_sampled_close(volume);
+    prediction->by_windows = program->windows->given || prediction->taker != NULL;
+    if (prediction->by_windows || fits(program, size))
+        return UNET_OK;
+    if (prediction->driver->model->trims)
+        status = find_box(prediction, in, size);
+    prediction->by_windows = !fits(program, size);
+    return status;
+}
+
+static UnetStatus predict_whole_volume(Prediction *prediction, const char *in) {
     const UnetModel *model = prediction->driver->model;
     Passage p = {.prediction = prediction};
     p.result = calloc((size_t)model->noutput + 1, sizeof *p.result);
@@ -331,4 +326,11 @@ UnetStatus predict_volume(Prediction *prediction, const char *in) {
     free(p.slice);
     free(p.result);
     return status;
+}
+
+UnetStatus predict_volume(Prediction *prediction, const char *in) {
+    UnetStatus status = choose_way(prediction, in);
+    if (status != UNET_OK)
+        return status;
+    return prediction->by_windows ? predict_windows(prediction, in) : predict_whole_volume(prediction, in);
 }

@@ -5,11 +5,15 @@
  *                         |-----------------|
  *     written    |--------|                                once the windows at 0 are through
  *
- * As many slices as a window is deep lie in the arena, of the input and of each output's sums, slice z at
- * place z mod that: the volume is read, computed and written slice by slice, and memory does not grow with
- * its depth; those of another `spacing` are resampled on the way in and out (unet/resample.h).  Each point
- * of a sum gets what the windows say of it, in their order (depth, height, width, then mirrors), so the
- * result is that of sums over the whole volume, bit for bit.
+ * As many slices as a window is deep are held, of the input and of each output's sums, slice z at place z
+ * mod that: the volume is read, computed and written slice by slice, and memory does not grow with its
+ * depth.  They lie in the arena where the model's file says `windows h, w` and these suffice, else beside
+ * it.  Slices of another `spacing` are resampled on the way in and out (unet/resample.h).  Each point of a
+ * sum gets what the windows say of it, in their order (depth, height, width, then mirrors), so the result
+ * is that of sums over the whole volume, bit for bit.
+ *
+ * Without `windows` in the model's file an output of classes is a map of these: each window then votes,
+ * with the weight of each point, and the class with most of it counts.
  *
  * A volume that is smaller than a window lies in its middle, and around it what `pad` says.
  */
@@ -34,6 +38,13 @@ typedef struct {
     float *total;                /* of each voxel: those of all windows that show it */
 } Axis;
 
+/* Of an output, as many slices as a window is deep. */
+typedef struct {
+    int32_t channels; /* of a slice: those of the output, or, of votes, its classes */
+    bool votes;
+    float *sum;
+} Slices;
+
 /* A volume on its way. */
 typedef struct {
     Prediction *prediction;
@@ -49,9 +60,12 @@ typedef struct {
     float fill[UNET_MOST_NORMALIZED];
     Axis axis[AXES]; /* z, y, x, of what is predicted */
     size_t plane;    /* voxels of a slice of that */
-    void *slice;     /* as it is read */
-    float *points;   /*   and as a channel of a result is made, */
-    float *whole;    /*   and written, where that has more than is predicted, else NULL */
+    float *slices;   /* of the input, */
+    Slices *sums;    /*   and of each output; beside the arena where that has no room for them */
+    bool beside;
+    void *slice;   /* as it is read */
+    float *points; /*   and as a channel of a result is made, */
+    float *whole;  /*   and written, where that has more than is predicted, else NULL */
     int32_t *nowhere;
     int32_t read, written; /* slices */
     int64_t strange;
@@ -66,9 +80,8 @@ static const UnetLayout *input_layout(const Passage *p) {
     return &p->prediction->program->inputs[p->prediction->input];
 }
 
-/* The slices in the arena: of slice Z, channel C of CHANNELS. */
-static float *slice_at(const Passage *p, int64_t offset, int32_t channels, int32_t z, int32_t c) {
-    float *slices = (void *)(p->prediction->device.arena + offset);
+/* Among SLICES: of slice Z, channel C of CHANNELS. */
+static float *slice_at(const Passage *p, float *slices, int32_t channels, int32_t z, int32_t c) {
     return slices + ((size_t)(z % p->axis[0].window) * (size_t)channels + (size_t)c) * p->plane;
 }
 
@@ -84,7 +97,7 @@ static UnetStatus skip_slices(Passage *p) {
 
 /* The next slice of all channels, normalised, to its place. */
 static UnetStatus read_slice(Passage *p) {
-    float *slice = slice_at(p, p->windows->slices, p->nchannel, p->read, 0);
+    float *slice = slice_at(p, p->slices, p->nchannel, p->read, 0);
     const int32_t height = p->axis[1].size, width = p->axis[2].size;
     for (int32_t c = 0; c < p->nchannel; c++) {
         const UnetVoxels one = {.info = *unet_sampled_info(p->reader[c]), .voxel = p->slice};
@@ -131,7 +144,7 @@ static void store_window(const Passage *p, const int32_t begin[AXES], uint32_t m
         const int32_t z = unet_pad_index(pad, from[0], p->axis[0].size),
                       y = unet_pad_index(pad, from[1], p->axis[1].size);
         const bool real = z >= 0 && y >= 0;
-        const float *line = slice_at(p, p->windows->slices, p->nchannel, real ? z : 0, 0) +
+        const float *line = slice_at(p, p->slices, p->nchannel, real ? z : 0, 0) +
                             (size_t)(real ? y : 0) * (size_t)p->axis[2].size;
         unet_layout_store_row(layout, prediction_input(prediction), 0, d, h, line, (int64_t)p->plane,
                               real ? prediction->from : p->nowhere, p->fill);
@@ -149,11 +162,19 @@ static void add_row(const Axis *axis, bool mirrored, int32_t first, int32_t end,
         sum[i] += weight * here[i] * value[i * step];
 }
 
+/* The same of votes, whose sums of class after class lie STRIDE apart. */
+static void add_votes(const Axis *axis, int32_t first, int32_t end, float weight, const float *row,
+                      float *sum, ptrdiff_t stride) {
+    for (int32_t i = first; i < end; i++)
+        sum[(ptrdiff_t)row[i] * stride + (i - first)] += weight * axis->weight[i];
+}
+
 /* Output I of the window at BEGIN to its sums. */
 static void add_window(const Passage *p, int i, const int32_t begin[AXES], uint32_t mirror) {
     const Prediction *prediction = p->prediction;
     const UnetLayout *layout = &prediction->program->outputs[i];
     const char *base = prediction->device.arena + prediction->program->output_offsets[i];
+    const Slices *sums = &p->sums[i];
     const Axis *axis = p->axis;
     const int32_t first = begin[2] < 0 ? -begin[2] : 0,
                   end = begin[2] + axis[2].window < axis[2].size ? axis[2].window : axis[2].size - begin[2];
@@ -164,12 +185,17 @@ static void add_window(const Passage *p, int i, const int32_t begin[AXES], uint3
         const int32_t z = begin[0] + at[0], y = begin[1] + at[1];
         if (z < 0 || z >= axis[0].size || y < 0 || y >= axis[1].size)
             continue;
+        const float weight = axis[0].weight[at[0]] * axis[1].weight[at[1]];
         unet_layout_load_row(layout, base, 0, d, h, prediction->row);
-        for (int32_t c = 0; c < layout->channels; c++)
-            add_row(&axis[2], mirrors(mirror, 2), first, end, axis[0].weight[at[0]] * axis[1].weight[at[1]],
-                    prediction->row + (ptrdiff_t)c * layout->size[2],
-                    slice_at(p, p->windows->sums[i], layout->channels, z, c) + (ptrdiff_t)y * axis[2].size +
-                        begin[2] + first);
+        for (int32_t c = 0; c < layout->channels; c++) {
+            const ptrdiff_t there = (ptrdiff_t)y * axis[2].size + begin[2] + first;
+            const float *value = prediction->row + (ptrdiff_t)c * layout->size[2];
+            float *sum = slice_at(p, sums->sum, sums->channels, z, c) + there;
+            if (sums->votes)
+                add_votes(&axis[2], first, end, weight, value, sum, (ptrdiff_t)p->plane);
+            else
+                add_row(&axis[2], mirrors(mirror, 2), first, end, weight, value, sum);
+        }
     }
 }
 
@@ -205,10 +231,10 @@ static UnetStatus compute_window(const Passage *p, const int32_t begin[AXES]) {
 
 /* Sums of slice Z of output I become means. */
 static void divide_slice(const Passage *p, int i, int32_t z) {
-    const int32_t channels = p->prediction->program->outputs[i].channels, width = p->axis[2].size;
+    const int32_t channels = p->sums[i].channels, width = p->axis[2].size;
     for (int32_t c = 0; c < channels; c++)
         for (int32_t y = 0; y < p->axis[1].size; y++) {
-            float *row = slice_at(p, p->windows->sums[i], channels, z, c) + (ptrdiff_t)y * width;
+            float *row = slice_at(p, p->sums[i].sum, channels, z, c) + (ptrdiff_t)y * width;
             const float weight = p->axis[0].total[z] * p->axis[1].total[y];
             for (int32_t x = 0; x < width; x++)
                 row[x] /= weight * p->axis[2].total[x];
@@ -250,8 +276,8 @@ static UnetStatus write_nothing(const Passage *p, int32_t first, int32_t end) {
 }
 
 static UnetStatus write_slice(const Passage *p, int i, int32_t z) {
-    const int32_t channels = p->prediction->program->outputs[i].channels;
-    const float *mean = slice_at(p, p->windows->sums[i], channels, z, 0);
+    const int32_t channels = p->sums[i].channels;
+    const float *mean = slice_at(p, p->sums[i].sum, channels, z, 0);
     UnetStatus status = UNET_OK;
     divide_slice(p, i, z);
     if (predicts_regions(p->prediction, i)) {
@@ -283,8 +309,8 @@ static UnetStatus bring_slices(Passage *p, int32_t end) {
     UnetStatus status = UNET_OK;
     while (p->read < end && status == UNET_OK) {
         for (int i = 0; i < p->prediction->driver->model->noutput; i++) {
-            const int32_t channels = p->prediction->program->outputs[i].channels;
-            memset(slice_at(p, p->windows->sums[i], channels, p->read, 0), 0,
+            const int32_t channels = p->sums[i].channels;
+            memset(slice_at(p, p->sums[i].sum, channels, p->read, 0), 0,
                    (size_t)channels * p->plane * sizeof(float));
         }
         status = read_slice(p);
@@ -354,6 +380,71 @@ static bool make_axis(Axis *axis, int32_t size, int32_t window, const UnetWindow
     return true;
 }
 
+/* What is kept of output I; votes have two classes at least. */
+static Slices slices_of(const UnetModel *model, int i) {
+    const UnetOutput *output = &model->outputs[i];
+    const bool votes = output->kind == UNET_LABELS && !model->predict->windows->given;
+    const int32_t classes = output->classes > 0 ? output->classes : 2;
+    return (Slices){.channels = votes ? classes : model->predict->outputs[i].channels, .votes = votes};
+}
+
+int64_t windows_bytes(const UnetModel *model, int32_t height, int32_t width) {
+    const UnetProgram *program = model->predict;
+    const int64_t slice = (int64_t)sizeof(float) * height * width;
+    int64_t channels = 0;
+    if (height <= program->windows->most[0] && width <= program->windows->most[1])
+        return 0;
+    for (int i = 0; i < model->ninput; i++)
+        channels += program->inputs[i].sample_bytes > 0 ? program->inputs[i].channels : 0;
+    for (int i = 0; i < model->noutput; i++)
+        channels += slices_of(model, i).channels;
+    return slice * channels * program->size[0];
+}
+
+/* How many windows, and what they take, before the first of them. */
+static void tell_windows(const Passage *p) {
+    const UnetWindows *windows = p->windows;
+    const Axis *axis = p->axis;
+    const int64_t bytes = windows_bytes(p->prediction->driver->model, axis[1].size, axis[2].size);
+    char taken[32];
+    format_bytes(taken, sizeof taken, bytes);
+    if (bytes == 0 || p->prediction->taker != NULL)
+        return;
+    (void)fprintf(stderr,
+                  "%s: %" PRId32 " x %" PRId32 " x %" PRId32 " windows of %" PRId32 " x %" PRId32
+                  " x %" PRId32 " that overlap and are blended; slices take %s beside the arena",
+                  p->in, axis[0].count, axis[1].count, axis[2].count, axis[0].window, axis[1].window,
+                  axis[2].window, taken);
+    if (windows->given && windows->most[0] > 0)
+        (void)fprintf(stderr, ": `windows %" PRId32 ", %" PRId32 "` in %s has room for smaller ones",
+                      windows->most[0], windows->most[1], p->prediction->driver->model->source);
+    (void)fputc('\n', stderr);
+}
+
+/* The slices, in the arena or beside it. */
+static UnetStatus make_slices(Passage *p) {
+    const Prediction *prediction = p->prediction;
+    const UnetModel *model = prediction->driver->model;
+    const size_t depth = (size_t)p->axis[0].window;
+    const int32_t *most = p->windows->most;
+    bool good = (p->sums = calloc((size_t)model->noutput + 1, sizeof *p->sums)) != NULL;
+    p->beside = p->axis[1].size > most[0] || p->axis[2].size > most[1];
+    tell_windows(p);
+    for (int i = 0; i < model->noutput && good; i++) {
+        p->sums[i] = slices_of(model, i);
+        p->sums[i].sum = p->beside ? calloc(depth * (size_t)p->sums[i].channels, p->plane * sizeof(float))
+                                   : (void *)(prediction->device.arena + p->windows->sums[i]);
+        good = p->sums[i].sum != NULL;
+    }
+    p->slices = p->beside ? calloc(depth * (size_t)p->nchannel, p->plane * sizeof(float))
+                          : (void *)(prediction->device.arena + p->windows->slices);
+    return good && p->slices != NULL
+               ? UNET_OK
+               : unet_fail(error_of(p), UNET_TOO_SMALL,
+                           "no memory for %zu slices of %s, of %" PRId32 " x %" PRId32 " voxels", depth,
+                           p->in, p->axis[1].size, p->axis[2].size);
+}
+
 static UnetStatus make_tables(Passage *p, const int32_t size[AXES]) {
     const UnetLayout *layout = input_layout(p);
     const size_t whole = (size_t)p->info.size[1] * (size_t)p->info.size[2];
@@ -411,10 +502,9 @@ static UnetStatus look_through(Passage *p, int32_t size[AXES]) {
     p->normal = volume_normal(p->prediction, p->seen, p->nchannel, &p->each);
     volume_fill(p->prediction, p->normal, p->fill);
     memcpy(size, p->info.size, AXES * sizeof *size);
-    if (!model->trims)
-        return UNET_OK;
-    volume_trim(p->seen, p->nchannel, p->begin, size);
-    return volume_check_size(p->prediction, size, p->in);
+    if (model->trims)
+        volume_trim(p->seen, p->nchannel, p->begin, size);
+    return UNET_OK;
 }
 
 static UnetStatus open_volume(Passage *p) {
@@ -426,6 +516,8 @@ static UnetStatus open_volume(Passage *p) {
         status = look_through(p, size);
     if (status == UNET_OK)
         status = make_tables(p, size);
+    if (status == UNET_OK)
+        status = make_slices(p);
     const int files = p->prediction->taker == NULL ? p->prediction->driver->model->noutput : 0;
     for (int i = 0; i < files && status == UNET_OK; i++)
         status = volume_create(p->prediction, p->in, i, unet_sampled_source(p->reader[0]), p->info.size,
@@ -442,6 +534,11 @@ static void close_volume(Passage *p) {
         free(p->axis[k].weight);
         free(p->axis[k].total);
     }
+    for (int i = 0; p->beside && p->sums != NULL && i < p->prediction->driver->model->noutput; i++)
+        free(p->sums[i].sum);
+    if (p->beside)
+        free(p->slices);
+    free(p->sums);
     free(p->slice);
     free(p->points);
     free(p->whole);

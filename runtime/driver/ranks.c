@@ -206,7 +206,7 @@ UnetStatus ranks_check_share(Ranks *ranks, const UnetModel *model, UnetError *er
         training->slices != NULL ? "without --shard-optimizer" : "with fewer --processes");
 }
 
-UnetStatus ranks_join(Ranks *ranks, const UnetModel *model, double timeout, UnetError *error) {
+UnetStatus ranks_join(Ranks *ranks, const UnetModel *model, const UnetMeeting *meeting, UnetError *error) {
     Launch launch;
     *ranks = (Ranks){.team = {.sum = ranks_sum,
                               .start = ranks_start_sum,
@@ -220,7 +220,7 @@ UnetStatus ranks_join(Ranks *ranks, const UnetModel *model, double timeout, Unet
                      .local = 1,
                      .number = unet_type_bytes(model->real),
                      .portion = PORTION,
-                     .timeout = timeout};
+                     .timeout = meeting->timeout};
     UnetStatus status = ranks_find_launch(&launch, ranks->note, sizeof ranks->note, error);
     if (status != UNET_OK || launch.size == 1)
         return status != UNET_OK ? status : allocate(ranks, error);
@@ -236,7 +236,7 @@ UnetStatus ranks_join(Ranks *ranks, const UnetModel *model, double timeout, Unet
                   "the program "
                   "again"
                 : ". Write `ranks N` in the section `train`, or compile with `unetc --ranks=N`");
-    status = transport->join(&ranks->state, &ranks->rank, &ranks->size, timeout, error);
+    status = transport->join(&ranks->state, &ranks->rank, &ranks->size, meeting, error);
     if (ranks->state != NULL)
         ranks->transport = transport;
     if (status != UNET_OK)

@@ -23,12 +23,19 @@ typedef struct {
 
 enum { UNET_MOST_SENT = 1 << 30 };
 
+/* How long a rank waits for the others, and which of them it believes. */
+typedef struct {
+    double timeout;
+    bool trusts_network; /* whoever comes from another machine, though the job has no secret */
+} UnetMeeting;
+
 /* How ranks reach each other. */
 typedef struct {
     const char *name; /* "MPI" */
     /* Joins those that were started together.  RANK and SIZE are what the launcher says, and become what
      * this transport finds.  *STATE, once it is set, is left after a failure, too. */
-    UnetStatus (*join)(void **state, int32_t *rank, int32_t *size, double timeout, UnetError *error);
+    UnetStatus (*join)(void **state, int32_t *rank, int32_t *size, const UnetMeeting *meeting,
+                       UnetError *error);
     /* SEND and RECEIVE have a piece for each rank; nobody sends to itself.  Where nothing comes or goes for
      * TIMEOUT seconds, the error names the ranks that are waited for. */
     UnetStatus (*exchange)(void *state, const UnetPiece *send, const UnetPiece *receive, double timeout,
@@ -107,7 +114,8 @@ typedef struct {
 UNET_MUST_USE UnetStatus ranks_find_launch(Launch *launch, char *note, size_t size, UnetError *error);
 
 /* Joins the others, if there are any.  RANKS is memory of the caller, who leaves, even after a failure. */
-UNET_MUST_USE UnetStatus ranks_join(Ranks *ranks, const UnetModel *model, double timeout, UnetError *error);
+UNET_MUST_USE UnetStatus ranks_join(Ranks *ranks, const UnetModel *model, const UnetMeeting *meeting,
+                                    UnetError *error);
 void ranks_leave(Ranks *ranks, int code);
 
 /* Buckets of gradients are sent beside the step from now on, if the program has some and the transport

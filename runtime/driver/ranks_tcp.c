@@ -1,51 +1,34 @@
 /* ranks_tcp.c - ranks reach each other by TCP (ranks.h), where no MPI has started them: torchrun, or
  * variables set by hand.
  *
- * Rank 0 listens at MASTER_ADDR and MASTER_PORT.  The others come there, say who they are and at which port
- * they listen themselves, and are told the addresses of all; then each pair has a connection.  Messages
- * have no heads, for both sides know how long they are.  Nothing is encrypted and nobody proves who he is:
- * this is for networks whose machines trust each other, as MPI is.
+ * Rank 0 listens at MASTER_ADDR and MASTER_PORT.  The others come there (ranks_door.h), say at which port
+ * they listen themselves, and are told the addresses of all; then each pair has a connection, whose sides
+ * have proved to each other that they have the secret of the job.  Behind that, messages have no heads, for
+ * both sides know how long they are.  Nothing is encrypted: who can change what is on its way between two
+ * machines can still disturb a run.
  */
-#include "ranks.h"
+#include "driver.h"
+#include "ranks_door.h"
+#include "ranks_socket.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { HOST_BYTES = 64, PORT_BYTES = 8 };
-#define HELLO UINT64_C(0x31736b6e6172756e) /* "unranks1" */
-
-/* What a rank says first, and where it can be reached. */
-typedef struct {
-    uint64_t hello;
-    int32_t rank, size;
-    char host[HOST_BYTES], port[PORT_BYTES];
-} Card;
+enum { PORT_BYTES = 8 };
 
 typedef struct {
     int32_t rank, size;
-    int listener;
+    Secret secret;
+    Party party;
+    Door *door;          /* open until all have met */
     struct pollfd *peer; /* one per rank */
     Card *card;
     size_t *sent, *received; /* bytes of the pieces on the way */
 } State;
-
-static double now(void) {
-    struct timespec time;
-    (void)clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 /* "3, 5": the ranks for which MISSING is set. */
 static void name_ranks(const State *s, const bool *missing, char *text, size_t size) {
@@ -60,231 +43,168 @@ static void name_ranks(const State *s, const bool *missing, char *text, size_t s
     }
 }
 
-/* ---- while ranks find each other: sockets wait ---- */
+/* ---- while ranks find each other ---- */
 
-static bool send_all(int fd, const void *bytes, size_t count) {
-    for (const char *at = bytes; count > 0;) {
-        const ssize_t n = send(fd, at, count, MSG_NOSIGNAL);
-        if (n <= 0)
-            return false;
-        at += n;
-        count -= (size_t)n;
-    }
-    return true;
-}
-
-static bool receive_all(int fd, void *bytes, size_t count) {
-    return recv(fd, bytes, count, MSG_WAITALL) == (ssize_t)count;
-}
-
-/* Whoever comes and says nothing is not waited for longer. */
-static void limit_waiting(int fd) {
-    const struct timeval seconds = {.tv_sec = 5};
-    const int yes = 1;
-    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &seconds, sizeof seconds);
-    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &seconds, sizeof seconds);
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-}
-
-/* A socket at the address A that listens, or that is connected; -1 with errno. */
-static int socket_at(const struct addrinfo *a, bool listens) {
-    const int yes = 1, no = 0;
-    const int fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
-    if (fd < 0)
-        return -1;
-    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    if (listens && a->ai_family == AF_INET6)
-        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
-    if (listens ? bind(fd, a->ai_addr, a->ai_addrlen) == 0 && listen(fd, SOMAXCONN) == 0
-                : connect(fd, a->ai_addr, a->ai_addrlen) == 0)
-        return fd;
-    const int problem = errno;
-    (void)close(fd);
-    errno = problem;
-    return -1;
-}
-
-static int open_socket(const char *host, const char *port, int family, bool listens) {
-    const struct addrinfo wanted = {
-        .ai_family = family, .ai_socktype = SOCK_STREAM, .ai_flags = listens ? AI_PASSIVE : 0};
-    struct addrinfo *found = NULL;
-    int fd = -1;
-    errno = EADDRNOTAVAIL;
-    if (getaddrinfo(host, port, &wanted, &found) != 0)
-        return -1;
-    for (const struct addrinfo *a = found; a != NULL && fd < 0; a = a->ai_next)
-        fd = socket_at(a, listens);
-    const int problem = errno;
-    freeaddrinfo(found);
-    errno = problem;
-    return fd;
-}
-
-/* Of this machine, for both kinds of addresses, where it has both. */
-static int listen_at(const char *port) {
-    const int fd = open_socket(NULL, port, AF_INET6, true);
-    return fd >= 0 ? fd : open_socket(NULL, port, AF_INET, true);
-}
-
-/* Where the socket FD is reached, or, if PEER, who is at its other end. */
-static bool read_address(int fd, bool peer, Card *card, bool with_host) {
-    struct sockaddr_storage address;
-    socklen_t length = sizeof address;
-    char host[HOST_BYTES], port[PORT_BYTES];
-    const int got = peer ? getpeername(fd, (struct sockaddr *)&address, &length)
-                         : getsockname(fd, (struct sockaddr *)&address, &length);
-    if (got != 0 || getnameinfo((struct sockaddr *)&address, length, host, sizeof host, port, sizeof port,
-                                NI_NUMERICHOST | NI_NUMERICSERV) != 0)
-        return false;
-    if (with_host)
-        memcpy(card->host, host, sizeof host);
-    else
-        memcpy(card->port, port, sizeof port);
-    return true;
-}
-
-static UnetStatus fail_missing(const State *s, const char *where, double timeout, UnetError *error) {
+static UnetStatus fail_missing(const State *s, const char *where, UnetError *error) {
     bool *missing = calloc((size_t)s->size, sizeof *missing);
-    char ranks[128] = "";
+    char ranks[128] = "", others[512];
     for (int32_t r = 0; missing != NULL && r < s->size; r++)
         missing[r] = r != s->rank && s->peer[r].fd < 0;
     if (missing != NULL)
         name_ranks(s, missing, ranks, sizeof ranks);
     free(missing);
-    return unet_fail(error, UNET_IO, "rank %s did not come to %s in %.0f s (--timeout)", ranks, where,
-                     timeout);
+    door_tell(s->door, others, sizeof others);
+    return unet_fail(error, UNET_IO, "rank %s did not come to %s in %.0f s (--timeout)%s", ranks, where,
+                     s->party.timeout, others);
 }
 
-/* So many others come to the listener, and say who they are. */
-static UnetStatus accept_ranks(State *s, int32_t count, const char *where, double timeout,
-                               UnetError *error) {
-    const double end = now() + timeout;
-    while (count > 0) {
-        struct pollfd waiting = {.fd = s->listener, .events = POLLIN};
-        const double left = end - now();
-        if (left <= 0)
-            return fail_missing(s, where, timeout, error);
-        if (poll(&waiting, 1, left < 1 ? (int)(left * 1000) + 1 : 1000) <= 0)
-            continue;
-        const int fd = accept(s->listener, NULL, NULL);
-        Card card;
-        if (fd < 0)
-            continue;
-        limit_waiting(fd);
-        if (!receive_all(fd, &card, sizeof card) || card.hello != HELLO || card.size != s->size ||
-            card.rank <= s->rank || card.rank >= s->size || s->peer[card.rank].fd >= 0 ||
-            !read_address(fd, true, &card, true)) {
-            (void)close(fd); /* of another job, or of no job at all */
-            continue;
-        }
-        s->card[card.rank] = card;
-        s->peer[card.rank].fd = fd;
-        count--;
+/* Rank 0 tells all others where all are. */
+static UnetStatus tell_cards(const State *s, UnetError *error) {
+    const size_t count = (size_t)s->size * CARD_BYTES;
+    const double end = machine_seconds() + s->party.timeout;
+    UnetStatus status = UNET_OK;
+    uint8_t *cards = malloc(count);
+    if (cards == NULL)
+        return unet_fail(error, UNET_TOO_SMALL, "no memory for connections");
+    for (int32_t r = 0; r < s->size; r++)
+        card_write(&s->card[r], cards + (size_t)r * CARD_BYTES);
+    for (int32_t r = 1; r < s->size && status == UNET_OK; r++)
+        if (!socket_send(s->peer[r].fd, cards, count, end))
+            status = unet_fail(error, UNET_IO, "rank %d has ended before all had come", (int)r);
+    free(cards);
+    return status;
+}
+
+static UnetStatus learn_cards(State *s, UnetError *error) {
+    const size_t count = (size_t)s->size * CARD_BYTES;
+    const double end = machine_seconds() + s->party.timeout;
+    UnetStatus status = UNET_OK;
+    uint8_t *cards = malloc(count);
+    if (cards == NULL)
+        return unet_fail(error, UNET_TOO_SMALL, "no memory for connections");
+    if (!socket_receive(s->peer[0].fd, cards, count, end))
+        status = unet_fail(error, UNET_IO, "rank 0 has ended, or waits for others that did not come");
+    else if (!card_read_all(s->card, s->size, cards))
+        status =
+            unet_fail(error, UNET_IO, "rank 0 says where the others are, and one of them cannot be there");
+    free(cards);
+    return status;
+}
+
+static UnetStatus receive_ranks(State *s, int32_t count, const char *where, UnetError *error) {
+    return count == 0 || door_receive(s->door, s->peer, s->card, count) ? UNET_OK
+                                                                        : fail_missing(s, where, error);
+}
+
+static UnetStatus meet_first(State *s, const char *host, const char *port, UnetError *error) {
+    char where[300];
+    (void)snprintf(where, sizeof where, "%s:%s", host, port);
+    UnetStatus status = door_open(&s->door, &s->party, host, port, error);
+    if (status == UNET_OK)
+        status = receive_ranks(s, s->size - 1, where, error);
+    return status == UNET_OK ? tell_cards(s, error) : status;
+}
+
+static UnetStatus meet_others(State *s, const char *host, const char *port, UnetError *error) {
+    UnetStatus status =
+        door_come(&s->party, 0, host, port, &s->card[s->rank], &s->door, &s->peer[0].fd, error);
+    if (status == UNET_OK)
+        status = learn_cards(s, error);
+    for (int32_t r = 1; r < s->rank && status == UNET_OK; r++) {
+        char there[PORT_BYTES];
+        (void)snprintf(there, sizeof there, "%u", (unsigned)s->card[r].port);
+        status =
+            door_come(&s->party, r, s->card[r].host, there, &s->card[s->rank], NULL, &s->peer[r].fd, error);
     }
+    return status == UNET_OK ? receive_ranks(s, s->size - 1 - s->rank, "another rank", error) : status;
+}
+
+/* The port of torchrun is that of its own store, where its agent has opened one. */
+static bool find_meeting(const char **host, char text[PORT_BYTES], uint16_t *port) {
+    const char *given = getenv("UNET_PORT"), *master = getenv("MASTER_PORT"),
+               *taken = getenv("TORCHELASTIC_USE_AGENT_STORE");
+    const char *number = given != NULL ? given : master;
+    char *end;
+    *host = getenv("MASTER_ADDR");
+    if (*host == NULL || **host == '\0' || number == NULL || *number == '\0')
+        return false;
+    const long value =
+        strtol(number, &end, 10) + (given == NULL && taken != NULL && strcmp(taken, "True") == 0);
+    if (*end != '\0' || value < 1 || value > UINT16_MAX)
+        return false;
+    *port = (uint16_t)value;
+    (void)snprintf(text, PORT_BYTES, "%ld", value);
+    return true;
+}
+
+/* How many of the ranks are on this machine, as the launcher says; 0: it does not. */
+static long ranks_here(void) {
+    const char *here = getenv("LOCAL_WORLD_SIZE");
+    return here == NULL ? 0 : strtol(here, NULL, 10);
+}
+
+static UnetStatus allocate(State **state, int32_t rank, int32_t size, UnetError *error) {
+    const size_t count = (size_t)size;
+    State *s = *state = calloc(1, sizeof *s);
+    if (s != NULL)
+        *s = (State){.rank = rank,
+                     .size = size,
+                     .peer = calloc(count, sizeof *s->peer),
+                     .card = calloc(count, sizeof *s->card),
+                     .sent = calloc(count, sizeof *s->sent),
+                     .received = calloc(count, sizeof *s->received)};
+    for (size_t r = 0; s != NULL && s->peer != NULL && r < count; r++)
+        s->peer[r].fd = -1;
+    if (s == NULL || s->peer == NULL || s->card == NULL || s->sent == NULL || s->received == NULL)
+        return unet_fail(error, UNET_TOO_SMALL, "no memory for connections");
     return UNET_OK;
 }
 
-/* The other one may not listen yet. */
-static UnetStatus come_to(State *s, int32_t r, const char *host, const char *port, double timeout,
-                          UnetError *error) {
-    const double end = now() + timeout;
-    const struct timespec a_while = {0, 50000000};
-    int fd;
-    while ((fd = open_socket(host, port, AF_UNSPEC, false)) < 0 && now() < end)
-        (void)nanosleep(&a_while, NULL);
-    if (fd < 0)
-        return unet_fail(error, UNET_IO, "rank %d is not reached at %s:%s in %.0f s: %s", (int)r, host,
-                         port, timeout, strerror(errno));
-    limit_waiting(fd);
-    s->peer[r].fd = fd;
-    return send_all(fd, &s->card[s->rank], sizeof *s->card)
-               ? UNET_OK
-               : unet_fail(error, UNET_IO, "rank %d at %s:%s does not listen", (int)r, host, port);
+static UnetStatus meet(State *s, const char *host, const char *port, UnetError *error) {
+    const UnetStatus status =
+        s->rank == 0 ? meet_first(s, host, port, error) : meet_others(s, host, port, error);
+    door_close(s->door); /* nobody is awaited any more */
+    s->door = NULL;
+    /* NCCL opens sockets of its own, at any interface, where whoever has its id is welcome. */
+    if (status == UNET_OK && socket_is_at_loopback(s->peer[s->rank == 0 ? 1 : 0].fd))
+        (void)setenv("NCCL_SOCKET_IFNAME", "lo", 0);
+    return status;
 }
 
-static UnetStatus learn_cards(State *s, double timeout, UnetError *error) {
-    const double end = now() + timeout;
-    const size_t bytes = (size_t)s->size * sizeof *s->card;
-    struct pollfd first = {.fd = s->peer[0].fd, .events = POLLIN};
-    while (now() < end && poll(&first, 1, 1000) <= 0)
-        ;
-    return receive_all(s->peer[0].fd, s->card, bytes)
-               ? UNET_OK
-               : unet_fail(error, UNET_IO, "rank 0 has ended, or waits for others that did not come");
-}
-
-static UnetStatus meet(State *s, const char *host, const char *port, double timeout, UnetError *error) {
-    char where[300];
-    (void)snprintf(where, sizeof where, "%s:%s", host, port);
-    s->listener = listen_at(s->rank == 0 ? port : "0");
-    if (s->listener < 0 || !read_address(s->listener, false, &s->card[s->rank], false))
-        return unet_fail(
-            error, UNET_IO,
-            "rank %d cannot listen at port %s: %s; set UNET_PORT to a port that is free on the "
-            "machine of rank 0, the same for all",
-            (int)s->rank, s->rank == 0 ? port : "0", strerror(errno));
-    UnetStatus status = s->rank == 0 ? accept_ranks(s, s->size - 1, where, timeout, error)
-                                     : come_to(s, 0, host, port, timeout, error);
-    for (int32_t r = 1; s->rank == 0 && r < s->size && status == UNET_OK; r++)
-        if (!send_all(s->peer[r].fd, s->card, (size_t)s->size * sizeof *s->card))
-            status = unet_fail(error, UNET_IO, "rank %d has ended before all had come", (int)r);
-    if (s->rank > 0 && status == UNET_OK)
-        status = learn_cards(s, timeout, error);
-    for (int32_t r = 1; r < s->rank && status == UNET_OK; r++)
-        status = come_to(s, r, s->card[r].host, s->card[r].port, timeout, error);
-    return s->rank > 0 && status == UNET_OK
-               ? accept_ranks(s, s->size - 1 - s->rank, "another rank", timeout, error)
-               : status;
-}
-
-/* ---- messages: sockets do not wait ---- */
-
-/* The port of torchrun is that of its own store, where its agent has opened one. */
-static bool find_meeting(const char **host, char port[PORT_BYTES]) {
-    const char *given = getenv("UNET_PORT"), *master = getenv("MASTER_PORT"),
-               *taken = getenv("TORCHELASTIC_USE_AGENT_STORE");
-    const char *text = given != NULL ? given : master;
-    *host = getenv("MASTER_ADDR");
-    if (*host == NULL || **host == '\0' || text == NULL)
-        return false;
-    const long number =
-        strtol(text, NULL, 10) + (given == NULL && taken != NULL && strcmp(taken, "True") == 0);
-    (void)snprintf(port, PORT_BYTES, "%ld", number);
-    return number > 0 && number < 65536;
-}
-
-static UnetStatus join(void **state, int32_t *rank, int32_t *size, double timeout, UnetError *error) {
+static UnetStatus join(void **state, int32_t *rank, int32_t *size, const UnetMeeting *meeting,
+                       UnetError *error) {
     const char *host;
     char port[PORT_BYTES];
-    const size_t count = (size_t)*size;
-    if (!find_meeting(&host, port))
+    uint16_t number;
+    const long here = ranks_here();
+    State *s = NULL;
+    if (!find_meeting(&host, port, &number))
         return unet_fail(
             error, UNET_USAGE,
             "rank %d of %d does not know where the others are: start the program with mpirun or "
             "torchrun, or set MASTER_ADDR and MASTER_PORT to the machine of rank 0 and a port "
             "that is free there",
             (int)*rank, (int)*size);
-    State *s = calloc(1, sizeof *s);
-    if (s != NULL)
-        *s = (State){.rank = *rank,
-                     .size = *size,
-                     .listener = -1,
-                     .peer = calloc(count, sizeof *s->peer),
-                     .card = calloc(count, sizeof *s->card),
-                     .sent = calloc(count, sizeof *s->sent),
-                     .received = calloc(count, sizeof *s->received)};
+    UnetStatus status = allocate(&s, *rank, *size, error);
     *state = s;
-    if (s == NULL || s->peer == NULL || s->card == NULL || s->sent == NULL || s->received == NULL)
-        return unet_fail(error, UNET_TOO_SMALL, "no memory for connections");
-    for (size_t r = 0; r < count; r++)
-        s->peer[r].fd = -1;
-    s->card[*rank] = (Card){.hello = HELLO, .rank = *rank, .size = *size};
-    const UnetStatus status = meet(s, host, port, timeout, error);
-    for (size_t r = 0; r < count && status == UNET_OK; r++)
-        if (s->peer[r].fd >= 0)
-            (void)fcntl(s->peer[r].fd, F_SETFL, O_NONBLOCK);
-    return status;
+    if (status == UNET_OK)
+        status = secret_find(&s->secret, error);
+    if (status != UNET_OK)
+        return status;
+    s->party = (Party){.rank = *rank,
+                       .size = *size,
+                       .secret = &s->secret,
+                       .anywhere = s->secret.given || meeting->trusts_network,
+                       .elsewhere = here > 0 && here < *size,
+                       .timeout = meeting->timeout};
+    s->card[*rank] = (Card){.rank = *rank, .size = *size, .port = number};
+    /* MASTER_ADDR may be a name of this machine that others reach, and nobody else needs to come. */
+    if (here == *size && !s->party.anywhere)
+        host = "127.0.0.1";
+    return meet(s, host, port, error);
 }
+
+/* ---- messages ---- */
 
 static UnetStatus lost(int32_t r, UnetError *error) {
     return unet_fail(error, UNET_IO, "rank %d has ended, or its network; the last checkpoint is whole",
@@ -322,7 +242,7 @@ static UnetStatus silent(const State *s, const UnetPiece *receive, double waited
 static UnetStatus exchange(void *state, const UnetPiece *send, const UnetPiece *receive, double timeout,
                            UnetError *error) {
     State *s = state;
-    double since = now();
+    double since = machine_seconds();
     memset(s->sent, 0, (size_t)s->size * sizeof *s->sent);
     memset(s->received, 0, (size_t)s->size * sizeof *s->received);
     for (;;) {
@@ -342,9 +262,9 @@ static UnetStatus exchange(void *state, const UnetPiece *send, const UnetPiece *
         if (!left)
             return UNET_OK;
         if (moved)
-            since = now();
-        else if (now() - since > timeout)
-            return silent(s, receive, now() - since, error);
+            since = machine_seconds();
+        else if (machine_seconds() - since > timeout)
+            return silent(s, receive, machine_seconds() - since, error);
         (void)poll(s->peer, (nfds_t)s->size, 100);
     }
 }
@@ -373,8 +293,7 @@ static void leave(void *state, int code) {
     for (int32_t r = 0; s->peer != NULL && r < s->size; r++)
         if (s->peer[r].fd >= 0)
             (void)close(s->peer[r].fd);
-    if (s->listener >= 0)
-        (void)close(s->listener);
+    door_close(s->door);
     free(s->peer);
     free(s->card);
     free(s->sent);

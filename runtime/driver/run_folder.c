@@ -1,6 +1,7 @@
 /* run_folder.c - the folder of a training run: it belongs to one run, and to one process at a time.
  *
  *     train.lock    there while a process trains; whoever dies loses the lock, and the file is used again
+ *     train.data    the folder of data, see run_data.c
  *
  * A new run takes no folder that holds another one, unless `--overwrite` says so; then checkpoint and
  * weights of that run are set aside, last and best. What a run that was killed left behind is removed by
@@ -100,6 +101,18 @@ void run_folder_leave(RunFolder *run) {
     (void)unlink(run->lock_path);
     (void)close(run->lock);
     run->lock = -1;
+}
+
+void run_folder_forget(const RunFolder *run, const Driver *driver) {
+    char path[UNET_PATH_BYTES];
+    if (!run->begun)
+        return;
+    if (run_path(driver, "checkpoint.", path, NULL) == UNET_OK)
+        (void)unlink(path);
+    static const char *const file[] = {"log.csv", "train.data", "report.html"};
+    for (int i = 0; i < 3; i++)
+        if (path_in(run_folder(driver), file[i], path, NULL) == UNET_OK)
+            (void)unlink(path);
 }
 
 /* ---- names of ours ---------------------------------------------------------------------------- */
@@ -331,6 +344,8 @@ UnetStatus run_folder_clear(RunFolder *run, Driver *driver, int64_t last, int32_
         more = (count = sweep(open, driver->model->name, run->is_new, last, &oldest)) > keep &&
                run_forget_checkpoint(driver, oldest);
     list_left(run, open, driver->model->name, last, count);
+    if (run->is_new) /* it shows another run */
+        (void)unlinkat(dirfd(open), "report.html", 0);
     (void)closedir(open);
     /* The checkpoint goes first: where there is none, whoever set it aside was stopped before it had one of
      * its own, and what was set aside then is all that there is of that run. */

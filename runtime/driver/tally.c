@@ -309,24 +309,19 @@ UnetStatus tally_evaluate(Tally *tally, UnetLoader *loader, const UnetDataset *d
 
 /* ---- text ------------------------------------------------------------------------------------- */
 
+/* Terms of the loss are the log's. */
 void tally_format(const Tally *tally, char *text, size_t size) {
-    size_t length = 0;
-    text[0] = 0;
-    for (int i = 0; i < tally->model->nresult; i++) {
+    int n = snprintf(text, size, "loss %.6g", tally_loss(tally));
+    for (int i = 0; i < tally->model->nresult && n > 0 && (size_t)n < size; i++) {
         const UnetResult *result = &tally->model->results[i];
-        double value = tally_value(tally, i), identity = tally_identity(tally, i);
-        bool decibels = strcmp(result->metric, "psnr") == 0;
-        if (isnan(value) && tally->samples > 0)
+        const double value = tally_value(tally, i), identity = tally_identity(tally, i);
+        if (result->kind == UNET_LOSS || (isnan(value) && tally->samples > 0))
             continue;
-        int n = snprintf(text + length, size - length, decibels ? "%s%s %.2f dB" : "%s%s %.6g",
-                         length > 0 ? ", " : "", result->name, value);
-        if (n > 0 && (size_t)n < size - length && !isnan(identity)) {
-            length += (size_t)n;
-            n = snprintf(text + length, size - length, " (%s %.2f dB, gain %.2f dB)",
-                         tally->model->inputs[result->identity_input].name, identity, value - identity);
-        }
-        if (n < 0 || (size_t)n >= size - length)
-            return;
-        length += (size_t)n;
+        const bool decibels = strcmp(result->metric, "psnr") == 0;
+        n += snprintf(text + n, size - (size_t)n, decibels ? ", %s %.2f dB" : ", %s %.6g", result->name,
+                      value);
+        if ((size_t)n < size && !isnan(identity))
+            n += snprintf(text + n, size - (size_t)n, " (%s %.2f dB, gain %.2f dB)",
+                          tally->model->inputs[result->identity_input].name, identity, value - identity);
     }
 }

@@ -11,6 +11,7 @@
 #include "train.h"
 
 #include "predict.h"
+#include "report.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -173,6 +174,7 @@ static UnetStatus begin_step(Run *run) {
         tally_add_identity(&run->train, program, &batch);
     else if (identity)
         status = train_share_identities(run, &batch, step.first, step.last);
+    train_count_labels(run, &batch);
     return status == UNET_OK ? device_begin(&run->device, program, &step, &run->driver->error) : status;
 }
 
@@ -195,6 +197,33 @@ static void note_board(Run *run, UnetStatus status) {
                           run->driver->error.text);
     board_close(run->board);
     run->board = NULL;
+}
+
+/* The page is made anew each time; where it cannot be written, that is told once, and training goes on. */
+static void write_report(Run *run, double now) {
+    const ReportRun report = {.step = run->state.step,
+                              .steps = run->steps,
+                              .seed = run->state.seed,
+                              .batch = train_batch(run),
+                              .eval = &run->eval,
+                              .best = run->state.best,
+                              .best_step = run->state.best_step};
+    if (!train_leads(run) || run->has_no_report)
+        return;
+    run->report_end = now;
+    if (report_run(run->driver, &report) != UNET_OK) {
+        unet_progress_message(&run->progress, "warning: no report: %s", run->driver->error.text);
+        run->driver->error.text[0] = '\0';
+        run->has_no_report = true;
+    }
+}
+
+/* Runs that evaluate all the time spend theirs on training. */
+static void report_evaluation(Run *run) {
+    enum { APART = 2 }; /* seconds */
+    const double now = machine_seconds();
+    if (now - run->report_end >= APART)
+        write_report(run, now);
 }
 
 static UnetStatus end_step(Run *run) {
@@ -370,8 +399,11 @@ static UnetStatus after_step(Run *run, int *signal) {
         run->norms = 0;
         run->normed = 0;
     }
+    train_judge_labels(run, evaluates);
     if (status == UNET_OK && evaluates)
         status = evaluate(run, signal);
+    if (status == UNET_OK && evaluates && *signal == 0)
+        report_evaluation(run);
     if (status == UNET_OK && *signal == 0 && is_due(run->state.step, run->save_every) &&
         run->saved < run->state.step)
         status = save_and_keep(run);
@@ -502,6 +534,8 @@ static void summarize(Run *run) {
     tally_format(&run->eval, text, sizeof text);
     if (run->eval.samples > 0)
         unet_progress_message(progress, "evaluation: %s", text);
+    if (!run->has_no_report)
+        unet_progress_message(progress, "report: %s/report.html", run_folder(run->driver));
     unet_progress_message(progress, "weights: %s", last);
     const char *use = run->state.best_step >= 0 ? best : last;
     if (use == best)
@@ -542,10 +576,14 @@ UnetStatus driver_train(Driver *driver) {
         status = unet_loader_begin(run.loader, &run.stream, &driver->error);
         if (status == UNET_OK)
             status = loop(&run);
+        if (status == UNET_OK)
+            write_report(&run, machine_seconds());
         unet_progress_clear(&run.progress);
         if (status == UNET_OK)
             summarize(&run);
     }
+    if (status != UNET_OK && run.state.step == 0)
+        run_folder_forget(&run.folder, driver);
     train_finish(&run);
     return status;
 }

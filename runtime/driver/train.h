@@ -8,6 +8,13 @@
 #include "progress.h"
 #include "unet/log.h"
 
+/* Points of each class in each input that is labels, of the first epoch's samples. */
+typedef struct {
+    int64_t (*points)[UNET_IGNORED + 1];
+    int64_t samples;
+    bool told;
+} SeenLabels;
+
 typedef struct {
     Driver *driver;
     const UnetModel *model;
@@ -37,14 +44,17 @@ typedef struct {
     int64_t identity_end;              /* the batches up to this step are measured */
     int64_t begun;                     /* steps; as many as ended, or one more */
     int32_t samples[UNET_STEPS_AHEAD]; /* of the steps that were begun last */
-    double norms;                      /* sum of the gradients' norms since the last row of the log, */
-    int64_t normed;                    /*   of so many steps; those that overflowed have none */
+    SeenLabels seen;
+    double norms;            /* sum of the gradients' norms since the last row of the log, */
+    int64_t normed;          /*   of so many steps; those that overflowed have none */
     int64_t row_step;        /* the step behind which the log's last row came, or this process began, */
     double row_exchange;     /*   and what Ranks.seconds were then, */
     double row_sent;         /*   and Ranks.sent */
     int64_t images;          /* since the start of this process */
     double start;            /* time of the first step */
     double training_seconds; /* without evaluations and saves */
+    double report_end;       /* time of the last report.html; 0: none yet */
+    bool has_no_report;      /* it could not be written, which was told */
 } Run;
 
 /* Takes all that the run needs: data, memory, weights, its folder. */
@@ -58,6 +68,13 @@ int32_t train_kept_checkpoints(const Run *run);
 
 /* The sums since the log's last row, for a checkpoint. */
 void train_store_unlogged(Run *run);
+
+/* ---- train_labels.c: labels that are all ignored, classes that nobody has ---- */
+
+UNET_MUST_USE UnetStatus train_watch_labels(Run *run); /* from now on, until train_forget_labels() */
+void train_count_labels(Run *run, const UnetBatch *batch);
+void train_judge_labels(Run *run, bool evaluates); /* behind a step */
+void train_forget_labels(Run *run);
 
 /* ---- train_ranks.c: what all ranks do together ---- */
 

@@ -73,7 +73,7 @@ static UnetStatus open_data(Run *run) {
     if (status == UNET_OK)
         status = unet_dataset_open(&run->data, run->model, UNET_TRAINING, data_place(driver, NULL),
                                    &driver->error);
-    if (status == UNET_IO)
+    if (status == UNET_IO && !driver->options.skip_bad)
         advise_check(driver);
     if (status == UNET_OK && driver->options.eval_data != NULL && !evaluation_exists(driver))
         return unet_fail(
@@ -82,6 +82,13 @@ static UnetStatus open_data(Run *run) {
             run->model->source);
     if (status == UNET_OK && evaluation_exists(driver))
         status = evaluation_open(driver, &run->eval_data);
+    problems_end(&driver->problems);
+    if (status == UNET_OK && driver->problems.count > 0 && train_leads(run))
+        (void)fprintf(stderr,
+                      "note: %" PRId64 " problem%s with files: --skip-bad trains on %" PRId32
+                      " samples without them\n",
+                      driver->problems.count, unet_plural(driver->problems.count),
+                      unet_dataset_samples(run->data));
     if (status == UNET_OK)
         unet_dataset_normalize(run->data, driver->normal);
     if (status == UNET_OK && run->eval_data != NULL)
@@ -104,6 +111,8 @@ static UnetStatus take_memory(Run *run) {
     Tally *const tallies[] = {&run->train, &run->shown, &run->eval};
     for (int i = 0; i < 3 && status == UNET_OK; i++)
         status = tally_create(tallies[i], run->model, error);
+    if (status == UNET_OK)
+        status = train_watch_labels(run);
     size_t results = (size_t)run->model->nresult + 1; /* never nothing */
     run->value = calloc(results, sizeof *run->value);
     run->identity = calloc(results, sizeof *run->identity);
@@ -260,11 +269,14 @@ static UnetStatus begin_in_folder(Run *run) {
     UnetStatus status =
         run_folder_clear(&run->folder, driver, run->state.step, train_kept_checkpoints(run));
     if (status == UNET_OK && run->folder.is_new) {
+        run->folder.begun = true;
         run->state.log_rows = 0;
         status = run_save_checkpoint(driver, run->device.arena, &run->state);
     }
     if (status == UNET_OK)
         status = open_log(run);
+    if (status == UNET_OK)
+        status = run_data_note(driver, &driver->error);
     run->state.log_rows = run->log.rows;
     if (status == UNET_OK && !run->folder.is_new && driver->options.resume_file != NULL)
         status = run_save_checkpoint(driver, run->device.arena, &run->state);
@@ -311,6 +323,7 @@ void train_finish(Run *run) {
     free(run->identity);
     free(run->unlogged);
     free(run->said);
+    train_forget_labels(run);
     tally_destroy(&run->train);
     tally_destroy(&run->shown);
     tally_destroy(&run->eval);

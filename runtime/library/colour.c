@@ -54,10 +54,13 @@ static void change_brightness(const Picture *picture, float factor) {
 
 static void change_contrast(const Picture *picture, float factor) {
     double sum = 0;
+    size_t count = 0;
     for (size_t i = 0; i < points(picture); i++) {
-        sum += (double)grey(picture, i);
+        const double value = (double)grey(picture, i);
+        sum += isnan(value) ? 0 : value; /* what is missing: dataset_missing.c */
+        count += isnan(value) ? 0 : 1;
     }
-    blend(picture, factor, (float)(sum / (double)points(picture)));
+    blend(picture, factor, count > 0 ? (float)(sum / (double)count) : 0);
 }
 
 static void change_saturation(const Picture *picture, float factor) {
@@ -84,7 +87,7 @@ static void change_hue(const Picture *picture, float sixths) {
     for (size_t i = 0; i < plane && picture->channels == 3; i++) {
         float *v = picture->value + i, r = v[0], g = v[plane], b = v[2 * plane];
         float most = fmaxf(r, fmaxf(g, b)), range = most - fminf(r, fminf(g, b));
-        if (range <= 0) {
+        if (!(range > 0) || isnan(r + g + b)) {
             continue;
         }
         float h = most == r ? (g - b) / range : most == g ? 2 + (b - r) / range : 4 + (r - g) / range;

@@ -85,7 +85,8 @@ static UnetStatus check_source(UnetDataset *dataset, int32_t index, UnetError *e
     const UnetSource *source = &dataset->source[index];
     int32_t depth = 0;
     bool good = source->nterm <= MAX_TERMS && source->channels > 0 && fits_input(dataset, source) &&
-                (source->nterm == 1 || !dataset_is_labels(dataset, index));
+                (source->nterm == 1 || !dataset_is_labels(dataset, index)) &&
+                (!source->colours || source->values != NULL);
     for (int32_t t = 0; good && t < source->nterm; t++) {
         const UnetSourceTerm *term = &source->term[t];
         depth += dataset_pushes(term) ? effect(term->op) : 0;
@@ -93,7 +94,7 @@ static UnetStatus check_source(UnetDataset *dataset, int32_t index, UnetError *e
         dataset->depth = depth > dataset->depth ? depth : dataset->depth;
         if (term->op == UNET_SRC_FILES) {
             dataset->volumes |= term->volumes;
-            good = good && term->channel < source->channels;
+            good = good && term->channel < source->channels && unet_pattern_mistake(term->pattern) == NULL;
             dataset->nseries++;
         } else if (term->op == UNET_SRC_NAME) {
             int32_t earlier = dataset_source(dataset, index, term->pattern);
@@ -137,8 +138,10 @@ static UnetStatus list_series(UnetDataset *dataset, UnetError *error) {
                                        .more = source->term[t].more,
                                        .list = source->term[t].list,
                                        .column = source->term[t].column,
-                                       .channels = dataset_is_labels(dataset, s) ? UNET_IMAGE_CLASSES
-                                                                                 : source->channels,
+                                       .way = &source->term[t].way,
+                                       .channels = !dataset_is_labels(dataset, s) ? source->channels
+                                                   : source->colours              ? UNET_IMAGE_COLOURS
+                                                                                  : UNET_IMAGE_CLASSES,
                                        .source = s};
             }
         }
@@ -238,6 +241,9 @@ static UnetStatus build(UnetDataset *dataset, UnetDataPlace place, bool holdout,
     UnetStatus status = list_series(dataset, error);
     dataset->warps &= !dataset->volumes; /* their windows have the size of the input */
     if (status == UNET_OK) {
+        status = dataset_check_missing(dataset, error);
+    }
+    if (status == UNET_OK) {
         status = dataset_match(dataset, listener, error);
     }
     if (status == UNET_OK) {
@@ -251,6 +257,9 @@ static UnetStatus build(UnetDataset *dataset, UnetDataPlace place, bool holdout,
     }
     if (status == UNET_OK) {
         status = dataset_probe(dataset, listener, error);
+    }
+    if (status == UNET_OK && listener != NULL && listener->decodes) {
+        status = dataset_leave_bad(dataset, listener, error);
     }
     if (status == UNET_OK && !(dataset_plan_scratch(dataset) && dataset_cache_plan(dataset))) {
         status = unet_fail(error, UNET_TOO_SMALL, "the files are too large to be read");
@@ -285,20 +294,21 @@ UnetStatus dataset_open(UnetDataset **dataset, const UnetModel *model, UnetPurpo
 
 UnetStatus unet_dataset_open(UnetDataset **dataset, const UnetModel *model, UnetPurpose purpose,
                              UnetDataPlace place, UnetError *error) {
-    return dataset_open(dataset, model, purpose, place, true, NULL, error);
+    Listener listener = {.report = place.skip, .context = place.context, .decodes = true};
+    return dataset_open(dataset, model, purpose, place, true, place.skip != NULL ? &listener : NULL, error);
 }
 
 UnetStatus unet_dataset_open_evaluation(UnetDataset **dataset, const UnetModel *model, UnetDataPlace place,
                                         UnetError *error) {
-    return dataset_open(dataset, model, UNET_EVALUATION, place, false, NULL, error);
+    Listener listener = {.report = place.skip, .context = place.context, .decodes = true};
+    return dataset_open(dataset, model, UNET_EVALUATION, place, false,
+                        place.skip != NULL ? &listener : NULL, error);
 }
 
 void unet_dataset_close(UnetDataset *dataset) {
     if (dataset != NULL) {
         dataset_cache_free(dataset);
         stems_free(&dataset->stems);
-        stems_free(&dataset->names);
-        free(dataset->folder_end);
         free(dataset->folder);
         dataset_free_classes(dataset);
         for (int32_t i = 0; dataset->series != NULL && i < dataset->nseries; i++) {
@@ -341,16 +351,27 @@ int32_t unet_dataset_samples(const UnetDataset *dataset) {
 }
 
 const char *unet_dataset_stem(const UnetDataset *dataset, int32_t sample) {
-    const StemList *names = dataset->names.count > 0 ? &dataset->names : &dataset->stems;
+    const StemList *names = dataset->several_folders ? &dataset->series[0].word : &dataset->stems;
     return names->item[dataset->sample[sample].stem];
 }
 
-UnetStatus unet_dataset_file(const UnetDataset *dataset, int32_t sample, int32_t input,
-                             char path[UNET_PATH_BYTES], UnetError *error) {
+/* The series from which input INPUT comes, or -1. */
+static int32_t series_of(const UnetDataset *dataset, int32_t input) {
     int32_t series = -1;
     for (int32_t s = 0; s < dataset->nsource; s++) {
         series = dataset->source[s].input == input ? dataset->scale[s].series : series;
     }
+    return series;
+}
+
+const char *unet_dataset_name(const UnetDataset *dataset, int32_t sample) {
+    const int32_t series = series_of(dataset, 0);
+    return dataset->series[series < 0 ? 0 : series].word.item[dataset->sample[sample].stem];
+}
+
+UnetStatus unet_dataset_file(const UnetDataset *dataset, int32_t sample, int32_t input,
+                             char path[UNET_PATH_BYTES], UnetError *error) {
+    const int32_t series = series_of(dataset, input);
     if (series < 0) {
         return unet_fail(error, UNET_IO, "no file fills input %" PRId32, input);
     }

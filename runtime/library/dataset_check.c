@@ -7,9 +7,19 @@
 typedef struct {
     const UnetDataset *dataset;
     Listener *listener;
-    UnetDataCheck *check;
-    LabelCount *count; /* per source */
+    UnetDataCheck *check; /* NULL: nobody counts */
+    LabelCount *count;    /* per source, or NULL */
+    ColourCount *colours; /*   and of masks in colour */
 } Check;
+
+static void count_colours(const Check *c, const Sample *sample, int32_t series) {
+    char path[UNET_PATH_BYTES];
+    UnetError ignored;
+    const FileSeries *files = &c->dataset->series[series];
+    if (dataset_path(c->dataset, files, sample, path, &ignored) == UNET_OK) {
+        dataset_count_colours(&c->colours[files->source], path, UNET_IMAGE_COLOURS);
+    }
+}
 
 /* The rows of a file of classes. */
 static UnetStatus read_classes(const Check *c, UnetImageReader *reader, const Sample *sample,
@@ -32,9 +42,33 @@ static UnetStatus read_classes(const Check *c, UnetImageReader *reader, const Sa
         }
     }
     free(row);
-    if (status == UNET_OK) { /* part of a mask says nothing about its classes */
+    if (c->colours != NULL && format.stored == 3) {
+        count_colours(c, sample, series);
+    }
+    if (status == UNET_OK && c->count != NULL) { /* part of a mask says nothing about its classes */
         dataset_count_file(&c->count[c->dataset->series[series].source], &file, size);
     }
+    return status;
+}
+
+/* The rows of a picture; only floats can be what is missing. */
+static UnetStatus read_picture(const Check *c, UnetImageReader *reader, const Sample *sample,
+                               int32_t series, UnetError *error) {
+    const UnetRowFormat format = unet_image_format(reader);
+    const int32_t height = unet_image_info(reader).height;
+    const size_t count = (size_t)format.width * (size_t)format.channels;
+    if (format.bits != 32) {
+        return unet_image_skip_rows(reader, height, error);
+    }
+    float *row = calloc(count, sizeof *row);
+    UnetStatus status = row != NULL ? UNET_OK : unet_fail(error, UNET_TOO_SMALL, "no memory for a row");
+    for (int32_t y = 0; y < height && status == UNET_OK; y++) {
+        status = unet_image_read_row(reader, row, error);
+        if (status == UNET_OK) {
+            status = dataset_settle_missing(c->dataset, sample, series, row, count, error);
+        }
+    }
+    free(row);
     return status;
 }
 
@@ -58,7 +92,9 @@ static UnetStatus check_volume(const Check *c, const Sample *sample, int32_t ser
         }
     }
     const int32_t counted[3] = {size[1], size[2], size[0]};
-    dataset_count_file(&c->count[source], &file, counted);
+    if (c->count != NULL) {
+        dataset_count_file(&c->count[source], &file, counted);
+    }
     return UNET_OK;
 }
 
@@ -74,29 +110,66 @@ static UnetStatus decode(const Check *c, const Sample *sample, int32_t series, U
     }
     status = dataset_is_labels(c->dataset, c->dataset->series[series].source)
                  ? read_classes(c, reader, sample, series, error)
-                 : unet_image_skip_rows(reader, unet_image_info(reader).height, error);
+                 : read_picture(c, reader, sample, series, error);
     unet_image_close(reader);
     return status;
 }
 
-static UnetStatus decode_all(const Check *c, UnetError *error) {
-    for (int32_t s = 0; s < c->dataset->nsample; s++) {
-        for (int32_t i = 0; i < c->dataset->nseries; i++) {
-            UnetStatus status = decode(c, &c->dataset->sample[s], i, error);
+/* All files of a sample; *GOOD: none has a problem. */
+static UnetStatus decode_sample(const Check *c, const Sample *sample, bool *good, UnetError *error) {
+    *good = true;
+    for (int32_t i = 0; i < c->dataset->nseries; i++) {
+        UnetStatus status = decode(c, sample, i, error);
+        if (c->check != NULL) {
             c->check->files++;
-            if (status != UNET_OK) {
-                status = dataset_problem(c->listener, status, error);
-            }
-            if (status != UNET_OK) {
-                return status;
-            }
+        }
+        if (status != UNET_OK) {
+            *good = false;
+            status = dataset_problem(c->listener, status, error);
+        }
+        if (status != UNET_OK) {
+            return status;
         }
     }
     return UNET_OK;
 }
 
-static void describe(const Check *c, UnetProblemReport *note) {
+static UnetStatus decode_all(const Check *c, UnetError *error) {
+    UnetStatus status = UNET_OK;
+    bool good;
+    for (int32_t s = 0; s < c->dataset->nsample && status == UNET_OK; s++) {
+        status = decode_sample(c, &c->dataset->sample[s], &good, error);
+    }
+    return status;
+}
+
+UnetStatus dataset_leave_bad(UnetDataset *dataset, Listener *listener, UnetError *error) {
+    const Check c = {.dataset = dataset, .listener = listener};
+    const int32_t count = dataset->nsample;
+    UnetStatus status = UNET_OK;
+    int32_t kept = 0;
+    for (int32_t s = 0; s < count && status == UNET_OK; s++) {
+        bool good;
+        status = decode_sample(&c, &dataset->sample[s], &good, error);
+        if (good) {
+            const Sample other = dataset->sample[kept];
+            dataset->sample[kept++] = dataset->sample[s];
+            dataset->sample[s] = other;
+        }
+    }
+    for (int32_t s = kept; s < count && status == UNET_OK; s++) {
+        dataset_close_volumes(dataset, &dataset->sample[s]);
+    }
+    dataset->nsample = status == UNET_OK ? kept : count;
+    return status != UNET_OK || kept > 0
+               ? status
+               : unet_fail(error, UNET_IO, "no sample of the data is without a problem");
+}
+
+static void describe(const Check *c, UnetNote *note) {
     for (int32_t s = 0; s < c->dataset->nsource; s++) {
+        dataset_describe_colours(c->dataset, s, &c->colours[s], note, c->listener->context);
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): one for each source */
         if (dataset_is_labels(c->dataset, s) && c->count[s].files > 0) {
             dataset_describe_classes(c->dataset, s, &c->count[s], note, c->listener->context);
         }
@@ -104,7 +177,7 @@ static void describe(const Check *c, UnetProblemReport *note) {
 }
 
 static UnetStatus check_purpose(const UnetModel *model, UnetPurpose purpose, UnetDataPlace place,
-                                Listener *listener, UnetProblemReport *note, UnetDataCheck *check,
+                                Listener *listener, UnetNote *note, UnetDataCheck *check,
                                 UnetError *error) {
     UnetDataset *dataset;
     UnetStatus status = dataset_open(&dataset, model, purpose, place, false, listener, error);
@@ -113,24 +186,27 @@ static UnetStatus check_purpose(const UnetModel *model, UnetPurpose purpose, Une
     }
     Check c = {.dataset = dataset, .listener = listener, .check = check};
     c.count = calloc((size_t)dataset->nsource, sizeof *c.count);
-    status = c.count != NULL ? decode_all(&c, error)
-                             : unet_fail(error, UNET_TOO_SMALL, "no memory to count classes");
+    c.colours = calloc((size_t)dataset->nsource, sizeof *c.colours);
+    status = c.count != NULL && c.colours != NULL
+                 ? decode_all(&c, error)
+                 : unet_fail(error, UNET_TOO_SMALL, "no memory to count classes");
     check->samples[purpose] = dataset->nsample;
     if (status == UNET_OK) {
         status = dataset_check_json(dataset, listener, note, error);
     }
-    if (status == UNET_OK && note != NULL && c.count != NULL) {
+    if (status == UNET_OK && note != NULL) {
         unet_dataset_notes(dataset, note, listener->context);
         dataset_describe_geometry(dataset, note, listener->context);
         describe(&c, note);
     }
     free(c.count);
+    free(c.colours);
     unet_dataset_close(dataset);
     return status;
 }
 
 UnetStatus unet_check_data(const UnetModel *model, UnetDataPlace place, UnetProblemReport *report,
-                           UnetProblemReport *note, void *context, UnetDataCheck *check, UnetError *error) {
+                           UnetNote *note, void *context, UnetDataCheck *check, UnetError *error) {
     Listener listener = {.report = report, .context = context};
     *check = (UnetDataCheck){0};
     UnetStatus status = UNET_OK;

@@ -28,8 +28,7 @@ static void axis_code(const UnetVolumeInfo *info, char code[AXES + 1]) {
 }
 
 /* As the files are. */
-static void describe_spacing(const UnetDataset *dataset, const char *name, UnetProblemReport *note,
-                             void *context) {
+static void describe_spacing(const UnetDataset *dataset, const char *name, UnetNote *note, void *context) {
     double least[AXES] = {INFINITY, INFINITY, INFINITY}, most[AXES] = {0};
     char text[LINE_BYTES];
     bool equal = true;
@@ -57,8 +56,7 @@ static void describe_spacing(const UnetDataset *dataset, const char *name, UnetP
     note(context, text);
 }
 
-static void describe_axes(const UnetDataset *dataset, const char *name, UnetProblemReport *note,
-                          void *context) {
+static void describe_axes(const UnetDataset *dataset, const char *name, UnetNote *note, void *context) {
     struct {
         char code[AXES + 1];
         int32_t count, first;
@@ -98,7 +96,7 @@ static void describe_axes(const UnetDataset *dataset, const char *name, UnetProb
 }
 
 /* Samples without a voxel of a class above 0. */
-static void describe_empty(const UnetDataset *dataset, UnetProblemReport *note, void *context) {
+static void describe_empty(const UnetDataset *dataset, UnetNote *note, void *context) {
     const int32_t series = dataset_series_of_labels(dataset);
     int32_t count = 0, first = -1;
     char text[LINE_BYTES];
@@ -117,7 +115,7 @@ static void describe_empty(const UnetDataset *dataset, UnetProblemReport *note, 
     }
 }
 
-void dataset_describe_geometry(const UnetDataset *dataset, UnetProblemReport *note, void *context) {
+void dataset_describe_geometry(const UnetDataset *dataset, UnetNote *note, void *context) {
     if (!dataset->volumes || dataset->nsample == 0) {
         return;
     }

@@ -147,7 +147,7 @@ static UnetStatus compare_channels(Description *d, UnetError *error) {
 
 /* ---- what is told ----------------------------------------------------------------------------- */
 
-static void tell_normalizing(const Description *d, UnetProblemReport *note, void *context) {
+static void tell_normalizing(const Description *d, UnetNote *note, void *context) {
     const UnetSource *source = image_source(d->dataset);
     const char *name = json_string_value(json_object_get(channel_names(d), "0"));
     char text[TEXT_BYTES];
@@ -165,7 +165,7 @@ static void tell_normalizing(const Description *d, UnetProblemReport *note, void
     }
 }
 
-static void tell(const Description *d, UnetProblemReport *note, void *context) {
+static void tell(const Description *d, UnetNote *note, void *context) {
     const json_t *cases = json_object_get(d->root, "numTraining");
     char text[TEXT_BYTES];
     tell_normalizing(d, note, context);
@@ -182,7 +182,7 @@ static void tell(const Description *d, UnetProblemReport *note, void *context) {
     }
 }
 
-UnetStatus dataset_check_json(const UnetDataset *dataset, Listener *listener, UnetProblemReport *note,
+UnetStatus dataset_check_json(const UnetDataset *dataset, Listener *listener, UnetNote *note,
                               UnetError *error) {
     Description d = {.dataset = dataset, .listener = listener};
     json_error_t wrong;

@@ -15,6 +15,9 @@
 
 enum { NUMBERS = UINT16_MAX + 1, NO_CLASS = UINT16_MAX };
 
+/* Numbers of files of floats that are as near to a whole one are that. */
+static const float near_whole = 1e-3f;
+
 static const UnetInput *labels_of(const UnetDataset *dataset, int32_t source) {
     const int32_t input = dataset->source[source].input;
     const bool labels = input >= 0 && dataset->model->inputs[input].kind == UNET_LABELS;
@@ -40,7 +43,7 @@ bool dataset_make_classes(UnetDataset *dataset) {
     dataset->class_of = calloc((size_t)dataset->nsource, sizeof *dataset->class_of);
     for (int32_t s = 0; dataset->class_of != NULL && s < dataset->nsource; s++) {
         const UnetInput *labels = labels_of(dataset, s);
-        if (labels == NULL) {
+        if (labels == NULL || dataset->source[s].colours) {
             continue;
         }
         uint16_t *table = malloc(NUMBERS * sizeof *table);
@@ -71,6 +74,68 @@ void dataset_free_classes(UnetDataset *dataset) {
     free(dataset->class_of);
 }
 
+static UnetStatus no_colour(const char *path, const UnetInput *labels, float value, UnetError *error) {
+    char text[COLOUR_TEXT_BYTES];
+    return unet_fail(error, UNET_IO,
+                     "%.700s has a point of colour %s, which is not among the `colours` of \"%.100s\"; "
+                     "`check-data` lists those that occur, and `others = \"ignore\"` says that such points "
+                     "count nowhere",
+                     path, dataset_colour_text((int32_t)value, text), labels->name);
+}
+
+static int by_number(const void *a, const void *b) {
+    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+enum { LISTED = 16 };
+
+/* The numbers in the picture at PATH, "0, 128, 255", in *COUNT; false: they are more than may be classes,
+ * or cannot be read. */
+static bool list_numbers(const char *path, char text[LISTED * 8], int32_t *count) {
+    ColourCount *numbers = calloc(1, sizeof *numbers);
+    if (numbers == NULL) {
+        return false;
+    }
+    dataset_count_colours(numbers, path, UNET_IMAGE_CLASSES);
+    qsort(numbers->colour, (size_t)numbers->colours, sizeof *numbers->colour, by_number);
+    *count = numbers->colours;
+    const bool listed = !numbers->more && *count > 0 && *count <= LISTED;
+    int n = 0;
+    for (int32_t i = 0; listed && i < *count; i++) {
+        n +=
+            snprintf(text + n, LISTED * 8 - (size_t)n, "%s%" PRId32, i > 0 ? ", " : "", numbers->colour[i]);
+    }
+    free(numbers);
+    return listed;
+}
+
+/* The error names the numbers that occur, and the line to write. */
+static UnetStatus no_number(const UnetDataset *dataset, const FileSeries *files, const char *path,
+                            int32_t number, UnetError *error) {
+    const UnetSource *source = &dataset->source[files->source];
+    const UnetInput *labels = labels_of(dataset, files->source);
+    char numbers[LISTED * 8];
+    int32_t count;
+    if (dataset->volumes || !list_numbers(path, numbers, &count)) {
+        return unet_fail(error, UNET_IO,
+                         "%.900s has a point of value %" PRId32
+                         ", and \"%.100s\" has the classes 0 to %" PRId32
+                         "; `values = [...]` says which values mean which class, `ignore = %" PRId32
+                         "` that such points count nowhere",
+                         path, number, labels->name, labels->classes - 1, number);
+    }
+    return unet_fail(error, UNET_IO,
+                     "%.900s has a point of value %" PRId32 ", and \"%.100s\" has the classes 0 to %" PRId32
+                     "; the values that occur are %s: write `%.100s = labels(\"%.200s\", values = [%s])` "
+                     "on line %" PRId32 " of %.200s%s",
+                     path, number, labels->name, labels->classes - 1, numbers, source->name,
+                     source->term[0].pattern, numbers, source->term[0].line, dataset->model->source,
+                     count == labels->classes ? ""
+                                              : ", with the value of each class; `ignore` in its "
+                                                "declaration names a value that counts nowhere");
+}
+
 static bool may_be_class(float value) {
     return value >= 0 && value < NUMBERS && value == floorf(value);
 }
@@ -83,10 +148,14 @@ static UnetStatus no_class(const UnetDataset *dataset, const Sample *sample, con
     if (status != UNET_OK) {
         return status;
     }
+    if (dataset->source[series->source].colours) {
+        return no_colour(path, labels, value, error);
+    }
     if (!may_be_class(value)) {
         return unet_fail(error, UNET_IO,
-                         "%.900s has a voxel of value %g, and classes are whole numbers from 0 to %d", path,
-                         (double)value, NUMBERS - 1);
+                         "%.700s has a point of value %g, and classes are whole numbers from 0 to %d; "
+                         "`round = true` in `labels(...)` takes the nearest",
+                         path, (double)value, NUMBERS - 1);
     }
     const int32_t number = (int32_t)value;
     if (dataset->source[series->source].values != NULL) {
@@ -96,22 +165,45 @@ static UnetStatus no_class(const UnetDataset *dataset, const Sample *sample, con
                          "`others = \"ignore\"` says that such points count nowhere",
                          path, number, labels->name);
     }
-    return unet_fail(error, UNET_IO,
-                     "%.900s has a point of value %" PRId32 ", and \"%.100s\" has the classes 0 to %" PRId32
-                     "; `values = [...]` says which values mean which class, `ignore = %" PRId32
-                     "` that such points count nowhere",
-                     path, number, labels->name, labels->classes - 1, number);
+    return no_number(dataset, series, path, number, error);
+}
+
+/* Neighbours are mostly of one colour. */
+static UnetStatus colours_to_classes(const UnetDataset *dataset, const Sample *sample,
+                                     const FileSeries *files, float *row, int32_t count, UnetError *error) {
+    const UnetSource *source = &dataset->source[files->source];
+    const int32_t classes = labels_of(dataset, files->source)->classes;
+    float last = -1, class = 0;
+    for (int32_t x = 0; x < count; x++) {
+        const float colour = row[x];
+        if (colour != last) {
+            const int32_t k = dataset_class_of_colour(source, classes, (int32_t)colour);
+            if (k < 0 && !source->ignores_others) {
+                return no_class(dataset, sample, files, colour, error);
+            }
+            class = k < 0 ? UNET_IGNORED : (float)k;
+            last = colour;
+        }
+        row[x] = class;
+    }
+    return UNET_OK;
 }
 
 UnetStatus dataset_to_classes(const UnetDataset *dataset, const Sample *sample, int32_t series, float *row,
                               int32_t count, UnetError *error) {
     const FileSeries *files = &dataset->series[series];
     const uint16_t *class_of = dataset->class_of[files->source];
+    if (class_of == NULL) {
+        return colours_to_classes(dataset, sample, files, row, count, error);
+    }
+    const bool rounds = dataset->source[files->source].rounds;
     for (int32_t x = 0; x < count; x++) {
-        if (!may_be_class(row[x]) || class_of[(int32_t)row[x]] == NO_CLASS) {
+        const float whole = rintf(row[x]);
+        const float value = rounds || fabsf(row[x] - whole) <= near_whole ? whole : row[x];
+        if (!may_be_class(value) || class_of[(int32_t)value] == NO_CLASS) {
             return no_class(dataset, sample, files, row[x], error);
         }
-        row[x] = class_of[(int32_t)row[x]];
+        row[x] = class_of[(int32_t)value];
     }
     return UNET_OK;
 }
@@ -142,7 +234,7 @@ enum { LINE_BYTES = 4096 };
 typedef struct {
     char text[LINE_BYTES];
     size_t length;
-    UnetProblemReport *note;
+    UnetNote *note;
     void *context;
 } Lines;
 
@@ -191,9 +283,15 @@ static void describe_points(Lines *lines, const LabelCount *count, int32_t k, in
 static void describe_class(Lines *lines, const UnetSource *source, int32_t k) {
     int32_t own[2];
     const int32_t *number = numbers_of(source, k, own);
-    add(lines, "  class %" PRId32 " (value%s %" PRId32, k, number[1] < 0 ? "" : "s", number[0]);
-    while (*++number >= 0) {
-        add(lines, ", %" PRId32, *number);
+    char text[COLOUR_TEXT_BYTES];
+    add(lines, "  class %" PRId32 " (%s%s ", k, source->colours ? "colour" : "value",
+        number[1] < 0 ? "" : "s");
+    for (const int32_t *n = number; *n >= 0; n++) {
+        if (source->colours) {
+            add(lines, "%s%s", n > number ? ", " : "", dataset_colour_text(*n, text));
+        } else {
+            add(lines, "%s%" PRId32, n > number ? ", " : "", *n);
+        }
     }
     add(lines, ")");
 }
@@ -216,7 +314,7 @@ static void describe_weights(Lines *lines, const LabelCount *count, int32_t clas
 }
 
 void dataset_describe_classes(const UnetDataset *dataset, int32_t source, const LabelCount *count,
-                              UnetProblemReport *note, void *context) {
+                              UnetNote *note, void *context) {
     const UnetInput *labels = labels_of(dataset, source);
     Lines lines = {.note = note, .context = context};
     int64_t all = 0;

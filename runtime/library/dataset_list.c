@@ -142,14 +142,9 @@ UnetStatus dataset_read_lists(UnetDataset *dataset, UnetError *error) {
             status = read_names(dataset, series, error);
         } else if (series->list != NULL && dataset->stems.count == 0) {
             const Reading r = {
-                .stems = &dataset->stems, .stars = pattern_stars(series->pattern), .error = error};
+                .stems = &dataset->stems, .stars = unet_pattern_stars(series->pattern), .error = error};
             status = read_list(dataset, series->list, r);
         }
     }
     return status;
-}
-
-UnetStatus dataset_named_path(const UnetDataset *dataset, const FileSeries *series, int32_t stem,
-                              char path[UNET_PATH_BYTES], UnetError *error) {
-    return pattern_plain_path(path, dataset->folder, series->word.item[stem], error);
 }

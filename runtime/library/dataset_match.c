@@ -1,23 +1,22 @@
-/* dataset_match.c - which files belong together: those of one folder for which the stars of all patterns
- * stand for the same.  A pattern without stars names one file that belongs to every sample of its folder.
- * Where sources name several folders, the first pattern of one belongs to the first of another, and so on.
- * Patterns of a source that differ in case alone, "*.jpg" and "*.JPG", are one folder to its partners: each
- * of their files may be of either.
+/* dataset_match.c - which files belong together: those for which the stars of all patterns stand for the
+ * same.  A pattern without stars names one file that belongs to every sample.  Where sources name several
+ * folders, the first pattern of one belongs to the first of another, and so on; a source of one pattern
+ * serves all folders.  A file that the patterns of two sources take belongs to the one that says more of
+ * its name: "*_mask.png" leaves nothing to "*.png".
+ *
+ * Requires: the series.  Provides: dataset->stems; FileSeries.word, the names of its files; what was left
+ * out of it.
  */
 #include "dataset_parts.h"
 
-#include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <unistd.h>
 
 UnetStatus dataset_problem(Listener *listener, UnetStatus status, const UnetError *error) {
     if (listener == NULL) {
         return status;
     }
-    listener->report(listener->context, error->text);
+    listener->report(listener->context, error);
     listener->count++;
     return UNET_OK;
 }
@@ -33,56 +32,17 @@ const char *dataset_pattern(const FileSeries *series, int32_t folder) {
     return series->more[i - 1];
 }
 
-static int32_t folder_of(const UnetDataset *dataset, int32_t stem) {
-    int32_t folder = 0;
-    while (dataset->folder_end != NULL && stem >= dataset->folder_end[folder]) {
-        folder++;
+static int32_t count_patterns(const FileSeries *series) {
+    int32_t count = 1;
+    while (dataset_pattern(series, count) != NULL) {
+        count++;
     }
-    return folder;
-}
-
-/* The next pattern of SERIES from the one of folder *F on that is PATTERN in another case; NULL: there is
- * none. */
-static const char *other_case(const FileSeries *series, const char *pattern, int32_t *f) {
-    const char *other = NULL;
-    while ((other = dataset_pattern(series, (*f)++)) != NULL) {
-        if (strcasecmp(other, pattern) == 0 && strcmp(other, pattern) != 0) {
-            return other;
-        }
-    }
-    return NULL;
-}
-
-/* Is there a file of STEM by a pattern of SERIES that is PATTERN in another case?  PATH becomes its path.
- */
-static bool find_other_case(const UnetDataset *dataset, const FileSeries *series, const char *pattern,
-                            const char *stem, char path[UNET_PATH_BYTES]) {
-    const char *other = NULL;
-    for (int32_t f = 0; (other = other_case(series, pattern, &f)) != NULL;) {
-        UnetError ignored;
-        char found[UNET_PATH_BYTES];
-        if (pattern_path(found, dataset->folder, other, stem, &ignored) == UNET_OK &&
-            access(found, F_OK) == 0) {
-            memcpy(path, found, sizeof found);
-            return true;
-        }
-    }
-    return false;
+    return count;
 }
 
 UnetStatus dataset_path(const UnetDataset *dataset, const FileSeries *series, const Sample *sample,
                         char path[UNET_PATH_BYTES], UnetError *error) {
-    if (series->column > 0) {
-        return dataset_named_path(dataset, series, sample->stem, path, error);
-    }
-    const char *pattern = dataset_pattern(series, folder_of(dataset, sample->stem));
-    const char *stem = dataset->stems.item[sample->stem];
-    const UnetStatus status = pattern_path(path, dataset->folder, pattern, stem, error);
-    int32_t f = 0;
-    if (status == UNET_OK && other_case(series, pattern, &f) != NULL && access(path, F_OK) != 0) {
-        (void)find_other_case(dataset, series, pattern, stem, path);
-    }
-    return status;
+    return pattern_plain_path(path, dataset->folder, series->word.item[sample->stem], error);
 }
 
 UnetStatus dataset_open_file(const UnetDataset *dataset, const Sample *sample, int32_t index,
@@ -92,7 +52,7 @@ UnetStatus dataset_open_file(const UnetDataset *dataset, const Sample *sample, i
     *reader = NULL;
     UnetStatus status = dataset_path(dataset, series, sample, path, error);
     if (status == UNET_OK) {
-        status = unet_image_open_in(memory, reader, path, series->channels, error);
+        status = unet_image_open_as(memory, series->way, reader, path, series->channels, error);
     }
     if (*reader == NULL) {
         return status;
@@ -107,192 +67,299 @@ UnetStatus dataset_open_file(const UnetDataset *dataset, const Sample *sample, i
     return UNET_OK;
 }
 
-/* A pattern of a series. */
+/* ---- sides ------------------------------------------------------------------------------------ */
+
 typedef struct {
-    const FileSeries *series;
-    const char *pattern;
-} Side;
+    UnetDataset *dataset;
+    Listener *listener;
+    UnetError *error;
+    FileSide *side; /* those of one series after those of another, */
+    int32_t *first; /*   of series i from here on; one more behind the last */
+    int32_t folders;
+} Matching;
 
-/* PATH with its ending in the other case: "a.jpg" as "a.JPG". */
-static void swap_case(char path[UNET_PATH_BYTES]) {
-    const char *slash = strrchr(path, '/');
-    char *ending = strrchr(path, '.');
-    for (char *c = ending != NULL && ending > slash ? ending : path + strlen(path); *c != '\0'; c++) {
-        *c = (char)(islower((unsigned char)*c) ? toupper((unsigned char)*c) : tolower((unsigned char)*c));
-    }
+static UnetStatus out_of_memory(UnetError *error) {
+    return unet_fail(error, UNET_TOO_SMALL, "out of memory while reading the names of files");
 }
 
-/* STEM has a file of PRESENT and none of ABSENT. */
-static UnetStatus missing_partner(const UnetDataset *dataset, const char *stem, const Side *present,
-                                  const Side *absent, Listener *listener, UnetError *error) {
-    char path[UNET_PATH_BYTES], partner[UNET_PATH_BYTES], other[UNET_PATH_BYTES];
-    UnetStatus status = pattern_path(path, dataset->folder, present->pattern, stem, error);
-    if (status == UNET_OK) {
-        status = pattern_path(partner, dataset->folder, absent->pattern, stem, error);
+static bool make_sides(Matching *m) {
+    const UnetDataset *dataset = m->dataset;
+    m->folders = 1;
+    m->first = calloc((size_t)dataset->nseries + 1, sizeof *m->first);
+    if (m->first == NULL) {
+        return false;
     }
-    if (status != UNET_OK) {
-        return status;
+    for (int32_t i = 0; i < dataset->nseries; i++) {
+        const int32_t patterns = count_patterns(&dataset->series[i]);
+        m->folders = patterns > m->folders ? patterns : m->folders;
+        m->first[i + 1] = m->first[i] + patterns;
     }
-    memcpy(other, partner, sizeof other);
-    swap_case(other);
-    int32_t f = 0;
-    if (access(other, F_OK) == 0 && other_case(absent->series, absent->pattern, &f) == NULL) {
-        char swapped[UNET_PATH_BYTES];
-        (void)snprintf(swapped, sizeof swapped, "%s", absent->pattern);
-        swap_case(swapped);
-        status = unet_fail(error, UNET_IO,
-                           "%.200s has no partner: \"%.100s\" asks for %.200s, and %.200s is there: "
-                           "write [\"%.100s\", \"%.100s\"], and two patterns in the other source, too",
-                           path, absent->pattern, partner, other, absent->pattern, swapped);
-    } else {
-        status = unet_fail(error, UNET_IO, "%.400s has no partner: \"%.100s\" asks for %.400s", path,
-                           absent->pattern, partner);
-    }
-    return dataset_problem(listener, status, error);
-}
-
-/* STEM has a file of ONE and none of OTHER.  Is its partner written in another case?  It is not if ONE has
- * a file of that case, too: then the partner is that one's. */
-static bool pairs_across_cases(const UnetDataset *dataset, const char *stem, const Side *one,
-                               const Side *other) {
-    char path[UNET_PATH_BYTES];
-    return find_other_case(dataset, other->series, other->pattern, stem, path) &&
-           !find_other_case(dataset, one->series, one->pattern, stem, path);
-}
-
-/* Two sorted lists, by merging; what only one has is a problem, and only the common stems stay in STEMS:
- * those of FIRST whose partner is of SECOND, or of that in another case. */
-static UnetStatus keep_common(UnetDataset *dataset, StemList *stems, const Side *first, const Side *second,
-                              const StemList *other, Listener *listener, UnetError *error) {
-    int32_t i = 0, j = 0, kept = 0;
-    UnetStatus status = UNET_OK;
-    while (status == UNET_OK && (i < stems->count || j < other->count)) {
-        const int order = i == stems->count   ? 1
-                          : j == other->count ? -1
-                                              : strcmp(stems->item[i], other->item[j]);
-        const bool lone = order < 0;
-        if (lone && !pairs_across_cases(dataset, stems->item[i], first, second)) {
-            status = missing_partner(dataset, stems->item[i++], first, second, listener, error);
-        } else if (order > 0) {
-            if (!pairs_across_cases(dataset, other->item[j], second, first)) {
-                status = missing_partner(dataset, other->item[j], second, first, listener, error);
-            }
-            j++;
-        } else { /* swapped, so that the list still owns every stem once */
-            char *common = stems->item[i];
-            stems->item[i] = stems->item[kept];
-            stems->item[kept++] = common;
-            i++;
-            j += !lone;
+    const int32_t sides = m->first[dataset->nseries];
+    m->side = calloc((size_t)sides + 1, sizeof *m->side);
+    for (int32_t i = 0; m->side != NULL && i < dataset->nseries; i++) {
+        for (int32_t k = m->first[i]; k < m->first[i + 1]; k++) {
+            const char *pattern = dataset_pattern(&dataset->series[i], k - m->first[i]);
+            m->side[k] = (FileSide){
+                .series = &dataset->series[i], .pattern = pattern, .stars = unet_pattern_stars(pattern)};
         }
     }
-    while (status == UNET_OK && stems->count > kept) {
-        free(stems->item[--stems->count]);
+    return m->side != NULL;
+}
+
+static void free_sides(Matching *m) {
+    for (int32_t k = 0; m->side != NULL && k < m->first[m->dataset->nseries]; k++) {
+        found_free(&m->side[k].found);
+        free(m->side[k].used);
+        free(m->side[k].alike);
+    }
+    free(m->side);
+    free(m->first);
+}
+
+/* Does another source have a pattern that takes NAME and says more of it? */
+static bool is_of_other(const Matching *m, const FileSide *side, const char *name) {
+    for (int32_t k = 0; k < m->first[m->dataset->nseries]; k++) {
+        const FileSide *other = &m->side[k];
+        if (other->series->source != side->series->source && other->stars > 0 &&
+            pattern_letters(other->pattern) > pattern_letters(side->pattern) &&
+            pattern_takes(other->pattern, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static UnetStatus leave_those_of_others(const Matching *m, FileSide *side) {
+    for (int32_t i = 0; i < side->found.count; i++) {
+        if (is_of_other(m, side, side->found.item[i].name)) {
+            found_leave(&side->found, i, LEFT_OTHER);
+        }
+    }
+    found_close_up(&side->found);
+    return side->found.count > 0
+               ? UNET_OK
+               : unet_fail(
+                     m->error, UNET_IO,
+                     "%s: all files of \"%.200s\" are those of another source, whose pattern says more "
+                     "of their names",
+                     m->dataset->folder, side->pattern);
+}
+
+/* Two files of one stem cannot both be in its sample: the first by name stays. */
+static UnetStatus leave_twins(const Matching *m, FileSide *side) {
+    UnetStatus status = UNET_OK;
+    int32_t first = 0;
+    for (int32_t i = 1; i < side->found.count && status == UNET_OK; i++) {
+        const FoundFile *one = &side->found.item[first], *other = &side->found.item[i];
+        if (strcmp(one->stem, other->stem) != 0) {
+            first = i;
+            continue;
+        }
+        status =
+            unet_fail(m->error, UNET_IO,
+                      "%.400s and %.400s are both \"%.100s\" with the same `*`: give one of them another "
+                      "name, take it out of the folder, or write a list of patterns where both are samples",
+                      one->name, other->name, side->pattern);
+        status = dataset_problem(m->listener, status, m->error);
+        found_drop(&side->found, i);
+    }
+    found_close_up(&side->found);
+    return status;
+}
+
+/* What was left out of a pattern counts for its series. */
+static void add_left(FileSide *side) {
+    FileSeries *series = side->series;
+    for (int reason = 0; reason < LEFT_REASONS; reason++) {
+        if (side->found.left[reason] > 0 && series->left[reason] == 0) {
+            memcpy(series->left_name[reason], side->found.left_name[reason],
+                   sizeof series->left_name[reason]);
+        }
+        series->left[reason] += side->found.left[reason];
+    }
+    series->found += side->found.count;
+}
+
+static UnetStatus expand(const Matching *m, FileSide *side) {
+    UnetStatus status = pattern_expand(m->dataset->folder, side->pattern, &side->found, m->error);
+    if (status == UNET_OK) {
+        status = leave_those_of_others(m, side);
+    }
+    if (status == UNET_OK) {
+        status = leave_twins(m, side);
+    }
+    add_left(side);
+    side->used = calloc((size_t)side->found.count + 1, sizeof *side->used);
+    return status == UNET_OK && side->used == NULL ? out_of_memory(m->error) : status;
+}
+
+static UnetStatus expand_all(const Matching *m) {
+    UnetStatus status = UNET_OK;
+    for (int32_t k = 0; k < m->first[m->dataset->nseries] && status == UNET_OK; k++) {
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): each side has one */
+        if (m->side[k].series->column == 0) {
+            status = expand(m, &m->side[k]);
+        }
     }
     return status;
 }
 
-static UnetStatus expand(const UnetDataset *dataset, FileSeries *series, const char *pattern,
-                         StemList *stems, UnetError *error) {
-    int32_t f = 0;
-    const bool both = other_case(series, pattern, &f) != NULL;
-    const UnetStatus status = pattern_expand(dataset->folder, pattern, stems, error);
-    if (status == UNET_OK && !both && stems->other_case > 0) {
-        series->other_case += stems->other_case;
-        memcpy(series->other_name, stems->other_name, sizeof series->other_name);
-    }
-    return status == UNET_IO && both && stems->count == 0 ? UNET_OK
-                                                          : status; /* the other has files, or none has */
+/* ---- samples ---------------------------------------------------------------------------------- */
+
+/* The side of SERIES in FOLDER. */
+static FileSide *side_of(const Matching *m, int32_t series, int32_t folder) {
+    const bool several = m->first[series + 1] - m->first[series] > 1;
+    return &m->side[m->first[series] + (several ? folder : 0)];
 }
 
-/* The stems of one folder. */
-static UnetStatus match_folder(UnetDataset *dataset, int32_t folder, StemList *stems, Listener *listener,
-                               UnetError *error) {
-    Side first = {NULL, NULL};
-    for (int32_t i = 0; i < dataset->nseries; i++) {
-        const char *pattern = dataset_pattern(&dataset->series[i], folder);
-        if (pattern == NULL) {
-            return unet_fail(error, UNET_BUG, "the data sources name different numbers of folders");
-        }
-        if (pattern_stars(pattern) == 0) {
-            continue;
-        }
-        if (first.pattern == NULL) {
-            first = (Side){&dataset->series[i], pattern};
-            UnetStatus status = expand(dataset, &dataset->series[i], pattern, stems, error);
-            if (status != UNET_OK) {
-                return status;
+/* The side of FOLDER whose files say which samples there are: the first with stars that has a pattern for
+ * each folder; NULL: none has stars. */
+static FileSide *leading_side(const Matching *m, int32_t folder) {
+    FileSide *leads = NULL;
+    for (int32_t i = m->dataset->nseries - 1; i >= 0; i--) {
+        FileSide *side = side_of(m, i, folder);
+        const bool own = m->first[i + 1] - m->first[i] == m->folders;
+        leads = own && side->stars > 0 ? side : leads;
+    }
+    return leads;
+}
+
+/* The file of SIDE that belongs to STEM, or NULL. */
+static const char *partner(FileSide *side, const char *stem) {
+    const FoundFile *file = found_find(&side->found, side->stars > 0 ? stem : "");
+    if (file == NULL) {
+        return NULL;
+    }
+    side->used[file - side->found.item] = true;
+    return file->name;
+}
+
+static UnetStatus missing(const Matching *m, const FileSide *present, const FoundFile *file,
+                          FileSide *absent) {
+    const UnetStatus status = dataset_missing_partner(m->dataset->folder, present, file, absent, m->error);
+    return dataset_problem(m->listener, status, m->error);
+}
+
+/* A sample of which every series has a file, or a problem. */
+static UnetStatus add_sample(const Matching *m, int32_t folder, const FileSide *leads,
+                             const FoundFile *file) {
+    UnetDataset *dataset = m->dataset;
+    FileSide *absent = NULL;
+    for (int32_t i = dataset->nseries - 1; i >= 0; i--) { /* all become used */
+        FileSide *side = side_of(m, i, folder);
+        absent = partner(side, file->stem) == NULL ? side : absent;
+    }
+    if (absent != NULL) {
+        return missing(m, leads, file, absent);
+    }
+    bool added = stems_add(&dataset->stems, file->stem);
+    for (int32_t i = 0; i < dataset->nseries && added; i++) {
+        added = stems_add(&dataset->series[i].word, partner(side_of(m, i, folder), file->stem));
+    }
+    return added ? UNET_OK : out_of_memory(m->error);
+}
+
+static UnetStatus match_folder(const Matching *m, int32_t folder) {
+    char none[] = "";
+    const FoundFile alone = {.stem = none};
+    const FileSide *leads = leading_side(m, folder);
+    if (leads == NULL) {
+        return add_sample(m, folder, side_of(m, 0, folder), &alone);
+    }
+    UnetStatus status = UNET_OK;
+    for (int32_t i = 0; i < leads->found.count && status == UNET_OK; i++) {
+        status = add_sample(m, folder, leads, &leads->found.item[i]);
+    }
+    return status;
+}
+
+/* Files that belong to no sample. */
+static UnetStatus report_unused(const Matching *m) {
+    UnetStatus status = UNET_OK;
+    for (int32_t i = 0; i < m->dataset->nseries; i++) {
+        for (int32_t k = m->first[i]; k < m->first[i + 1]; k++) {
+            FileSide *side = &m->side[k], *leads = leading_side(m, k - m->first[i]);
+            for (int32_t f = 0; leads != NULL && f < side->found.count && status == UNET_OK; f++) {
+                if (!side->used[f]) {
+                    status = missing(m, side, &side->found.item[f], leads);
+                }
             }
-            continue;
-        }
-        if (pattern_stars(pattern) != pattern_stars(first.pattern)) {
-            return unet_fail(error, UNET_IO,
-                             "the patterns \"%.200s\" and \"%.200s\" cannot be paired: %d and %d stars",
-                             first.pattern, pattern, pattern_stars(first.pattern), pattern_stars(pattern));
-        }
-        StemList other = {0};
-        UnetStatus status = expand(dataset, &dataset->series[i], pattern, &other, error);
-        if (status == UNET_OK) {
-            const Side second = {&dataset->series[i], pattern};
-            status = keep_common(dataset, stems, &first, &second, &other, listener, error);
-        }
-        stems_free(&other);
-        if (status != UNET_OK) {
-            return status;
         }
     }
-    if (first.pattern == NULL && dataset->nseries > 0) {
-        return pattern_expand(dataset->folder, dataset_pattern(&dataset->series[0], folder), stems, error);
+    return status;
+}
+
+/* Lists say which samples there are; patterns, what their files are called. */
+static UnetStatus name_listed(const Matching *m) {
+    UnetDataset *dataset = m->dataset;
+    UnetStatus status = dataset_read_lists(dataset, m->error);
+    for (int32_t i = 0; i < dataset->nseries && status == UNET_OK; i++) {
+        FileSide *side = side_of(m, i, 0);
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): each side has one */
+        for (int32_t s = 0; s < dataset->stems.count && side->series->column == 0 && status == UNET_OK;
+             s++) {
+            char path[UNET_PATH_BYTES];
+            const char *stem = dataset->stems.item[s], *name = partner(side, stem);
+            if (name == NULL) { /* opening it tells that it is not there */
+                status = pattern_path(path, NULL, side->pattern, stem, m->error);
+                name = path;
+            }
+            if (status == UNET_OK && !stems_add(&side->series->word, name)) {
+                status = out_of_memory(m->error);
+            }
+        }
+    }
+    return status;
+}
+
+/* Patterns of one folder have as many stars, or none. */
+static UnetStatus check_stars(const Matching *m, int32_t folder) {
+    const FileSide *leads = leading_side(m, folder);
+    for (int32_t i = 0; leads != NULL && i < m->dataset->nseries; i++) {
+        const FileSide *side = side_of(m, i, folder);
+        if (side->stars > 0 && side->stars != leads->stars) {
+            return unet_fail(m->error, UNET_IO,
+                             "the patterns \"%.200s\" and \"%.200s\" cannot be paired: %d and %d stars",
+                             leads->pattern, side->pattern, leads->stars, side->stars);
+        }
     }
     return UNET_OK;
 }
 
-/* STEMS of FOLDER, one of FOLDERS, join those of the others. */
-static UnetStatus append(UnetDataset *dataset, int32_t folder, int32_t folders, const StemList *stems,
-                         UnetError *error) {
-    const char *pattern = dataset_pattern(&dataset->series[0], folder);
-    for (int32_t i = 0; i < stems->count; i++) {
-        char name[UNET_PATH_BYTES];
-        UnetStatus status = pattern_path(name, NULL, pattern, stems->item[i], error);
-        if (status != UNET_OK) {
-            return status;
-        }
-        if (!stems_add(&dataset->stems, stems->item[i]) ||
-            (folders > 1 && !stems_add(&dataset->names, name))) {
-            return unet_fail(error, UNET_TOO_SMALL, "out of memory while reading the names of files");
+/* Each series has one pattern, or one for each folder. */
+static UnetStatus check_folders(const Matching *m) {
+    for (int32_t i = 0; i < m->dataset->nseries; i++) {
+        const int32_t patterns = m->first[i + 1] - m->first[i];
+        if (patterns > 1 && patterns != m->folders) {
+            return unet_fail(m->error, UNET_BUG, "the data sources name different numbers of folders");
         }
     }
-    return UNET_OK;
+    UnetStatus status = UNET_OK;
+    for (int32_t folder = 0; folder < m->folders && status == UNET_OK; folder++) {
+        status = check_stars(m, folder);
+    }
+    return status;
+}
+
+static UnetStatus match_all(Matching *m) {
+    UnetDataset *dataset = m->dataset;
+    UnetStatus status = dataset_is_listed(dataset) ? UNET_OK : check_folders(m);
+    if (status == UNET_OK) {
+        status = expand_all(m);
+    }
+    if (status != UNET_OK || dataset_is_listed(dataset)) {
+        return status == UNET_OK ? name_listed(m) : status;
+    }
+    dataset->several_folders = m->folders > 1;
+    for (int32_t folder = 0; folder < m->folders && status == UNET_OK; folder++) {
+        status = match_folder(m, folder);
+    }
+    return status == UNET_OK ? report_unused(m) : status;
 }
 
 UnetStatus dataset_match(UnetDataset *dataset, Listener *listener, UnetError *error) {
-    if (dataset_is_listed(dataset)) {
-        return dataset_read_lists(dataset, error);
-    }
-    int32_t folders = 1;
-    for (int32_t i = 0; i < dataset->nseries; i++) {
-        while (dataset_pattern(&dataset->series[i], folders) != NULL) {
-            folders++;
-        }
-    }
-    dataset->folder_end = calloc((size_t)folders, sizeof *dataset->folder_end);
-    if (dataset->folder_end == NULL) {
-        return unet_fail(error, UNET_TOO_SMALL, "out of memory while reading the names of files");
-    }
-    UnetStatus status = UNET_OK;
-    for (int32_t folder = 0; folder < folders && status == UNET_OK; folder++) {
-        StemList stems = {0};
-        status = match_folder(dataset, folder, &stems, listener, error);
-        if (status == UNET_OK) {
-            status = append(dataset, folder, folders, &stems, error);
-        }
-        dataset->folder_end[folder] = dataset->stems.count;
-        stems_free(&stems);
-    }
-    if (status == UNET_OK && dataset->nseries > 0 && dataset->stems.count == 0) {
-        StemList none = {0};
-        status = pattern_expand(dataset->folder, dataset->series[0].pattern, &none, error);
-        stems_free(&none);
-    }
+    Matching m = {.dataset = dataset, .listener = listener, .error = error};
+    const UnetStatus status = make_sides(&m) ? match_all(&m) : out_of_memory(error);
+    free_sides(&m);
     return status;
 }

@@ -13,7 +13,7 @@
 /* Sums over the points of one input. */
 typedef struct {
     double origin[UNET_MOST_NORMALIZED], sum[UNET_MOST_NORMALIZED], squares[UNET_MOST_NORMALIZED];
-    int64_t count; /* of each channel */
+    int64_t count[UNET_MOST_NORMALIZED];
 } Sums;
 
 static bool is_measured(const UnetDataset *dataset, int32_t source) {
@@ -29,23 +29,25 @@ static bool is_ct(const UnetDataset *dataset, int32_t source) {
 static void add_row(Sums *sums, const float *value, int32_t channels, size_t count) {
     for (int32_t c = 0; c < channels; c++) {
         const float *channel = value + (size_t)c * count;
-        if (sums->count == 0) {
-            sums->origin[c] = (double)channel[0];
-        }
         for (size_t i = 0; i < count; i++) {
+            if (isnan(channel[i])) {
+                continue; /* what is missing has no value */
+            }
+            if (sums->count[c]++ == 0) {
+                sums->origin[c] = (double)channel[i];
+            }
             const double away = (double)channel[i] - sums->origin[c];
             sums->sum[c] += away;
             sums->squares[c] += away * away;
         }
     }
-    sums->count += (int64_t)count;
 }
 
 /* A channel of one value only has the deviation 1: there is nothing to scale. */
 static void finish(const Sums *sums, int32_t channels, UnetNormal *normal) {
     for (int32_t c = 0; c < channels; c++) {
-        const double mean = sums->sum[c] / (double)sums->count;
-        const double variance = sums->squares[c] / (double)sums->count - mean * mean;
+        const double count = sums->count[c] > 0 ? (double)sums->count[c] : 1, mean = sums->sum[c] / count;
+        const double variance = sums->squares[c] / count - mean * mean;
         normal->mean[c] = sums->origin[c] + mean;
         normal->deviation[c] = variance > 1e-14 ? sqrt(variance) : 1;
     }
@@ -128,7 +130,7 @@ UnetStatus unet_dataset_measure(const UnetDataset *dataset, UnetNormal *normal, 
     }
     for (int32_t s = 0; s < whole.nsource && status == UNET_OK; s++) {
         if (is_measured(&whole, s)) {
-            Sums sums = {.count = 0};
+            Sums sums = {.count = {0}};
             status = measure_source(&whole, s, scratch, &sums, error);
             finish(&sums, whole.source[s].channels, &normal[whole.source[s].input]);
         } else if (is_ct(&whole, s)) {

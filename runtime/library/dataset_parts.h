@@ -1,6 +1,7 @@
 /* dataset_parts.h - what a dataset consists of; private to
  *     dataset.c        which builds it
  *     dataset_match.c  which finds the files that belong together
+ *     dataset_partner.c which says what is missing
  *     dataset_list.c   which reads lists of them
  *     dataset_scale.c  which finds out how fine they are
  *     dataset_probe.c  which reads their headers
@@ -10,6 +11,8 @@
  *     dataset_fingerprint.c which measures what is of a class above 0
  *     dataset_warp.c   which reads those that are scaled, turned, bent or coloured
  *     dataset_labels.c which makes classes of the numbers in files
+ *     dataset_colours.c which knows the colours of classes
+ *     dataset_missing.c which knows what to do where there is no number
  *     dataset_border.c which makes weights of classes
  *     dataset_volume.c which decodes volumes, and reads samples of them
  *     dataset_turn.c   which turns and scales their windows
@@ -33,19 +36,22 @@ enum { MAX_SOURCES = 256, MAX_TERMS = 256 }; /* they share the number of a rando
 typedef struct {
     const char *pattern;     /* of the first folder, */
     const char *const *more; /* and of the others, as in UnetSourceTerm */
-    int32_t channels;        /* or UNET_IMAGE_CLASSES */
+    int32_t channels;        /* or UNET_IMAGE_CLASSES, or UNET_IMAGE_COLOURS */
     int32_t source;          /* that reads it */
+    const UnetImageWay *way; /* in which it is read */
     const char *list;        /* that says what the stars stand for, or NULL: all files that there are */
-    int32_t column;     /* of the list called `pattern`, whose words name the files; 0: it is a pattern */
-    StemList word;      /* these words, one for each stem */
-    bool coloured;      /* colours of its pictures are changed; else it fills no picture that is compared */
-    int32_t other_case; /* files that no pattern of its takes, but one of another case would, */
-    char other_name[256];                   /* and one of these */
+    int32_t column; /* of the list called `pattern`, whose words name the files; 0: it is a pattern */
+    StemList word;  /* what its files are called, one for each stem */
+    bool coloured;  /* colours of its pictures are changed; else it fills no picture that is compared */
+    int32_t found;  /* files of its patterns, */
+    int32_t left[LEFT_REASONS];             /*   those that were left out, */
+    char left_name[LEFT_REASONS][256];      /*   and one of these */
     int32_t highest;                        /* of its files */
     size_t widest;                          /* bytes of the longest row of one */
     int32_t files;                          /* whose header was read, */
     int32_t with[UNET_IMAGE_TRAITS];        /* and how many of them have a trait */
-    int64_t strange;                        /* voxels that are not finite */
+    int64_t strange;                        /* voxels that are not finite, */
+    int64_t rounded;                        /*   and those of labels that were no whole numbers */
     char with_name[UNET_IMAGE_TRAITS][256]; /* of the first of these: as long as a file's name may be */
 } FileSeries;
 
@@ -57,6 +63,16 @@ typedef struct {
     int32_t times, divisor; /* points of its files for one of the first input's, along each axis */
     int32_t multiple;       /* points of its files for one of the coarsest files' */
 } SourceScale;
+
+/* The files of one pattern of a series, while they are paired. */
+typedef struct {
+    FileSeries *series;
+    const char *pattern;
+    int32_t stars;
+    FoundList found;
+    bool *used;              /* of each: a sample has it */
+    const FoundFile **alike; /* sorted by dataset_partner.c, once it is asked */
+} FileSide;
 
 typedef struct {
     int32_t stem;    /* index in the sorted stems of all matched files */
@@ -87,7 +103,7 @@ typedef struct {
 /* Where the parts of a reading thread's working memory start, in bytes; see dataset_read.c.  Only what is
  * warped has those from `rasters` on. */
 typedef struct {
-    size_t files, values, operands, normal, fill, maps[3], nowhere;
+    size_t files, values, operands, normal, fill, maps[3], nowhere, beside;
     size_t border;            /* what sources that are border_weight() need */
     size_t plane;             /* of volumes that are blurred, */
     size_t corners, labelled; /* and of those that are turned */
@@ -116,11 +132,10 @@ struct UnetDataset {
     const UnetNormal *normal; /* see unet_dataset_normalize; NULL: as the model's file says */
     bool warps;               /* training with transforms beyond `crop` and `flip`: see dataset_warp.c */
     bool volumes;             /* its files are volumes: see dataset_volume.c */
+    bool several_folders;
     char *folder;
-    char *cache_folder;  /* of decoded volumes, or NULL: beside them */
-    StemList stems;      /* those of one folder after those of another; */
-    int32_t *folder_end; /*   of folder f up to folder_end[f] */
-    StemList names; /* where there are several folders: what samples are called; see unet_dataset_stem */
+    char *cache_folder; /* of decoded volumes, or NULL: beside them */
+    StemList stems;     /* those of one folder after those of another */
     uint16_t *
         *class_of; /* per source that fills labels: from the numbers in its files to classes; or NULL */
     FileSeries *series; /* in the order in which sources and terms name them */
@@ -139,6 +154,7 @@ typedef struct {
     UnetProblemReport *report;
     void *context;
     int64_t count;
+    bool decodes; /* opening decodes all files */
 } Listener;
 
 /* ERROR holds a problem: passes it on and returns UNET_OK, or STATUS where nobody listens. */
@@ -152,11 +168,17 @@ UNET_MUST_USE UnetStatus dataset_open(UnetDataset **dataset, const UnetModel *mo
 /* Fills dataset->stems from the patterns of dataset->series. */
 UNET_MUST_USE UnetStatus dataset_match(UnetDataset *dataset, Listener *listener, UnetError *error);
 
+/* dataset_probe.c: whether SAMPLE may be smaller than the window, in training where `crop` says nothing of
+ * that: a picture is padded by reflection, a volume by its mean, and labels count nowhere there. */
+bool dataset_pads(const UnetDataset *dataset, const Sample *sample);
+
 /* dataset_list.c: whether lists say which samples there are; fills dataset->stems from them. */
 bool dataset_is_listed(const UnetDataset *dataset);
 UNET_MUST_USE UnetStatus dataset_read_lists(UnetDataset *dataset, UnetError *error);
-UNET_MUST_USE UnetStatus dataset_named_path(const UnetDataset *dataset, const FileSeries *series,
-                                            int32_t stem, char path[UNET_PATH_BYTES], UnetError *error);
+
+/* FILE of PRESENT has no partner of ABSENT: returns UNET_IO, or what else went wrong. */
+UNET_MUST_USE UnetStatus dataset_missing_partner(const char *folder, const FileSide *present,
+                                                 const FoundFile *file, FileSide *absent, UnetError *error);
 
 /* The source called NAME before source BEFORE, or -1. */
 int32_t dataset_source(const UnetDataset *dataset, int32_t before, const char *name);
@@ -192,11 +214,11 @@ bool dataset_draw_foreground(const UnetDataset *dataset, const Sample *sample, c
 /* Whether there is one. */
 bool dataset_has_foreground(const UnetDataset *dataset, const Sample *sample);
 /* dataset_geometry.c: voxels and axes of volumes, line by line, and which have no class above 0. */
-void dataset_describe_geometry(const UnetDataset *dataset, UnetProblemReport *note, void *context);
+void dataset_describe_geometry(const UnetDataset *dataset, UnetNote *note, void *context);
 
 /* dataset_json.c: where volumes lie beside nnU-Net's dataset.json, what it says and the model does not. */
-UNET_MUST_USE UnetStatus dataset_check_json(const UnetDataset *dataset, Listener *listener,
-                                            UnetProblemReport *note, UnetError *error);
+UNET_MUST_USE UnetStatus dataset_check_json(const UnetDataset *dataset, Listener *listener, UnetNote *note,
+                                            UnetError *error);
 
 /* A series of volumes that hold the classes of a sample, or -1. */
 int32_t dataset_series_of_labels(const UnetDataset *dataset);
@@ -241,6 +263,33 @@ void dataset_free_classes(UnetDataset *dataset);
 UNET_MUST_USE UnetStatus dataset_to_classes(const UnetDataset *dataset, const Sample *sample,
                                             int32_t series, float *row, int32_t count, UnetError *error);
 
+/* dataset_missing.c: whether the inputs can hold what it does with them. */
+UNET_MUST_USE UnetStatus dataset_check_missing(const UnetDataset *dataset, UnetError *error);
+/* COUNT numbers of a file of a picture, of which some may be none. */
+UNET_MUST_USE UnetStatus dataset_settle_missing(const UnetDataset *dataset, const Sample *sample,
+                                                int32_t series, float *value, size_t count,
+                                                UnetError *error);
+
+/* dataset_colours.c: the class of COLOUR, or -1; "[128, 0, 0]". */
+enum { COLOUR_TEXT_BYTES = 24 };
+int32_t dataset_class_of_colour(const UnetSource *source, int32_t classes, int32_t colour);
+const char *dataset_colour_text(int32_t colour, char text[COLOUR_TEXT_BYTES]);
+
+/* The colours of masks that occur. */
+enum { MOST_COLOURS = 256 };
+typedef struct {
+    int32_t colour[MOST_COLOURS];
+    int64_t points[MOST_COLOURS], all;
+    int32_t colours, files;
+    bool more; /* than there is room for */
+} ColourCount;
+
+/* Adds the colours of the file at PATH, or its numbers; CHANNELS: UNET_IMAGE_COLOURS or _CLASSES. */
+void dataset_count_colours(ColourCount *count, const char *path, int32_t channels);
+/* Line by line: the colours of a source, and what to write. */
+void dataset_describe_colours(const UnetDataset *dataset, int32_t source, ColourCount *count,
+                              UnetNote *note, void *context);
+
 /* What check-data counts of the files of a source. */
 typedef struct {
     int64_t files;
@@ -254,7 +303,10 @@ void dataset_count_classes(LabelCount *file, const float *row, int32_t width);
 void dataset_count_file(LabelCount *count, const LabelCount *file, const int32_t size[3]);
 /* Line by line: sizes, each class, those never seen, and weights that make all classes count alike. */
 void dataset_describe_classes(const UnetDataset *dataset, int32_t source, const LabelCount *count,
-                              UnetProblemReport *note, void *context);
+                              UnetNote *note, void *context);
+
+/* dataset_check.c: decodes all files, and leaves out the samples with a problem. */
+UNET_MUST_USE UnetStatus dataset_leave_bad(UnetDataset *dataset, Listener *listener, UnetError *error);
 
 /* Fills dataset->scratch; false when the sizes overflow. */
 UNET_MUST_USE bool dataset_plan_scratch(UnetDataset *dataset);

@@ -16,7 +16,8 @@
 /* What a decoder takes for one file: its state and windows, a buffer of the file, a few rows, and those
  * that it holds at once, all of an interlaced image. */
 static size_t decoder_bytes(const UnetImageInfo *info) {
-    size_t row = (size_t)info->width * 4 * (size_t)(info->bits / 8);
+    const size_t channels = info->channels > 4 ? (size_t)info->channels : 4;
+    size_t row = (size_t)info->width * channels * (size_t)(info->bits / 8);
     return 96 * 1024 + 4 * row + row * (size_t)(info->interlaced ? info->height : info->held_rows);
 }
 
@@ -34,7 +35,7 @@ static void note_traits(FileSeries *series, const char *path, const UnetImageInf
 static UnetStatus probe(FileSeries *series, const char *path, UnetImageInfo *info, size_t *decoded,
                         UnetError *error) {
     UnetImageReader *reader;
-    UnetStatus status = unet_image_open(&reader, path, series->channels, error);
+    UnetStatus status = unet_image_open_as(NULL, series->way, &reader, path, series->channels, error);
     if (reader == NULL) {
         return status;
     }
@@ -60,6 +61,24 @@ static bool can_measure(const UnetDataset *dataset, const int32_t shown[2]) {
            dataset_valid(dataset, 1, shown[1]) > 0;
 }
 
+bool dataset_pads(const UnetDataset *dataset, const Sample *sample) {
+    const UnetTransform *crop = window_crop(dataset->transform, dataset->ntransform);
+    int32_t least[WINDOW_AXES] = {0, 0, sample->size[2]};
+    bool smaller = false;
+    if (dataset->purpose != UNET_TRAINING || crop == NULL || crop->pad != UNET_PAD_NONE) {
+        return false;
+    }
+    if (dataset->volumes) {
+        memcpy(least, sample->size, sizeof least);
+    } else {
+        warp_least_size(dataset->transform, dataset->ntransform, sample->size, least);
+    }
+    for (int axis = 0; axis < WINDOW_AXES; axis++) {
+        smaller |= least[axis] < dataset->base[axis];
+    }
+    return smaller;
+}
+
 /* Whether a file of this size, with so many points for one of the coarsest file, can fill the window. */
 static UnetStatus check_size(const UnetDataset *dataset, const char *path, const int32_t size[2],
                              int32_t multiple, UnetError *error) {
@@ -74,23 +93,6 @@ static UnetStatus check_size(const UnetDataset *dataset, const char *path, const
         return unet_fail(error, UNET_IO,
                          "%s is %d x %d, and without `crop` it must be %d x %d (height x width)", path,
                          size[0], size[1], window[0], window[1]);
-    }
-    if (training && crop != NULL && crop->pad == UNET_PAD_NONE) {
-        int32_t least[2];
-        warp_least_size(dataset->transform, dataset->ntransform, size, least);
-        if (!smaller && (least[0] < window[0] || least[1] < window[1])) {
-            return unet_fail(
-                error, UNET_IO,
-                "%s is %d x %d (height x width), can become %d x %d before it is cut to %d x %d, "
-                "and `crop` has no `pad`",
-                path, size[0], size[1], least[0], least[1], window[0], window[1]);
-        }
-    }
-    if (smaller && training && crop->pad == UNET_PAD_NONE) {
-        return unet_fail(
-            error, UNET_IO,
-            "%s is %d x %d, smaller than the window of %d x %d (height x width), and `crop` has no `pad`",
-            path, size[0], size[1], window[0], window[1]);
     }
     if (smaller && !training && !can_measure(dataset, shown)) {
         return unet_fail(
@@ -120,6 +122,16 @@ static UnetStatus settle_size(const UnetDataset *dataset, const char *path, cons
     return check_size(dataset, path, size, multiple, error);
 }
 
+/* Does INFO, or the first file, lie on its side by EXIF, so that turning it would make both of one size? */
+static bool lies_on_its_side(const UnetDataset *dataset, const UnetImageInfo *info, int64_t height,
+                             int64_t width) {
+    bool turned = (info->traits & UNET_IMAGE_TURNED) != 0;
+    for (int trait = 0; trait < UNET_IMAGE_TRAITS; trait++) {
+        turned |= 1 << trait == UNET_IMAGE_TURNED && dataset->series[0].with[trait] > 0;
+    }
+    return turned && info->height == width && info->width == height;
+}
+
 /* Every other file has to show the same picture as the first. */
 static UnetStatus compare_size(const UnetDataset *dataset, int32_t series, const char *path,
                                const UnetImageInfo *info, const char *first, const Sample *sample,
@@ -131,9 +143,14 @@ static UnetStatus compare_size(const UnetDataset *dataset, int32_t series, const
         return UNET_OK;
     }
     if (multiple == of_first) {
-        return unet_fail(
-            error, UNET_IO, "%.400s is %d x %d, and its partner %.400s is %d x %d (height x width)", path,
+        const UnetStatus status = unet_fail(
+            error, UNET_IO, "%.300s is %d x %d, and its partner %.300s is %d x %d (height x width)", path,
             info->height, info->width, first, sample->size[0] * of_first, sample->size[1] * of_first);
+        if (lies_on_its_side(dataset, info, height, width)) {
+            unet_fail_more(error,
+                           "; one of them lies on its side: `exif = true` in `images(...)` turns it");
+        }
+        return status;
     }
     return unet_fail(error, UNET_IO,
                      "%.300s is %d x %d, and its partner %.300s is %d x %d (height x width): the model's "
@@ -192,8 +209,55 @@ static UnetType stored_type(const UnetDataset *dataset, const FileSeries *series
     return dataset->program->inputs[input < 0 ? 0 : input].type;
 }
 
-void unet_dataset_notes(const UnetDataset *dataset, UnetProblemReport *note, void *context) {
+/* Says how many samples are padded though nothing was said of that. */
+static void note_padded(const UnetDataset *dataset, UnetNote *note, void *context) {
+    const int32_t *window = dataset->program->size;
+    char text[1024], depth[24] = "";
+    int32_t padded = 0, first = -1;
+    for (int32_t s = 0; s < dataset->nsample; s++) {
+        if (dataset_pads(dataset, &dataset->sample[s])) {
+            first = padded++ == 0 ? s : first;
+        }
+    }
+    if (padded == 0) {
+        return;
+    }
+    if (dataset->volumes) {
+        (void)snprintf(depth, sizeof depth, "%d x ", window[0]);
+    }
+    (void)snprintf(
+        text, sizeof text,
+        "%d of %d samples, such as %.200s, can be smaller than the window of %s%d x %d: they are "
+        "padded by %s, and labels there count nowhere (`crop pad = ...` says otherwise)",
+        padded, dataset->nsample, unet_dataset_stem(dataset, first), depth, window[1], window[2],
+        dataset->volumes ? "the mean" : "reflection");
+    note(context, text);
+}
+
+static void note_left_out(const UnetDataset *dataset, const FileSeries *series, UnetNote *note,
+                          void *context) {
+    static const char *const why[LEFT_REASONS] = {
+        [LEFT_CASE] = "would match but for upper and lower case",
+        [LEFT_ENDING] =
+            "would match but for the ending; `*.{jpg,png}` takes both, and a `*` at the end any",
+        [LEFT_OTHER] = "leaves them to the pattern of another source, which says more of their names"};
     char text[1024];
+    for (int reason = 0; reason < LEFT_REASONS; reason++) {
+        const int32_t left = series->left[reason];
+        if (left > 0) {
+            (void)snprintf(text, sizeof text,
+                           "%.100s: %d of %d files %s not read, such as %s: \"%.200s\"%s %s",
+                           dataset->source[series->source].name, (int)left, (int)(series->found + left),
+                           left == 1 ? "is" : "are", series->left_name[reason], series->pattern,
+                           series->more != NULL ? " and others" : "", why[reason]);
+            note(context, text);
+        }
+    }
+}
+
+void unet_dataset_notes(const UnetDataset *dataset, UnetNote *note, void *context) {
+    char text[1024];
+    note_padded(dataset, note, context);
     for (int32_t i = 0; i < dataset->nseries; i++) {
         const FileSeries *series = &dataset->series[i];
         if (series->strange > 0) {
@@ -203,16 +267,15 @@ void unet_dataset_notes(const UnetDataset *dataset, UnetProblemReport *note, voi
                            series->pattern, series->more != NULL ? " and others" : "");
             note(context, text);
         }
-        if (series->other_case > 0) {
+        if (series->rounded > 0) {
             (void)snprintf(
                 text, sizeof text,
-                "%.100s: %d file%s not read, such as %s: \"%.200s\"%s would match %s but for upper and "
-                "lower case",
-                dataset->source[series->source].name, series->other_case,
-                series->other_case == 1 ? " is" : "s are", series->other_name, series->pattern,
-                series->more != NULL ? " and others" : "", series->other_case == 1 ? "it" : "them");
+                "%.100s: %lld voxels of \"%.200s\"%s are no whole numbers, and count as the nearest",
+                dataset->source[series->source].name, (long long)series->rounded, series->pattern,
+                series->more != NULL ? " and others" : "");
             note(context, text);
         }
+        note_left_out(dataset, series, note, context);
         for (int trait = 0; trait < UNET_IMAGE_TRAITS; trait++) {
             if (series->with[trait] > 0) {
                 const bool some = series->with[trait] < series->files;
@@ -224,5 +287,12 @@ void unet_dataset_notes(const UnetDataset *dataset, UnetProblemReport *note, voi
                 note(context, text);
             }
         }
+    }
+}
+
+void unet_dataset_picture_size(const UnetDataset *dataset, int32_t sample, int32_t size[2]) {
+    for (int axis = 0; axis < 2; axis++) {
+        size[axis] =
+            dataset->sample[sample].size[axis] * (dataset->program->size[axis + 1] / dataset->base[axis]);
     }
 }

@@ -39,7 +39,8 @@ bool dataset_plan_scratch(UnetDataset *dataset) {
            scratch_reserve(plan, &plan->maps[0], height, sizeof(int32_t)) &&
            scratch_reserve(plan, &plan->maps[1], width, sizeof(int32_t)) &&
            scratch_reserve(plan, &plan->maps[2], depth, sizeof(int32_t)) &&
-           scratch_reserve(plan, &plan->nowhere, width, sizeof(int32_t)) && border_plan_scratch(dataset) &&
+           scratch_reserve(plan, &plan->nowhere, width, sizeof(int32_t)) &&
+           scratch_reserve(plan, &plan->beside, width, sizeof(int32_t)) && border_plan_scratch(dataset) &&
            volume_plan_scratch(dataset) && turn_plan_scratch(dataset) && warp_plan_scratch(dataset);
 }
 
@@ -53,6 +54,7 @@ Scratch scratch_at(const ScratchPlan *plan, char *base) {
                      .map = {(void *)(base + plan->maps[0]), (void *)(base + plan->maps[1]),
                              (void *)(base + plan->maps[2])},
                      .nowhere = (void *)(base + plan->nowhere),
+                     .beside = (void *)(base + plan->beside),
                      .border = base + plan->border,
                      .plane = (void *)(base + plan->plane),
                      .corners = (void *)(base + plan->corners),
@@ -98,7 +100,11 @@ static UnetStatus push_file(const Reading *at, int32_t series, int32_t channel, 
     return dataset_is_labels(at->dataset, at->dataset->series[series].source)
                ? dataset_to_classes(at->dataset, at->sample, series, operand, reading_columns(at),
                                     at->error)
-               : UNET_OK;
+           : at->dataset->volumes
+               ? UNET_OK
+               : dataset_settle_missing(
+                     at->dataset, at->sample, series, operand,
+                     (size_t)at->dataset->series[series].channels * (size_t)reading_columns(at), at->error);
 }
 
 /* The row of an earlier source; one channel is repeated where more are wanted. */
@@ -220,6 +226,30 @@ UnetStatus reading_evaluate(const Reading *at, int32_t index) {
 
 /* ---- into the inputs -------------------------------------------------------------------------- */
 
+/* Whether point (Y, X) of the window lies beside the file; of what is warped, where the row comes from is
+ * known.
+ */
+static bool is_beside(const Reading *at, int32_t y, int32_t x) {
+    const int32_t point[2] = {y, x};
+    bool beside = false;
+    for (int axis = 0; axis < 2; axis++) {
+        const int32_t shown = at->window.flip[axis] ? at->size[axis] - 1 - point[axis] : point[axis];
+        const int32_t behind = shown / at->multiple; /* the start of the window, in points of the file */
+        const double place = at->dataset->warps ? at->scratch.from[x][axis] / at->multiple
+                                                : (double)(at->window.start[axis] + behind);
+        beside |= place < 0 || place >= at->window.file[axis];
+    }
+    return beside;
+}
+
+/* MAP of row Y of the window, with fill for all that lies beside the file. */
+static const int32_t *without_padding(const Reading *at, int32_t y, const int32_t *map) {
+    for (int32_t x = 0; x < at->size[1]; x++) {
+        at->scratch.beside[x] = is_beside(at, y, x) ? -1 : map[x];
+    }
+    return at->scratch.beside;
+}
+
 void reading_store(const Reading *at, const UnetSource *source, int32_t y, const float *value,
                    const int32_t *map) {
     if (source->input < 0 || at->inputs[source->input] == NULL) {
@@ -232,6 +262,9 @@ void reading_store(const Reading *at, const UnetSource *source, int32_t y, const
     int32_t left = (at->size[1] - layout->size[2]) / 2;
     if (y < top || y >= top + layout->size[1] || at->into < front || at->into >= front + layout->size[0]) {
         return;
+    }
+    if (labels && at->ignores) {
+        map = without_padding(at, y, map);
     }
     const int32_t index = (int32_t)(source - at->dataset->source);
     const UnetNormal *normal = reading_normal(at, source);
@@ -366,6 +399,10 @@ static void choose_window(Reading *at, uint64_t seed, uint32_t epoch, int32_t ba
                 ? window_whole(dataset->transform, dataset->ntransform, at->sample->size, size)
                 : window_draw(dataset->transform, dataset->ntransform, at->sample->size, size, &at->key);
         centre_on_foreground(at, batch);
+        if (dataset_pads(dataset, at->sample)) {
+            at->window.pad = dataset->volumes ? UNET_PAD_MEAN : UNET_PAD_REFLECT;
+            at->ignores = !dataset->volumes; /* there labels are ignored where nothing is repeated */
+        }
     } else {
         at->key = (UnetKey){.epoch = UNET_EVALUATION_EPOCH, .sample = sample};
         at->window = window_centre(dataset->transform, dataset->ntransform, at->sample->size, size);
@@ -435,6 +472,7 @@ UnetStatus unet_dataset_read(const UnetDataset *dataset, int32_t sample, uint64_
         status = is_done(dataset, s) ? UNET_OK : read_pass(&at, dataset->scale[s].multiple);
     }
     if (status == UNET_OK) {
+        missing_settle(&at);
         border_store(&at);
     }
     return status;

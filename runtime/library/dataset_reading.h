@@ -43,6 +43,7 @@ typedef struct {
     size_t operand_row;
     int32_t *map[3];  /* what the window shows: rows, columns, slices */
     int32_t *nowhere; /* a column map of nothing but fill */
+    int32_t *beside;  /*   and of nothing but fill beside the file */
     char *border;
     float *plane; /* of volumes that are blurred: a row for each row or slice of the window */
     /* of volumes that are turned: of each point of a row, and a map of it for labels */
@@ -62,6 +63,7 @@ typedef struct {
     Scratch scratch;
     UnetImageMemory *memory; /* of decoders, or NULL */
     Window window;           /* in points of the coarsest files */
+    bool ignores;            /* labels beside the file count nowhere */
     UnetKey key;
     Warp warp;                /* where dataset->warps */
     Turn turn;                /* where dataset->volumes */
@@ -152,6 +154,11 @@ UNET_MUST_USE bool border_plan_scratch(UnetDataset *dataset);
 
 /* Fills the inputs of such sources from the labels of the sample, which are there. */
 void border_store(const Reading *at);
+
+/* ---- dataset_missing.c ---- */
+
+/* Labels where the window shows what is missing count nowhere; what is missing is 0. */
+void missing_settle(const Reading *at);
 
 /* ---- dataset_warp.c ---- */
 

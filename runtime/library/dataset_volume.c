@@ -10,9 +10,15 @@
 #include "unet/words.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { HEADER_SLOPE = 112 }; /* where a header has its slope, and its intercept behind that */
+
+/* Labels that are as near to a whole number are that number: files that were saved through a slope. */
+static const double near_whole = 1e-3;
 
 bool dataset_pushes(const UnetSourceTerm *term) {
     return term->channel == 0;
@@ -54,12 +60,6 @@ static UnetStatus check_size(const UnetDataset *dataset, const Sample *sample, c
         return unet_fail(error, UNET_IO, "%s is %s voxels, and without `crop` it must be %s (depth first)",
                          path, size, window);
     }
-    if (smaller && training && crop->pad == UNET_PAD_NONE) {
-        return unet_fail(error, UNET_IO,
-                         "%s is %s voxels, smaller than the window of %s (depth first), and `crop` has no "
-                         "`pad`",
-                         path, size, window);
-    }
     if (smaller && !training && !measured) {
         return unet_fail(error, UNET_IO,
                          "%s is %s voxels, too small for the losses and metrics of this model", path, size);
@@ -78,6 +78,25 @@ static UnetStatus check_grid(const Sample *sample, int32_t i, const char *path, 
                      why);
 }
 
+/* A voxel of labels that is no whole number, and what may have made it so. */
+static UnetStatus no_whole_number(const UnetVoxels *volume, const char *path, UnetError *error) {
+    const UnetVoxelFacts *facts = &volume->facts;
+    float slope, intercept;
+    char scaled[80] = "";
+    memcpy(&slope, volume->info.header + HEADER_SLOPE, sizeof slope);
+    memcpy(&intercept, volume->info.header + HEADER_SLOPE + sizeof slope, sizeof intercept);
+    if (isfinite(slope) && slope != 0 && (slope != 1 || intercept != 0)) {
+        (void)snprintf(scaled, sizeof scaled, ", by the slope %g and intercept %g of its header",
+                       (double)slope, (double)intercept);
+    }
+    return unet_fail(
+        error, UNET_IO,
+        "%.600s: voxel (%" PRId32 ", %" PRId32 ", %" PRId32
+        ") (x, y, z) is %g%s, and classes are whole numbers; `round = true` in `labels(...)` takes "
+        "the nearest",
+        path, facts->odd_at[2], facts->odd_at[1], facts->odd_at[0], facts->odd_value, scaled);
+}
+
 /* All numbers of a file of labels must be classes. */
 static UnetStatus check_classes(const UnetDataset *dataset, const Sample *sample, int32_t i,
                                 const char *path, UnetError *error) {
@@ -85,6 +104,9 @@ static UnetStatus check_classes(const UnetDataset *dataset, const Sample *sample
     UnetStatus status = UNET_OK;
     if (!dataset_is_labels(dataset, dataset->series[i].source)) {
         return UNET_OK;
+    }
+    if (volume->facts.odd > 0) {
+        return no_whole_number(volume, path, error);
     }
     if (volume->facts.nvalue == 0) {
         return unet_fail(error, UNET_IO,
@@ -106,6 +128,9 @@ UnetSampling dataset_sampling(const UnetDataset *dataset, int32_t series) {
                           .how = dataset_is_labels(dataset, source) ? UNET_NEAREST
                                  : dataset->model->cubic            ? UNET_CUBIC
                                                                     : UNET_LINEAR,
+                          .whole = !dataset_is_labels(dataset, source) ? 0
+                                   : dataset->source[source].rounds    ? 0.5
+                                                                       : near_whole,
                           .masked = dataset_is_masked(dataset, source)};
 }
 
@@ -118,6 +143,7 @@ static UnetStatus open_volume(UnetDataset *dataset, Sample *sample, int32_t i, c
         status = unet_voxels_open(volume, path, dataset->cache_folder, &sampling, error);
     }
     dataset->series[i].strange += volume->facts.strange;
+    dataset->series[i].rounded += volume->facts.rounded;
     return status;
 }
 

@@ -191,21 +191,25 @@ static Picture coloured_picture(const Reading *at, int32_t series) {
     }
 }
 
-static void colour_files(const Reading *at) {
+static UnetStatus colour_files(const Reading *at) {
     const View view = view_of(at);
+    UnetStatus status = UNET_OK;
     for (int32_t i = 0; i < at->dataset->nseries; i++) {
         if (!at->dataset->series[i].coloured || !reading_reads(at, at->dataset->series[i].source)) {
             continue;
         }
         const Picture picture = coloured_picture(at, i);
         float *row = at->scratch.operand;
-        for (int32_t y = 0; y < picture.height; y++) {
+        for (int32_t y = 0; y < picture.height && status == UNET_OK; y++) {
             raster_place(&view, y, picture.width, at->scratch.from);
             raster_sample(&at->scratch.raster[i], &view, from_of(at), picture.width, row);
+            status = dataset_settle_missing(at->dataset, at->sample, i, row,
+                                            (size_t)picture.channels * (size_t)picture.width, at->error);
             copy_row(&picture, y, row, false);
         }
         colour_change(at->dataset->transform, at->dataset->ntransform, &at->key, &picture);
     }
+    return status;
 }
 
 /* evaluate_rows has placed the row. */
@@ -286,7 +290,9 @@ UnetStatus warp_read(Reading *at) {
         }
     }
     if (status == UNET_OK) {
-        colour_files(at);
+        status = colour_files(at);
+    }
+    if (status == UNET_OK) {
         status = evaluate_rows(at);
     }
     if (status == UNET_OK) {

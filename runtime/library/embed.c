@@ -320,7 +320,7 @@ static void take_rows(const Parts *parts, const UnetProgram *program, int32_t i,
                              row % layout->size[1], parts->row);
         for (size_t x = 0; labels && x < width; x++)
             ((uint8_t *)values)[at + x] =
-                program->windows == NULL
+                program->windows == NULL || !program->windows->given
                     ? (uint8_t)parts->row[x]
                     : (uint8_t)unet_class_of(parts->row + x, layout->channels, layout->size[2]);
         for (size_t c = 0; !labels && c < (size_t)layout->channels; c++)

@@ -1,6 +1,7 @@
 /* exif.c - the orientation in EXIF: a list of entries of 12 bytes, in either order of bytes. */
 #include "exif.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 enum { ENTRY_BYTES = 12, ORIENTATION = 0x112, UPRIGHT = 1, LAST_ORIENTATION = 8 };
@@ -24,9 +25,9 @@ static uint32_t number(const Exif *exif, size_t at, size_t count) {
     return value;
 }
 
-bool exif_turns(const uint8_t *bytes, size_t length) {
+int32_t exif_orientation(const uint8_t *bytes, size_t length) {
     if (length < 8 || (memcmp(bytes, "II*\0", 4) != 0 && memcmp(bytes, "MM\0*", 4) != 0)) {
-        return false;
+        return UPRIGHT;
     }
     const Exif exif = {bytes, length, bytes[0] == 'M'};
     const size_t list = number(&exif, 4, 4);
@@ -35,8 +36,8 @@ bool exif_turns(const uint8_t *bytes, size_t length) {
         const size_t entry = list + 2 + (size_t)i * ENTRY_BYTES;
         if (number(&exif, entry, 2) == ORIENTATION) {
             const uint32_t turned = number(&exif, entry + 8, 2);
-            return turned > UPRIGHT && turned <= LAST_ORIENTATION;
+            return turned > UPRIGHT && turned <= LAST_ORIENTATION ? (int32_t)turned : UPRIGHT;
         }
     }
-    return false;
+    return UPRIGHT;
 }

@@ -2,12 +2,11 @@
 #ifndef UNET_EXIF_H
 #define UNET_EXIF_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Whether EXIF, LENGTH bytes that begin with a header as TIFF has it, asks for the picture to be turned or
- * mirrored.  Bytes that are no EXIF ask for nothing. */
-bool exif_turns(const uint8_t *bytes, size_t length);
+/* How EXIF, LENGTH bytes that begin with a header as TIFF has it, asks for the picture to be turned or
+ * mirrored: 1, not at all, to 8.  Bytes that are no EXIF ask for nothing. */
+int32_t exif_orientation(const uint8_t *bytes, size_t length);
 
 #endif

@@ -24,18 +24,31 @@ typedef struct {
     void (*close)(UnetImageReader *reader);      /* what `decoder` holds, but not `decoder` */
 } ImageFormat;
 
+/* What is made of a decoded row. */
+typedef enum { REDUCE_NOT, REDUCE_TO_GREY, REDUCE_TO_ALPHA } ImageReduction;
+
 struct UnetImageReader {
     const ImageFormat *format;
     void *decoder;           /* of the format */
     UnetImageMemory *memory; /* or NULL */
     ImageFile file;
-    UnetImageInfo shape;
-    int32_t stored_channels; /* of a decoded row: 1 or 3 */
+    UnetImageInfo shape; /* as it lies in the file */
+    UnetImageWay way;
+    int32_t asked;           /* channels, or UNET_IMAGE_CLASSES, ... */
+    int32_t stored_channels; /* of a decoded row, */
+    int32_t shown_channels;  /*   and once it is reduced */
     int32_t next_row;
     size_t row_bytes;
-    uint8_t *rows; /* one decoded row; all of them where the image is interlaced */
+    uint8_t *rows;    /* one decoded row; all of them where the image is interlaced or turned */
+    int32_t turn;     /* the orientation of EXIF that it is turned from; 1: it is upright */
+    bool keeps_alpha; /* behind the colours */
+    bool inverted;    /* CMYK of which 0 is most */
+    bool has_cmyk;    /* which becomes red, green and blue */
+    bool scaled;      /* floats from 0 to 1, of whole numbers in the file */
+    ImageReduction reduction;
     bool cut_short;
-    bool classes;     /* numbers as they stand in the file */
+    bool classes;     /* numbers as they stand in the file, but no colours of a palette */
+    bool packed;      /* colours, as numbers */
     char reason[160]; /* the decoder's */
     char path[];
 };
@@ -44,11 +57,20 @@ UnetStatus image_fail(const UnetImageReader *reader, UnetError *error, const cha
 /* The decoder has given up, for `reason`; the reader is at its end. */
 UnetStatus image_fail_decoding(UnetImageReader *reader, UnetError *error);
 
+/* image_reduce.c: makes of a decoded row, of WIDTH points and in its place, what is asked for. */
+void image_reduce_row(const UnetImageReader *reader, uint8_t *row, int32_t width);
+
 extern const ImageFormat image_png;
 extern const ImageFormat image_jpeg;     /* where the build has libjpeg */
 extern const ImageFormat image_tiff;     /* where the build has libtiff */
 extern const char image_tiff_left_out[]; /* said of compressions that are not read */
 extern const ImageFormat image_gif;      /* where the build has giflib */
+extern const ImageFormat image_bmp;
+extern const ImageFormat image_pnm;
+extern const ImageFormat image_npy;
+extern const ImageFormat image_jp2;  /* where the build has OpenJPEG */
+extern const ImageFormat image_npz;  /* where the build has libminizip */
+extern const ImageFormat image_webp; /* where the build has libwebp */
 
 /* ---- writing ---- */
 
@@ -74,5 +96,6 @@ struct UnetImageWriter {
 extern const ImageEncoder image_png_encoder;
 extern const ImageEncoder image_jpeg_encoder; /* where the build has libjpeg */
 extern const ImageEncoder image_tiff_encoder;
+extern const ImageEncoder image_npy_encoder;
 
 #endif

@@ -121,15 +121,15 @@ static bool read_header(UnetImageReader *reader) {
     return true;
 }
 
-static bool is_turned(const Jpeg *d) {
+static int32_t orientation(const Jpeg *d) {
     static const uint8_t start[] = {'E', 'x', 'i', 'f', 0, 0};
     for (jpeg_saved_marker_ptr m = d->jpeg.marker_list; m != NULL; m = m->next) {
         if (m->marker == EXIF_MARKER && m->data_length > sizeof start &&
             memcmp(m->data, start, sizeof start) == 0) {
-            return exif_turns(m->data + sizeof start, m->data_length - sizeof start);
+            return exif_orientation(m->data + sizeof start, m->data_length - sizeof start);
         }
     }
-    return false;
+    return 1;
 }
 
 /* The coefficients of a progressive file, of two bytes each. */
@@ -185,8 +185,10 @@ static UnetStatus open_jpeg(UnetImageReader *reader, UnetError *error) {
         return image_fail_decoding(reader, error);
     }
     const J_COLOR_SPACE colours = d->jpeg.jpeg_color_space;
-    if (colours != JCS_GRAYSCALE && colours != JCS_YCbCr && colours != JCS_RGB) {
-        return image_fail(reader, error, "a JPEG file in CMYK: convert it to RGB");
+    reader->has_cmyk = colours == JCS_CMYK || colours == JCS_YCCK;
+    reader->inverted = d->jpeg.saw_Adobe_marker != 0;
+    if (colours != JCS_GRAYSCALE && colours != JCS_YCbCr && colours != JCS_RGB && !reader->has_cmyk) {
+        return image_fail(reader, error, "a JPEG file of unusual colours: convert it to RGB");
     }
     if (d->jpeg.image_width > INT32_MAX || d->jpeg.image_height > INT32_MAX) {
         return image_fail(reader, error, "too large");
@@ -197,17 +199,18 @@ static UnetStatus open_jpeg(UnetImageReader *reader, UnetError *error) {
                                     .channels = channels,
                                     .bits = 8,
                                     .held_rows = held_rows(d),
-                                    .traits = is_turned(d) ? UNET_IMAGE_TURNED : 0};
-    reader->row_bytes = (size_t)d->jpeg.image_width * (size_t)channels;
+                                    .traits = orientation(d) > 1 ? UNET_IMAGE_TURNED : 0};
+    reader->turn = orientation(d);
+    reader->row_bytes = (size_t)d->jpeg.image_width * (size_t)(reader->has_cmyk ? 4 : channels);
     return UNET_OK;
 }
 
 static bool begin_jpeg(UnetImageReader *reader) {
     Jpeg *d = ((Decoder *)reader->decoder)->jpeg;
     const bool grey = d->jpeg.jpeg_color_space == JCS_GRAYSCALE;
-    d->jpeg.out_color_space = grey ? JCS_GRAYSCALE : JCS_RGB;
+    d->jpeg.out_color_space = grey ? JCS_GRAYSCALE : reader->has_cmyk ? JCS_CMYK : JCS_RGB;
     d->jpeg.dct_method = JDCT_ISLOW;
-    reader->stored_channels = grey ? 1 : 3;
+    reader->stored_channels = grey ? 1 : reader->has_cmyk ? 4 : 3;
     return true;
 }
 

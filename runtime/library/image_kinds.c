@@ -22,19 +22,42 @@
 #define GIF_PACKAGE "libgif-dev"
 #endif
 
+#ifdef UNET_HAS_WEBP
+#define WEBP_PACKAGE NULL
+#else
+#define WEBP_PACKAGE "libwebp-dev"
+#endif
+#ifdef UNET_HAS_OPENJPEG
+#define OPENJPEG_PACKAGE NULL
+#else
+#define OPENJPEG_PACKAGE "libopenjp2-7-dev"
+#endif
+#ifdef UNET_HAS_MINIZIP
+#define MINIZIP_PACKAGE NULL
+#else
+#define MINIZIP_PACKAGE "libminizip-dev"
+#endif
+
 /* Formats that are neither read nor written are here to be refused by name. */
 static const UnetImageKind kinds[] = {
     {"PNG", ".png", NULL, true, 16, {"\x89PNG"}, 4},
     {"JPEG", ".jpg .jpeg .jpe .jfif", JPEG_PACKAGE, true, 8, {"\xff\xd8\xff"}, 3},
     {"TIFF", ".tif .tiff", TIFF_PACKAGE, true, 32, {"II*", "MM\0*", "II+", "MM\0+"}, 4},
     {"GIF", ".gif", GIF_PACKAGE, true, 0, {"GIF8"}, 4},
-    {"BMP", ".bmp .dib", NULL, false, 0, {NULL}, 0},
-    {"WebP", ".webp", NULL, false, 0, {NULL}, 0},
+    {"BMP", ".bmp .dib", NULL, true, 0, {"BM"}, 2},
+    {"WebP", ".webp", WEBP_PACKAGE, true, 0, {"RIFF"}, 4},
+    {"Netpbm",
+     ".pgm .ppm .pbm .pnm .pfm",
+     NULL,
+     true,
+     0,
+     {"P1", "P2", "P3", "P4", "P5", "P6", "PF", "Pf"},
+     2},
+    {"NumPy", ".npy", NULL, true, 32, {"\x93NUMPY"}, 6},
+    {"NumPy archive", ".npz", MINIZIP_PACKAGE, true, 0, {"PK\3\4"}, 4},
+    {"JPEG 2000", ".jp2 .j2k .j2c .jpx", OPENJPEG_PACKAGE, true, 0, {"\xff\x4f\xff\x51", "\0\0\0\x0c"}, 4},
     {"OpenEXR", ".exr", NULL, false, 0, {NULL}, 0},
-    {"JPEG 2000", ".jp2 .j2k", NULL, false, 0, {NULL}, 0},
     {"HEIF", ".heic .heif .avif", NULL, false, 0, {NULL}, 0},
-    {"Netpbm", ".pgm .ppm .pbm .pnm .pfm", NULL, false, 0, {NULL}, 0},
-    {"NumPy", ".npy .npz", NULL, false, 0, {NULL}, 0},
     {"DICOM", ".dcm", NULL, false, 0, {NULL}, 0},
     {"NIfTI", ".nii", NULL, false, 0, {NULL}, 0},
 };
@@ -86,15 +109,17 @@ const char *unet_image_trait(int trait, UnetType into) {
     } traits[UNET_IMAGE_TRAITS] = {
         {"alpha is dropped", NULL},
         {"grey fills three channels alike", NULL},
-        {"warning: the orientation that EXIF or TIFF gives is ignored; `mogrify -auto-orient FILES` turns "
-         "files",
+        {"warning: the orientation that EXIF or TIFF gives is ignored; `exif = true` in `images(...)` "
+         "turns the "
+         "pictures",
          NULL},
-        {"warning: only the first of several pages is read", NULL},
+        {"warning: only the first of several pages is read; `page = 0` in `images(...)` says which", NULL},
         {"all 16 bits are kept",
          "warning: 16 bits are rounded to 8, for this is compiled with --staging=u8"},
-        {"floats are kept as they are, not scaled to 0..1",
-         "warning: floats are clamped to 0..1 and rounded to 8 bits, for this is compiled with "
+        {"numbers are kept as they are, not scaled to 0..1",
+         "warning: numbers are clamped to 0..1 and rounded to 8 bits, for this is compiled with "
          "--staging=u8"},
+        {"warning: CMYK becomes red, green and blue without a colour profile", NULL},
     };
     if (trait < 0 || trait >= UNET_IMAGE_TRAITS) {
         return "";

@@ -69,17 +69,19 @@ static bool read_header(UnetImageReader *reader) {
 }
 
 /* Transparency of single colours or entries of a palette is dropped like alpha. */
-static uint32_t traits(const Decoder *d) {
+static uint32_t traits(const Decoder *d, int32_t *turn) {
     uint32_t found = 0;
     if ((png_get_color_type(d->png, d->info) & PNG_COLOR_MASK_ALPHA) != 0 ||
         png_get_valid(d->png, d->info, PNG_INFO_tRNS) != 0) {
         found |= UNET_IMAGE_ALPHA;
     }
+    *turn = 1;
 #ifdef PNG_eXIf_SUPPORTED
     png_bytep exif = NULL;
     png_uint_32 bytes = 0;
-    if (png_get_eXIf_1(d->png, d->info, &bytes, &exif) != 0 && exif_turns(exif, bytes)) {
+    if (png_get_eXIf_1(d->png, d->info, &bytes, &exif) != 0 && exif_orientation(exif, bytes) > 1) {
         found |= UNET_IMAGE_TURNED;
+        *turn = exif_orientation(exif, bytes);
     }
 #endif
     return found;
@@ -107,7 +109,7 @@ static UnetStatus open_png(UnetImageReader *reader, UnetError *error) {
         .bits = png_get_bit_depth(d->png, d->info) == 16 ? 16 : 8,
         .palette = colour == PNG_COLOR_TYPE_PALETTE,
         .interlaced = png_get_interlace_type(d->png, d->info) != PNG_INTERLACE_NONE,
-        .traits = traits(d),
+        .traits = traits(d, &reader->turn),
     };
     reader->row_bytes = png_get_rowbytes(d->png, d->info);
     return UNET_OK;
@@ -123,7 +125,12 @@ static bool begin_png(UnetImageReader *reader) {
     } else if (reader->shape.palette || png_get_bit_depth(d->png, d->info) < 8) {
         png_set_expand(d->png); /* palette to RGB, few bits to eight */
     }
-    png_set_strip_alpha(d->png);
+    if (!reader->keeps_alpha) {
+        png_set_strip_alpha(d->png);
+    } else if (png_get_valid(d->png, d->info, PNG_INFO_tRNS) != 0) {
+        png_set_expand(d->png);
+        png_set_tRNS_to_alpha(d->png);
+    }
     (void)png_set_interlace_handling(d->png);
     png_read_update_info(d->png, d->info);
     reader->stored_channels = png_get_channels(d->png, d->info);

@@ -3,6 +3,7 @@
 #include "size_math.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 
 enum { MAX_POINTS = 1 << 28 };
 
-static const ImageFormat *const formats[] = {&image_png,
+static const ImageFormat *const formats[] = {&image_png,  &image_bmp, &image_pnm, &image_npy,
 #ifdef UNET_HAS_JPEG
                                              &image_jpeg,
 #endif
@@ -19,6 +20,15 @@ static const ImageFormat *const formats[] = {&image_png,
 #endif
 #ifdef UNET_HAS_GIF
                                              &image_gif,
+#endif
+#ifdef UNET_HAS_WEBP
+                                             &image_webp,
+#endif
+#ifdef UNET_HAS_OPENJPEG
+                                             &image_jp2,
+#endif
+#ifdef UNET_HAS_MINIZIP
+                                             &image_npz,
 #endif
                                              NULL};
 
@@ -29,7 +39,15 @@ static UnetStatus status_of(const char *why) {
 }
 
 UnetStatus image_fail(const UnetImageReader *reader, UnetError *error, const char *why) {
-    return unet_fail(error, status_of(why), "%s: %s", reader->path, why);
+    const UnetStatus status = unet_fail(error, status_of(why), "%s: %s", reader->path, why);
+    if (error != NULL && why != reader->reason) {
+        error->kind = why; /* a text of ours, one for each kind of failure */
+    }
+    return status;
+}
+
+static bool holds_all(const UnetImageReader *reader) {
+    return reader->shape.interlaced || reader->turn > 1;
 }
 
 UnetStatus image_fail_decoding(UnetImageReader *reader, UnetError *error) {
@@ -49,7 +67,7 @@ UnetStatus image_fail_decoding(UnetImageReader *reader, UnetError *error) {
     if (reader->rows == NULL) {
         return unet_fail(error, status, "%s: %s in the header (%s)", reader->path, what, reader->reason);
     }
-    if (reader->shape.interlaced) {
+    if (holds_all(reader)) {
         return unet_fail(error, status, "%s: %s (%s)", reader->path, what, reader->reason);
     }
     return unet_fail(error, status, "%s: %s in row %d of %d (%s)", reader->path, what, row,
@@ -66,8 +84,10 @@ static UnetStatus fail_format(const UnetImageReader *reader, const uint8_t *sign
                          "%s: a %s file: install %s and build unetc anew, which was built without",
                          reader->path, kind->name, kind->package);
     }
-    return image_fail(reader, error,
-                      "neither a PNG, a JPEG, a TIFF nor a GIF file: convert it, to PNG for example");
+    return image_fail(
+        reader, error,
+        "none of the formats that are read (PNG, JPEG, TIFF, GIF, WebP, JPEG 2000, BMP, Netpbm, NumPy): "
+        "convert it, to PNG for example");
 }
 
 static UnetStatus open_file(UnetImageReader *reader, UnetError *error) {
@@ -108,25 +128,81 @@ static UnetStatus check_size(const UnetImageReader *reader, UnetError *error) {
     return UNET_OK;
 }
 
+static UnetStatus fail_channels(const UnetImageReader *reader, int32_t channels, UnetError *error) {
+    const UnetImageInfo *shape = &reader->shape;
+    if (channels == 1 && shape->channels == 3) {
+        return image_fail(
+            reader, error,
+            "is in colour, and the model reads one channel; `channels = 1` in `images(...)` makes "
+            "grey of it");
+    }
+    return unet_fail(error, UNET_IO, "%s: has %d channel%s%s, and the model reads %d", reader->path,
+                     shape->channels, shape->channels == 1 ? "" : "s",
+                     (shape->traits & UNET_IMAGE_ALPHA) != 0 ? " and alpha" : "", channels);
+}
+
+/* Numbers that stand for classes: of one channel, of equal ones, or of colours. */
+static UnetStatus check_classes(UnetImageReader *reader, UnetError *error) {
+    UnetImageInfo *shape = &reader->shape;
+    if (reader->packed && shape->bits != 8) {
+        return image_fail(reader, error, "has more than 8 bits, and `colours` has numbers from 0 to 255");
+    }
+    if (shape->channels != 1 && shape->channels != 3) {
+        return fail_channels(reader, 1, error);
+    }
+    return UNET_OK;
+}
+
+/* How the channels of the file become those that are asked for. */
 static UnetStatus check_channels(UnetImageReader *reader, int32_t channels, UnetError *error) {
     UnetImageInfo *shape = &reader->shape;
+    const bool has_alpha = (shape->traits & UNET_IMAGE_ALPHA) != 0;
     reader->classes = channels == UNET_IMAGE_CLASSES;
-    if (reader->classes) {
-        shape->channels = 1;
-        return shape->bits <= 16 ? UNET_OK
-                                 : image_fail(reader, error, "holds floats, and classes are whole numbers");
+    reader->packed = channels == UNET_IMAGE_COLOURS;
+    reader->reduction = REDUCE_NOT;
+    shape->traits |= reader->has_cmyk ? UNET_IMAGE_CMYK : 0;
+    if (reader->way.alpha) {
+        reader->keeps_alpha = has_alpha;
+        reader->reduction = REDUCE_TO_ALPHA;
+        shape->traits &= ~(uint32_t)UNET_IMAGE_ALPHA;
+        return has_alpha ? UNET_OK : image_fail(reader, error, "has no alpha, which `alpha = true` reads");
     }
-    if (channels == 1 && shape->channels == 3) {
-        return image_fail(reader, error, "is in colour, and the model reads one channel");
+    if (reader->classes || reader->packed) {
+        return check_classes(reader, error);
     }
-    if (channels == 3 && shape->channels == 1) {
+    if (channels == shape->channels + 1 && has_alpha) {
+        reader->keeps_alpha = true;
+        shape->traits &= ~(uint32_t)UNET_IMAGE_ALPHA;
+    } else if (channels == 1 && shape->channels == 3 && reader->way.to_grey) {
+        reader->reduction = REDUCE_TO_GREY;
+    } else if (channels == 3 && shape->channels == 1) {
         shape->traits |= UNET_IMAGE_SPREAD;
+    } else if (channels != 0 && channels != shape->channels) {
+        return fail_channels(reader, channels, error);
     }
-    if (shape->bits > 8) {
+    if (shape->bits > 8 && !reader->scaled) {
         shape->traits |= shape->bits == 16 ? UNET_IMAGE_DEEP : UNET_IMAGE_FLOATS;
     }
-    if (channels != 0) {
-        shape->channels = channels;
+    return UNET_OK;
+}
+
+static int32_t reduced_channels(const UnetImageReader *reader) {
+    return reader->reduction != REDUCE_NOT ? 1 : reader->has_cmyk ? 3 : reader->stored_channels;
+}
+
+/* The decoder is ready: what its rows become. */
+static UnetStatus settle_shape(UnetImageReader *reader, int32_t channels, UnetError *error) {
+    const size_t sample = (size_t)reader->shape.bits / 8;
+    const size_t expected = (size_t)reader->shape.width * (size_t)reader->stored_channels * sample;
+    reader->shown_channels = reduced_channels(reader);
+    if (reader->stored_channels < 1 || reader->stored_channels > UNET_IMAGE_MOST_CHANNELS ||
+        reader->row_bytes != expected) {
+        return image_fail(reader, error, "an unknown kind of image");
+    }
+    if (channels > 0) {
+        reader->shape.channels = channels;
+    } else if (channels < 0 || reader->way.alpha) {
+        reader->shape.channels = 1;
     }
     return UNET_OK;
 }
@@ -136,6 +212,9 @@ static UnetStatus open_image(UnetImageReader *reader, int32_t channels, UnetErro
     if (status != UNET_OK) {
         return status;
     }
+    reader->turn = 1;
+    reader->asked = channels;
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): open_file() found it */
     status = reader->format->open(reader, error);
     if (status != UNET_OK) {
         return status;
@@ -144,18 +223,18 @@ static UnetStatus open_image(UnetImageReader *reader, int32_t channels, UnetErro
     if (status == UNET_OK) {
         status = check_channels(reader, channels, error);
     }
+    if (reader->way.upright) {
+        reader->shape.traits &= ~(uint32_t)UNET_IMAGE_TURNED;
+    } else {
+        reader->turn = 1;
+    }
+    if (reader->way.names_page) {
+        reader->shape.traits &= ~(uint32_t)UNET_IMAGE_PAGES;
+    }
     if (status == UNET_OK && !reader->format->begin(reader)) {
         status = image_fail_decoding(reader, error);
     }
-    if (status != UNET_OK) {
-        return status;
-    }
-    size_t sample = (size_t)reader->shape.bits / 8;
-    size_t expected = (size_t)reader->shape.width * (size_t)reader->stored_channels * sample;
-    if ((reader->stored_channels != 1 && reader->stored_channels != 3) || reader->row_bytes != expected) {
-        return image_fail(reader, error, "an unknown kind of image");
-    }
-    return UNET_OK;
+    return status == UNET_OK ? settle_shape(reader, channels, error) : status;
 }
 
 UnetStatus unet_image_open(UnetImageReader **reader, const char *path, int32_t channels, UnetError *error) {
@@ -164,6 +243,11 @@ UnetStatus unet_image_open(UnetImageReader **reader, const char *path, int32_t c
 
 UnetStatus unet_image_open_in(UnetImageMemory *memory, UnetImageReader **reader, const char *path,
                               int32_t channels, UnetError *error) {
+    return unet_image_open_as(memory, NULL, reader, path, channels, error);
+}
+
+UnetStatus unet_image_open_as(UnetImageMemory *memory, const UnetImageWay *way, UnetImageReader **reader,
+                              const char *path, int32_t channels, UnetError *error) {
     size_t length = strlen(path) + 1;
     *reader = NULL;
     UnetImageReader *opened = image_memory_take_zeroed(memory, sizeof *opened + length);
@@ -171,6 +255,7 @@ UnetStatus unet_image_open_in(UnetImageMemory *memory, UnetImageReader **reader,
         return unet_fail(error, UNET_TOO_SMALL, "%s: out of memory", path);
     }
     opened->memory = memory;
+    opened->way = way != NULL ? *way : (UnetImageWay){.missing = UNET_MISSING_REFUSED};
     opened->file.fd = -1;
     memcpy(opened->path, path, length);
     UnetStatus status = open_image(opened, channels, error);
@@ -187,6 +272,7 @@ void unet_image_close(UnetImageReader *reader) {
         return;
     }
     if (reader->decoder != NULL) {
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a decoder is of a format */
         reader->format->close(reader);
         image_memory_give(reader->memory, reader->decoder);
     }
@@ -195,16 +281,72 @@ void unet_image_close(UnetImageReader *reader) {
     image_memory_give(reader->memory, reader);
 }
 
+static bool swaps_axes(const UnetImageReader *reader) {
+    return reader->turn > 4;
+}
+
 UnetImageInfo unet_image_info(const UnetImageReader *reader) {
-    return reader->shape;
+    UnetImageInfo info = reader->shape;
+    info.interlaced = holds_all(reader);
+    if (swaps_axes(reader)) {
+        info.width = reader->shape.height;
+        info.height = reader->shape.width;
+    }
+    return info;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------- */
 
+/* Row Y of the turned image, of WIDTH points of POINT bytes, out of FROM, which is as the file has it. */
+static void turn_row(const UnetImageReader *reader, const uint8_t *from, int32_t y, int32_t width,
+                     size_t point, uint8_t *to) {
+    const int32_t *size = (const int32_t[]){reader->shape.height, reader->shape.width};
+    const int turn = reader->turn;
+    for (int32_t x = 0; x < width; x++, to += point) {
+        int32_t row = turn > 4 ? x : y, column = turn > 4 ? y : x;
+        row = turn == 3 || turn == 4 || turn == 6 || turn == 7 ? size[0] - 1 - row : row;
+        column = turn == 2 || turn == 3 || turn == 7 || turn == 8 ? size[1] - 1 - column : column;
+        memcpy(to, from + (size_t)row * reader->row_bytes + (size_t)column * point, point);
+    }
+}
+
+/* All rows, turned. */
+static bool turn_all(UnetImageReader *reader, size_t bytes) {
+    const UnetImageInfo shown = unet_image_info(reader);
+    const size_t point = reader->row_bytes / (size_t)reader->shape.width;
+    uint8_t *turned = image_memory_take(reader->memory, bytes);
+    if (turned == NULL) {
+        (void)snprintf(reader->reason, sizeof reader->reason, "out of memory");
+        return false;
+    }
+    for (int32_t y = 0; y < shown.height; y++) {
+        turn_row(reader, reader->rows, y, shown.width, point,
+                 turned + (size_t)y * (size_t)shown.width * point);
+    }
+    image_memory_give(reader->memory, reader->rows);
+    reader->rows = turned;
+    reader->row_bytes = (size_t)shown.width * point;
+    return true;
+}
+
+/* Where the decoder leaves rows one by one, all of them for an image that is to be turned. */
+static bool decode_each(UnetImageReader *reader) {
+    uint8_t *all = reader->rows;
+    bool good = true;
+    for (int32_t y = 0; y < reader->shape.height && good; y++) {
+        reader->next_row = y;
+        good = reader->format->decode_row(reader);
+        reader->rows += reader->row_bytes;
+    }
+    reader->rows = all;
+    reader->next_row = good ? 0 : reader->next_row;
+    return good;
+}
+
 /* Memory for rows is taken when the first one is asked for, so that probing takes none. */
 static UnetStatus prepare_rows(UnetImageReader *reader, UnetError *error) {
     size_t bytes;
-    size_t rows = reader->shape.interlaced ? (size_t)reader->shape.height : 1;
+    size_t rows = holds_all(reader) ? (size_t)reader->shape.height : 1;
     if (!checked_mul(reader->row_bytes, rows, &bytes)) {
         return image_fail(reader, error, "too large");
     }
@@ -212,10 +354,16 @@ static UnetStatus prepare_rows(UnetImageReader *reader, UnetError *error) {
     if (reader->rows == NULL) {
         return image_fail(reader, error, "out of memory");
     }
-    if (reader->shape.interlaced && !reader->format->decode_all(reader)) {
-        return image_fail_decoding(reader, error);
+    bool good = true;
+    if (reader->shape.interlaced) {
+        good = reader->format->decode_all(reader);
+    } else if (reader->turn > 1) {
+        good = decode_each(reader);
     }
-    return UNET_OK;
+    if (good && reader->turn > 1) {
+        good = turn_all(reader, bytes);
+    }
+    return good ? UNET_OK : image_fail_decoding(reader, error);
 }
 
 /* Many tools write grey masks with three channels, which are then equal; any of them is the class. */
@@ -228,19 +376,24 @@ static UnetStatus check_grey(const UnetImageReader *reader, UnetError *error) {
         const double green = unet_stored_number(format.bits, at + sample);
         const double blue = unet_stored_number(format.bits, at + 2 * sample);
         if (green != red || blue != red) {
-            return unet_fail(
-                error, UNET_IO,
-                "%s: is in colour (row %d, column %d: %g, %g, %g); a mask has a number for each class, as "
-                "grey or as the index of a palette: dsl/README.md has the lines of Python that "
-                "turn colours into numbers",
-                reader->path, reader->next_row - 1, x, red, green, blue);
+            return unet_fail(error, UNET_IO,
+                             "%s: is in colour (row %d, column %d: [%g, %g, %g]), and a mask has a number "
+                             "for each class; "
+                             "`colours = [[0, 0, 0], [255, 0, 0], ...]` in `labels(...)` says which colour "
+                             "each class has",
+                             reader->path, reader->next_row - 1, x, red, green, blue);
         }
     }
     return UNET_OK;
 }
 
+static uint8_t *current_row(const UnetImageReader *reader) {
+    size_t row = holds_all(reader) ? (size_t)reader->next_row - 1 : 0;
+    return reader->rows + row * reader->row_bytes;
+}
+
 UnetStatus unet_image_decode_row(UnetImageReader *reader, UnetError *error) {
-    if (reader->next_row >= reader->shape.height) {
+    if (reader->next_row >= unet_image_info(reader).height) {
         return unet_fail(error, UNET_BUG, "%s: read beyond its last row", reader->path);
     }
     if (reader->rows == NULL) {
@@ -249,24 +402,25 @@ UnetStatus unet_image_decode_row(UnetImageReader *reader, UnetError *error) {
             return status;
         }
     }
-    if (!reader->shape.interlaced && !reader->format->decode_row(reader)) {
+    if (!holds_all(reader) && !reader->format->decode_row(reader)) {
         return image_fail_decoding(reader, error);
     }
     reader->next_row++;
-    return reader->classes && reader->stored_channels == 3 ? check_grey(reader, error) : UNET_OK;
+    image_reduce_row(reader, current_row(reader), unet_image_info(reader).width);
+    return reader->classes && reader->shown_channels == 3 ? check_grey(reader, error) : UNET_OK;
 }
 
 const uint8_t *unet_image_bytes(const UnetImageReader *reader) {
-    size_t row = reader->shape.interlaced ? (size_t)reader->next_row - 1 : 0;
-    return reader->rows + row * reader->row_bytes;
+    return current_row(reader);
 }
 
 UnetRowFormat unet_image_format(const UnetImageReader *reader) {
-    return (UnetRowFormat){.width = reader->shape.width,
+    return (UnetRowFormat){.width = unet_image_info(reader).width,
                            .channels = reader->shape.channels,
-                           .stored = reader->stored_channels,
+                           .stored = reader->shown_channels,
                            .bits = reader->shape.bits,
-                           .classes = reader->classes};
+                           .classes = reader->classes || reader->packed,
+                           .colours = reader->packed};
 }
 
 size_t unet_row_bytes(const UnetRowFormat *format) {
@@ -285,7 +439,11 @@ static inline void convert_bits(int32_t bits, float one, const uint8_t *from, pt
 static void convert(const UnetRowFormat *format, const uint8_t *from, int32_t count, float *to) {
     const ptrdiff_t step = unet_number_bytes(format) * format->stored;
     const float one = unet_row_one(format);
-    if (format->bits == 8) {
+    if (format->colours) {
+        for (int32_t x = 0; x < count; x++) {
+            to[x] = unet_class_number(format, from + x * step);
+        }
+    } else if (format->bits == 8) {
         convert_bits(8, one, from, step, count, to);
     } else if (format->bits == 16) {
         convert_bits(16, one, from, step, count, to);
@@ -324,6 +482,30 @@ UnetStatus unet_image_skip_rows(UnetImageReader *reader, int32_t count, UnetErro
     return status;
 }
 
+/* ---- what is missing -------------------------------------------------------------------------- */
+
+bool unet_settle_missing(const UnetImageWay *way, float *value, size_t count) {
+    const float settled = way->missing == UNET_MISSING_VALUE ? (float)way->missing_value : NAN;
+    for (size_t i = 0; i < count; i++) {
+        if (!isfinite(value[i])) {
+            if (way->missing == UNET_MISSING_REFUSED) {
+                return false;
+            }
+            value[i] = settled;
+        }
+    }
+    return true;
+}
+
+UnetStatus unet_fail_missing(const char *path, UnetError *error) {
+    return unet_fail(
+        error, UNET_IO,
+        "%.700s has values that are no numbers (NaN, infinite or nodata); `missing = 0` in "
+        "`images(...)` says which number they are, `missing = \"ignore\"` that labels there count "
+        "nowhere",
+        path);
+}
+
 /* ---- probing ---------------------------------------------------------------------------------- */
 
 UnetStatus unet_image_check_end(UnetImageReader *reader, UnetError *error) {
@@ -338,7 +520,7 @@ UnetStatus unet_image_probe(const char *path, UnetImageInfo *info, UnetError *er
     if (reader == NULL) {
         return status;
     }
-    *info = reader->shape;
+    *info = unet_image_info(reader);
     status = unet_image_check_end(reader, error);
     unet_image_close(reader);
     return status;

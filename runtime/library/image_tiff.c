@@ -1,10 +1,12 @@
-/* image_tiff.c - the first page of a TIFF file, decoded through libtiff: grey of 1 to 16 bits, RGB of 8 and
- * 16, palettes, and floats of 32 and 64 bits; in strips or tiles, samples side by side or in planes.
+/* image_tiff.c - a page of a TIFF file, decoded through libtiff: whole numbers of 1 to 64 bits, with a sign
+ * or without, floats of 16, 32 and 64 bits, palettes, CMYK, any number of channels; in strips or tiles,
+ * samples side by side or in planes.
  *
  * Strips of pixels are decoded line by line.  Tiles and planes are decoded a band at a time: the rows that
  * one row of tiles, or one strip of each plane, has.  What the header promises is checked against the
  * length of the file before memory is taken: see begin_tiff(). */
 #include "image_format.h"
+#include "number.h"
 #include "size_math.h"
 
 #include <math.h>
@@ -15,16 +17,17 @@
 #include <tiffio.h>
 
 enum {
-    SPARE_BYTES = 16 << 20,    /* that a tile may have beyond the image, and libtiff beyond the file */
-    MOST_EXPANSION = 1 << 14,  /* LZW makes 2600 bytes of one; of fax, one bit may be a whole line */
-    WHOLE = SAMPLEFORMAT_UINT, /* kinds of numbers */
-    FLOATS = SAMPLEFORMAT_IEEEFP
+    SPARE_BYTES = 16 << 20,   /* that a tile may have beyond the image, and libtiff beyond the file */
+    MOST_EXPANSION = 1 << 14, /* LZW makes 2600 bytes of one; of fax, one bit may be a whole line */
+    GDAL_NODATA = 42113       /* a tag: the number that stands for none */
 };
 
 typedef struct {
     TIFF *tiff;
     uint64_t file_bytes;
-    uint16_t bits, samples, numbers, photometric, compression;
+    uint16_t bits, samples, photometric, compression, format;
+    NumberKind numbers;
+    double nodata; /* NaN: none */
     bool tiled, planes;
     const uint16_t *palette[3];
     int palette_shift; /* to colours of 8 bits */
@@ -135,9 +138,39 @@ static bool has_palette(const Decoder *d) {
     return d->photometric == PHOTOMETRIC_PALETTE;
 }
 
-/* Samples of a point that are no alpha. */
+static bool is_cmyk(const Decoder *d) {
+    return d->photometric == PHOTOMETRIC_SEPARATED;
+}
+
+/* Samples of a point that are colours. */
+static int32_t plain_colours(const Decoder *d) {
+    return is_grey(d) || has_palette(d) ? 1 : is_cmyk(d) ? 4 : 3;
+}
+
+/* One sample more is alpha; where there are several more, all are channels, as satellites have them. */
+static bool has_alpha(const Decoder *d) {
+    return d->samples == plain_colours(d) + 1;
+}
+
 static int32_t colours(const Decoder *d) {
-    return is_grey(d) || has_palette(d) ? 1 : 3;
+    return has_alpha(d) ? plain_colours(d) : d->samples;
+}
+
+/* Numbers that are kept as they are. */
+static bool are_kept(const Decoder *d) {
+    return d->numbers != NUMBER_UNSIGNED || d->bits > 16;
+}
+
+/* Of 8 and 16 bits, of which one number stands for none, and somebody asks for that: they are scaled, but
+ * as floats, among which it is NaN. */
+static bool are_scaled(const UnetImageReader *reader) {
+    const Decoder *d = reader->decoder;
+    return reader->way.missing != UNET_MISSING_REFUSED && !isnan(d->nodata) && !are_kept(d) &&
+           d->bits >= 8 && !has_palette(d) && !is_cmyk(d);
+}
+
+static bool are_floats(const UnetImageReader *reader) {
+    return are_kept(reader->decoder) || are_scaled(reader);
 }
 
 /* The others are left out of programs: see image_tiff_codecs.c. */
@@ -145,7 +178,17 @@ static bool is_known_compression(uint16_t compression) {
     static const uint16_t known[] = {
         COMPRESSION_NONE,          COMPRESSION_LZW,       COMPRESSION_PACKBITS,
         COMPRESSION_ADOBE_DEFLATE, COMPRESSION_DEFLATE,   COMPRESSION_JPEG,
-        COMPRESSION_CCITTRLE,      COMPRESSION_CCITTFAX3, COMPRESSION_CCITTFAX4};
+        COMPRESSION_CCITTRLE,      COMPRESSION_CCITTFAX3, COMPRESSION_CCITTFAX4,
+#ifdef UNET_HAS_ZSTD
+        COMPRESSION_ZSTD,
+#endif
+#ifdef UNET_HAS_LZMA
+        COMPRESSION_LZMA,
+#endif
+#ifdef UNET_HAS_WEBP
+        COMPRESSION_WEBP,
+#endif
+    };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (known[i] == compression) {
             return true;
@@ -154,60 +197,91 @@ static bool is_known_compression(uint16_t compression) {
     return false;
 }
 
+static bool has_known_numbers(const Decoder *d) {
+    const bool wide = d->bits == 16 || d->bits == 32 || d->bits == 64;
+    return d->numbers == NUMBER_FLOAT
+               ? wide
+               : wide || d->bits == 8 || (d->bits < 8 && d->numbers == NUMBER_UNSIGNED && 8 % d->bits == 0);
+}
+
 /* Why it is not read, or NULL. */
 static const char *odd_kind(const Decoder *d) {
     const bool subsampled = d->photometric == PHOTOMETRIC_YCBCR && d->compression != COMPRESSION_JPEG;
-    const bool few = d->bits == 1 || d->bits == 2 || d->bits == 4;
+    const bool few = d->bits < 8;
     if (!is_known_compression(d->compression)) {
         return image_tiff_left_out;
     }
-    if (d->photometric == PHOTOMETRIC_SEPARATED) {
-        return "a TIFF file in CMYK: convert it to RGB";
-    }
-    if (subsampled || (!is_grey(d) && !has_palette(d) && d->photometric != PHOTOMETRIC_RGB &&
+    if (subsampled || (!is_grey(d) && !has_palette(d) && !is_cmyk(d) && d->photometric != PHOTOMETRIC_RGB &&
                        d->photometric != PHOTOMETRIC_YCBCR)) {
-        return "a TIFF file that is neither grey, in RGB nor of a palette: convert it to RGB";
+        return "a TIFF file that is neither grey, in RGB, in CMYK nor of a palette: convert it to RGB";
     }
-    if (d->numbers == FLOATS ? d->bits != 32 && d->bits != 64 : d->numbers != WHOLE) {
-        return "a TIFF file of numbers that are neither whole from 0 on nor floats of 32 or 64 bits: "
-               "convert "
-               "them";
-    }
-    if (d->numbers == WHOLE && d->bits != 8 && d->bits != 16 && !few) {
-        return "a TIFF file of 1, 2, 4, 8 or 16 bits, or of floats, is read, and this has another number "
-               "of "
-               "bits";
+    if (d->format > SAMPLEFORMAT_VOID || d->bits == 0 || !has_known_numbers(d)) {
+        return "a TIFF file of numbers that are neither whole, of 1, 2, 4, 8, 16, 32 or 64 bits, nor "
+               "floats of 16, 32 or "
+               "64 bits: convert them";
     }
     if ((few && !is_grey(d) && !has_palette(d)) ||
-        (has_palette(d) && (d->bits > 8 || d->numbers != WHOLE))) {
+        (has_palette(d) && (d->bits > 8 || d->numbers != NUMBER_UNSIGNED)) || (is_cmyk(d) && are_kept(d))) {
         return "a TIFF file of colours with an unusual number of bits: convert it to RGB of 8 bits";
     }
-    if (d->samples < colours(d) || d->samples > colours(d) + 1 || (few && d->samples > 1)) {
-        return "a TIFF file whose points have another number of channels than 1, 3 and alpha: split it";
+    if (d->samples < plain_colours(d) || d->samples > UNET_IMAGE_MOST_CHANNELS || (few && d->samples > 1) ||
+        ((has_palette(d) || is_cmyk(d)) && !has_alpha(d) && d->samples > plain_colours(d))) {
+        return "a TIFF file with an unusual number of channels: split it";
     }
     return NULL;
 }
 
-static uint32_t traits(const Decoder *d) {
+static uint32_t traits(const Decoder *d, int32_t *turn) {
     uint16_t orientation = ORIENTATION_TOPLEFT;
     (void)TIFFGetFieldDefaulted(d->tiff, TIFFTAG_ORIENTATION, &orientation);
-    uint32_t found = d->samples > colours(d) ? UNET_IMAGE_ALPHA : 0;
-    found |=
-        orientation > ORIENTATION_TOPLEFT && orientation <= ORIENTATION_LEFTBOT ? UNET_IMAGE_TURNED : 0;
-    found |= TIFFLastDirectory(d->tiff) ? 0 : UNET_IMAGE_PAGES;
-    return found;
+    const bool turned = orientation > ORIENTATION_TOPLEFT && orientation <= ORIENTATION_LEFTBOT;
+    *turn = turned ? orientation : ORIENTATION_TOPLEFT;
+    return (has_alpha(d) ? UNET_IMAGE_ALPHA : 0) | (turned ? UNET_IMAGE_TURNED : 0) |
+           (TIFFLastDirectory(d->tiff) ? 0 : UNET_IMAGE_PAGES);
+}
+
+/* The number that stands for none, which GDAL writes as a text; NaN: there is none. */
+static double find_nodata(TIFF *tiff) {
+    const TIFFField *field = TIFFFindField(tiff, GDAL_NODATA, TIFF_ANY);
+    const char *text = NULL;
+    uint32_t count = 0;
+    char *end = NULL;
+    if (field == NULL || TIFFFieldDataType(field) != TIFF_ASCII ||
+        TIFFFieldReadCount(field) != TIFF_VARIABLE2 ||
+        TIFFGetField(tiff, GDAL_NODATA, &count, &text) != 1 || text == NULL) {
+        return NAN;
+    }
+    const double number = strtod(text, &end);
+    return end != text ? number : NAN;
+}
+
+/* The page that was asked for. */
+static bool find_page(UnetImageReader *reader) {
+    Decoder *d = reader->decoder;
+    const int32_t page = reader->way.names_page ? reader->way.page : 0;
+    if (page == 0 || TIFFSetDirectory(d->tiff, (tdir_t)page) == 1) {
+        return true;
+    }
+    (void)snprintf(reader->reason, sizeof reader->reason,
+                   "a TIFF file of %u page%s has no page %d, the first being 0",
+                   (unsigned)TIFFNumberOfDirectories(d->tiff),
+                   TIFFNumberOfDirectories(d->tiff) == 1 ? "" : "s", (int)page);
+    return false;
 }
 
 static bool read_fields(UnetImageReader *reader, uint32_t *width, uint32_t *height) {
     Decoder *d = reader->decoder;
     uint16_t planar = PLANARCONFIG_CONTIG;
-    d->numbers = WHOLE;
+    d->format = SAMPLEFORMAT_UINT;
     (void)TIFFGetFieldDefaulted(d->tiff, TIFFTAG_BITSPERSAMPLE, &d->bits);
     (void)TIFFGetFieldDefaulted(d->tiff, TIFFTAG_SAMPLESPERPIXEL, &d->samples);
-    (void)TIFFGetFieldDefaulted(d->tiff, TIFFTAG_SAMPLEFORMAT, &d->numbers);
+    (void)TIFFGetFieldDefaulted(d->tiff, TIFFTAG_SAMPLEFORMAT, &d->format);
     (void)TIFFGetFieldDefaulted(d->tiff, TIFFTAG_COMPRESSION, &d->compression);
     (void)TIFFGetFieldDefaulted(d->tiff, TIFFTAG_PLANARCONFIG, &planar);
-    d->numbers = d->numbers == SAMPLEFORMAT_VOID ? WHOLE : d->numbers;
+    d->numbers = d->format == SAMPLEFORMAT_IEEEFP ? NUMBER_FLOAT
+                 : d->format == SAMPLEFORMAT_INT  ? NUMBER_SIGNED
+                                                  : NUMBER_UNSIGNED;
+    d->nodata = find_nodata(d->tiff);
     d->tiled = TIFFIsTiled(d->tiff) != 0;
     d->planes = planar == PLANARCONFIG_SEPARATE && d->samples > 1;
     if (TIFFGetField(d->tiff, TIFFTAG_IMAGEWIDTH, width) != 1 ||
@@ -230,7 +304,7 @@ static UnetStatus open_tiff(UnetImageReader *reader, UnetError *error) {
     if (d == NULL) {
         return image_fail(reader, error, "out of memory");
     }
-    if (!open_file(reader) || !read_fields(reader, &width, &height)) {
+    if (!open_file(reader) || !find_page(reader) || !read_fields(reader, &width, &height)) {
         return image_fail_decoding(reader, error);
     }
     const char *odd = odd_kind(d);
@@ -239,12 +313,14 @@ static UnetStatus open_tiff(UnetImageReader *reader, UnetError *error) {
     }
     reader->shape = (UnetImageInfo){.width = (int32_t)width,
                                     .height = (int32_t)height,
-                                    .channels = is_grey(d) ? 1 : 3,
-                                    .bits = d->numbers == FLOATS ? 32
-                                            : d->bits == 16      ? 16
-                                                                 : 8,
+                                    .channels = has_palette(d) || is_cmyk(d) ? 3 : colours(d),
+                                    .bits = are_floats(reader) ? 32
+                                            : d->bits == 16    ? 16
+                                                               : 8,
                                     .palette = has_palette(d),
-                                    .traits = traits(d)};
+                                    .traits = traits(d, &reader->turn)};
+    reader->has_cmyk = is_cmyk(d);
+    reader->scaled = are_scaled(reader);
     reader->row_bytes = ((size_t)width * d->bits * d->samples + 7) / 8;
     return UNET_OK;
 }
@@ -339,7 +415,11 @@ static bool begin_tiff(UnetImageReader *reader) {
     if (d->bits < 8 && (d->tiled || d->planes)) {
         return fail(reader, "tiles of less than 8 bits are not read: write it anew in strips");
     }
-    reader->stored_channels = has_palette(d) && !reader->classes ? 3 : colours(d);
+    reader->stored_channels =
+        has_palette(d) && !reader->classes ? 3 : colours(d) + (reader->keeps_alpha ? 1 : 0);
+    if (has_palette(d) && reader->keeps_alpha) {
+        return fail(reader, "a palette with alpha: convert it to RGB");
+    }
     reader->row_bytes =
         (size_t)reader->shape.width * (size_t)reader->stored_channels * (size_t)(reader->shape.bits / 8);
     return take_memory(reader);
@@ -378,7 +458,7 @@ static void place_unit(const UnetImageReader *reader, uint32_t column, uint16_t 
 /* Decodes the band that begins with row FIRST; alpha is left out. */
 static bool decode_band(UnetImageReader *reader, int32_t first) {
     Decoder *d = reader->decoder;
-    const uint16_t planes = (uint16_t)(d->planes ? colours(d) : 1);
+    const uint16_t planes = (uint16_t)(!d->planes ? 1 : has_palette(d) ? 1 : reader->stored_channels);
     const uint32_t width = (uint32_t)reader->shape.width, row = (uint32_t)first;
     const tmsize_t bytes = (tmsize_t)(d->unit_row * d->size[0]);
     d->band_first = first;
@@ -422,30 +502,26 @@ static uint32_t whole_number(const Decoder *d, const uint8_t *line, size_t i) {
     return d->photometric == PHOTOMETRIC_MINISWHITE ? (1u << d->bits) - 1 - number : number;
 }
 
-/* Floats of 32 bits; numbers that are not finite would spoil all that is computed from them. */
-static bool take_floats(UnetImageReader *reader, const uint8_t *line) {
+/* Numbers that are kept as they are, as floats; nodata as NaN. */
+static void take_floats(UnetImageReader *reader, const uint8_t *line) {
     const Decoder *d = reader->decoder;
-    const int32_t channels = reader->stored_channels;
+    const size_t bytes = d->bits / 8u;
+    const double one = !reader->scaled ? 1 : d->bits == 16 ? UINT16_MAX : UINT8_MAX;
     uint8_t *to = reader->rows;
     for (int32_t x = 0; x < reader->shape.width; x++) {
-        for (int32_t c = 0; c < channels; c++, to += sizeof(float)) {
+        for (int32_t c = 0; c < reader->stored_channels; c++, to += sizeof(float)) {
             const size_t i = (size_t)x * d->samples + (size_t)c;
-            float number;
-            if (d->bits == 64) {
-                double wide;
-                memcpy(&wide, line + i * sizeof wide, sizeof wide);
-                number = (float)wide;
-            } else {
-                memcpy(&number, line + i * sizeof number, sizeof number);
+            double number = number_of(d->numbers, d->bits, line + i * bytes);
+            const bool missing = number == d->nodata;
+            number /= one;
+            if (d->photometric == PHOTOMETRIC_MINISWHITE &&
+                (d->numbers == NUMBER_FLOAT || reader->scaled)) {
+                number = 1 - number;
             }
-            if (!isfinite(number)) {
-                return fail(reader, "a value is infinite or not a number");
-            }
-            number = d->photometric == PHOTOMETRIC_MINISWHITE ? 1 - number : number;
-            memcpy(to, &number, sizeof number);
+            const float kept = missing ? NAN : (float)number;
+            memcpy(to, &kept, sizeof kept);
         }
     }
-    return true;
 }
 
 static void take_whole(UnetImageReader *reader, const uint8_t *line) {
@@ -488,9 +564,10 @@ static bool decode_row(UnetImageReader *reader) {
         return reader->reason[0] == '\0' ? fail(reader, "its codes cannot be read") : false;
     }
     if (reader->shape.bits == 32) {
-        return take_floats(reader, line);
+        take_floats(reader, line);
+    } else {
+        take_whole(reader, line);
     }
-    take_whole(reader, line);
     return true;
 }
 

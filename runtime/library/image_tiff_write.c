@@ -13,6 +13,7 @@ enum {
     TAG_BYTES = 12,
     TAGS = 11, /* and two that only some files have: */
     PALETTE_TAG = 1,
+    EXTRA_TAG = 1,
     STRIP_BYTES = 1 << 16, /* of rows, at least one row */
     COLOURS = 256
 };
@@ -35,7 +36,8 @@ static uint32_t type_bytes(int type) {
     return type == SHORT ? 2 : 4;
 }
 
-/* A tag of COUNT values: VALUE, or, where they take more than four bytes, those put behind the list later.
+/* A tag of COUNT values: each VALUE, or, where they take more than four bytes, those put behind the list
+ * later.
  */
 static void put_tag(Front *front, uint32_t tag, int type, uint32_t count, uint32_t value) {
     const uint32_t bytes = count * type_bytes(type);
@@ -46,8 +48,26 @@ static void put_tag(Front *front, uint32_t tag, int type, uint32_t count, uint32
         put(front, front->values, 4);
         front->values += bytes;
     } else {
-        put(front, value, (int)type_bytes(type));
-        front->used += 4 - type_bytes(type);
+        for (uint32_t i = 0; i < count; i++) {
+            put(front, value, (int)type_bytes(type));
+        }
+        front->used += 4 - bytes;
+    }
+}
+
+/* Channels that are no colours. */
+static uint32_t extra_samples(const UnetImageInfo *shape) {
+    return shape->channels == 1 || shape->channels == 3 ? 0 : (uint32_t)shape->channels - 1;
+}
+
+/* Bytes of COUNT numbers of 16 bits, where they do not fit into their tag. */
+static uint32_t beside_tag(uint32_t count) {
+    return count > 2 ? 2 * count : 0;
+}
+
+static void put_shorts(Front *front, uint32_t count, uint32_t value) {
+    for (uint32_t i = 0; count > 2 && i < count; i++) {
+        put(front, value, 2);
     }
 }
 
@@ -82,6 +102,9 @@ static void put_tags(Front *front, const UnetImageWriter *writer, uint32_t rows_
     if (shape->palette) {
         put_tag(front, 320, SHORT, 3 * COLOURS, 0);
     }
+    if (extra_samples(shape) > 0) {
+        put_tag(front, 338, SHORT, extra_samples(shape), 0); /* of no kind */
+    }
     put_tag(front, 339, SHORT, samples, shape->bits == 32 ? 3 : 1); /* floats, whole numbers */
     put(front, 0, 4);                                               /* no other page */
 }
@@ -90,9 +113,7 @@ static void put_tags(Front *front, const UnetImageWriter *writer, uint32_t rows_
 static void put_values(Front *front, const UnetImageWriter *writer, uint32_t rows_at) {
     const UnetImageInfo *shape = &writer->shape;
     const uint32_t strips = strips_of(writer);
-    for (int32_t c = 0; shape->channels == 3 && c < shape->channels; c++) {
-        put(front, (uint32_t)shape->bits, 2);
-    }
+    put_shorts(front, (uint32_t)shape->channels, (uint32_t)shape->bits);
     for (uint32_t i = 0; strips > 1 && i < strips; i++) {
         put(front, rows_at + i * strip_bytes(writer, 0), 4);
     }
@@ -104,18 +125,18 @@ static void put_values(Front *front, const UnetImageWriter *writer, uint32_t row
         unet_class_colour(i % COLOURS, rgb);
         put(front, 257u * rgb[i / COLOURS], 2);
     }
-    for (int32_t c = 0; shape->channels == 3 && c < shape->channels; c++) {
-        put(front, shape->bits == 32 ? 3 : 1, 2);
-    }
+    put_shorts(front, extra_samples(shape), 0);
+    put_shorts(front, (uint32_t)shape->channels, shape->bits == 32 ? 3 : 1);
 }
 
 static bool begin_tiff(UnetImageWriter *writer) {
     const UnetImageInfo *shape = &writer->shape;
-    const uint32_t tags = TAGS + (shape->palette ? PALETTE_TAG : 0),
+    const uint32_t extra = extra_samples(shape),
+                   tags = TAGS + (shape->palette ? PALETTE_TAG : 0u) + (extra > 0 ? EXTRA_TAG : 0u),
                    list = HEADER_BYTES + 2 + tags * TAG_BYTES + 4;
-    const uint64_t strips = strips_of(writer), front_bytes = list + (shape->channels == 3 ? 12 : 0) +
-                                                             (strips > 1 ? 8 * strips : 0) +
-                                                             (shape->palette ? 6 * COLOURS : 0);
+    const uint64_t strips = strips_of(writer),
+                   front_bytes = list + 2 * beside_tag((uint32_t)shape->channels) + beside_tag(extra) +
+                                 (strips > 1 ? 8 * strips : 0) + (shape->palette ? 6 * COLOURS : 0);
     if (writer->row_bytes > UINT32_MAX / (uint64_t)shape->height ||
         front_bytes + writer->row_bytes * (uint64_t)shape->height > UINT32_MAX) {
         (void)unet_fail(&writer->error, UNET_IO, "%s: more than 4 GiB: a TIFF file holds no more",

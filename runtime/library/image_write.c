@@ -26,6 +26,7 @@ static const struct {
 #ifdef UNET_HAS_JPEG
                 {"JPEG", &image_jpeg_encoder},
 #endif
+                {"NumPy", &image_npy_encoder},
                 {"TIFF", &image_tiff_encoder}};
 
 /* A name that says nothing asks for PNG. */
@@ -48,11 +49,25 @@ int32_t unet_image_bits(const char *path, int32_t bits) {
     return most > 0 && most < bits ? most : bits;
 }
 
-UnetStatus unet_image_check_name(const char *path, bool classes, UnetError *error) {
+bool unet_image_holds_floats(const char *path) {
+    return encoder_of(kind_to_write(path)) == &image_npy_encoder;
+}
+
+/* Formats with room for floats have it for any number of channels. */
+static bool holds_channels(const UnetImageKind *kind, int32_t channels) {
+    return channels == 1 || channels == 3 || kind->written_bits == 32;
+}
+
+UnetStatus unet_image_check_name(const char *path, int32_t channels, bool classes, UnetError *error) {
     const UnetImageKind *kind = kind_to_write(path);
     if (kind->written_bits == 0) {
-        return unet_fail(error, UNET_USAGE, "%s: no %s files are written: name it .png, .jpg or .tif", path,
-                         kind->name);
+        return unet_fail(error, UNET_USAGE, "%s: no %s files are written: name it .png, .jpg, .tif or .npy",
+                         path, kind->name);
+    }
+    if (!holds_channels(kind, channels)) {
+        return unet_fail(error, UNET_USAGE,
+                         "%s: a %s file has 1 or 3 channels, and this has %d: name it .tif or .npy", path,
+                         kind->name, (int)channels);
     }
     if (encoder_of(kind) == NULL) {
         return unet_fail(
@@ -76,10 +91,11 @@ static UnetStatus report(const UnetImageWriter *writer, UnetError *error) {
 }
 
 static bool is_writable(const char *path, const UnetImageInfo *info) {
-    return info->width > 0 && info->height > 0 && (info->channels == 1 || info->channels == 3) &&
+    return info->width > 0 && info->height > 0 && info->channels > 0 &&
+           info->channels <= UNET_IMAGE_MOST_CHANNELS &&
            (info->bits == 8 || info->bits == 16 || info->bits == 32) &&
            unet_image_bits(path, info->bits) == info->bits &&
-           !(info->palette && (info->channels == 3 || info->bits != 8));
+           !(info->palette && (info->channels != 1 || info->bits != 8));
 }
 
 static void destroy(UnetImageWriter *writer) {
@@ -91,7 +107,7 @@ UnetStatus unet_image_create(UnetImageWriter **writer, const char *path, const U
                              UnetError *error) {
     *writer = NULL;
     size_t row, bytes;
-    UnetStatus status = unet_image_check_name(path, info->palette, error);
+    UnetStatus status = unet_image_check_name(path, info->channels, info->palette, error);
     if (status != UNET_OK) {
         return status;
     }

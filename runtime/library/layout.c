@@ -1,5 +1,6 @@
 /* layout.c - moving rows of points between plain memory and a tensor in a program's layout. */
 #include "unet/layout.h"
+#include "number.h"
 
 #include <math.h>
 #include <string.h>
@@ -28,22 +29,6 @@ static int64_t row_start(const UnetLayout *layout, int32_t n, int32_t c, int32_t
            h * layout->row + c % layout->block;
 }
 
-static float from_bits(uint32_t bits) {
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-/* IEEE 754 binary16: 5 bits of exponent, 10 of fraction; numbers below 2^-14 are multiples of 2^-24. */
-static float half_value(uint16_t half) {
-    uint32_t sign = (uint32_t)(half & 0x8000u) << 16, magnitude = half & 0x7fffu;
-    if (magnitude >= 0x7c00u)
-        return from_bits(sign | 0x7f800000u | (magnitude & 0x3ffu) << 13);
-    if (magnitude < 0x400u)
-        return (sign != 0 ? -0x1p-24f : 0x1p-24f) * (float)magnitude;
-    return from_bits(sign | ((magnitude << 13) + (112u << 23)));
-}
-
 static float load(UnetType type, const void *base, int64_t at) {
     switch (type) {
     case UNET_F32:
@@ -53,7 +38,7 @@ static float load(UnetType type, const void *base, int64_t at) {
     case UNET_U8:
         return (float)((const uint8_t *)base)[at];
     case UNET_BF16:
-        return from_bits((uint32_t)((const uint16_t *)base)[at] << 16);
+        return float_of_bits((uint32_t)((const uint16_t *)base)[at] << 16);
     case UNET_F16:
         return half_value(((const uint16_t *)base)[at]);
     case UNET_UNORM8:

@@ -115,9 +115,9 @@ static float nearest_class(const Raster *raster, const View *view, const double 
     const UnetRowFormat *format = &raster->format;
     const int32_t y = inside(view, whole_part(from[0]), raster->height),
                   x = inside(view, whole_part(from[1]), format->width);
-    return (float)unet_stored_number(format->bits,
-                                     raster->rows + (size_t)(y - raster->first) * unet_row_bytes(format) +
-                                         (size_t)(x * unet_number_bytes(format)));
+    const size_t point = (size_t)(x * format->stored) * (size_t)unet_number_bytes(format);
+    return unet_class_number(format,
+                             raster->rows + (size_t)(y - raster->first) * unet_row_bytes(format) + point);
 }
 
 void raster_sample(const Raster *raster, const View *view, const double (*from)[2], int32_t width,

@@ -11,6 +11,7 @@ UnetStatus unet_fail(UnetError *error, UnetStatus status, const char *format, ..
         va_start(arguments, format);
         vsnprintf(error->text, sizeof error->text, format, arguments);
         va_end(arguments);
+        error->kind = format;
     }
     return status;
 }

@@ -6,7 +6,7 @@
  * memory of one.
  */
 #include "size_math.h"
-#include "unet/volume.h"
+#include "volume_format.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +39,7 @@ static const Stored stored_types[] = {
 };
 enum { STORED_TYPES = sizeof stored_types / sizeof *stored_types };
 
-struct UnetVolumeReader {
+typedef struct {
     char *path;
     gzFile file;
     int64_t file_bytes;
@@ -50,9 +50,9 @@ struct UnetVolumeReader {
     UnetVolumeInfo info;
     int32_t next;
     void *slice; /* as it lies in the file */
-};
+} NiftiReader;
 
-static UnetStatus fail(const UnetVolumeReader *reader, UnetError *error, const char *why) {
+static UnetStatus fail(const NiftiReader *reader, UnetError *error, const char *why) {
     return unet_fail(error, UNET_IO, "%s: %s", reader->path, why);
 }
 
@@ -65,7 +65,7 @@ static const char *reason(const char *message) {
 }
 
 /* COUNT bytes, or why not. */
-static UnetStatus read_bytes(UnetVolumeReader *reader, void *bytes, size_t count, const char *what,
+static UnetStatus read_bytes(NiftiReader *reader, void *bytes, size_t count, const char *what,
                              UnetError *error) {
     size_t done = 0;
     while (done < count) {
@@ -86,7 +86,7 @@ static UnetStatus read_bytes(UnetVolumeReader *reader, void *bytes, size_t count
 }
 
 /* Brings the header into this machine's order of bytes. */
-static UnetStatus sort_bytes(UnetVolumeReader *reader, nifti_1_header *header, UnetError *error) {
+static UnetStatus sort_bytes(NiftiReader *reader, nifti_1_header *header, UnetError *error) {
     int32_t other = header->sizeof_hdr;
     nifti_swap_4bytes(1, &other);
     if (header->sizeof_hdr == NIFTI2_HEADER || other == NIFTI2_HEADER) {
@@ -108,7 +108,7 @@ static UnetStatus sort_bytes(UnetVolumeReader *reader, nifti_1_header *header, U
     return UNET_OK;
 }
 
-static UnetStatus read_sizes(UnetVolumeReader *reader, const nifti_1_header *header, UnetError *error) {
+static UnetStatus read_sizes(NiftiReader *reader, const nifti_1_header *header, UnetError *error) {
     int64_t voxels = 1;
     if (header->dim[0] < 1 || header->dim[0] > 7) {
         return unet_fail(error, UNET_IO, "%s: its header says %d axes; 1 to 7 are possible", reader->path,
@@ -133,7 +133,7 @@ static UnetStatus read_sizes(UnetVolumeReader *reader, const nifti_1_header *hea
     return voxels <= MOST_VOXELS ? UNET_OK : fail(reader, error, "more than 2^31 voxels");
 }
 
-static UnetStatus read_type(UnetVolumeReader *reader, const nifti_1_header *header, UnetError *error) {
+static UnetStatus read_type(NiftiReader *reader, const nifti_1_header *header, UnetError *error) {
     for (int i = 0; i < STORED_TYPES && reader->stored == NULL; i++) {
         if (stored_types[i].code == header->datatype) {
             reader->stored = &stored_types[i];
@@ -158,7 +158,7 @@ static UnetStatus read_type(UnetVolumeReader *reader, const nifti_1_header *head
 }
 
 /* The voxels must have room in the file, or, packed, may have come from as many bytes. */
-static UnetStatus read_place(UnetVolumeReader *reader, const nifti_1_header *header, UnetError *error) {
+static UnetStatus read_place(NiftiReader *reader, const nifti_1_header *header, UnetError *error) {
     const double offset = (double)header->vox_offset;
     const int64_t bytes = (int64_t)reader->info.size[0] * reader->info.size[1] * reader->info.size[2] *
                           (reader->stored->bits / 8);
@@ -182,7 +182,7 @@ static double millimetres(int units) {
     return units == NIFTI_UNITS_METER ? 1e3 : units == NIFTI_UNITS_MICRON ? 1e-3 : 1;
 }
 
-static UnetStatus read_geometry(UnetVolumeReader *reader, const nifti_1_header *header, UnetError *error) {
+static UnetStatus read_geometry(NiftiReader *reader, const nifti_1_header *header, UnetError *error) {
     nifti_image *image = nifti_convert_nhdr2nim(*header, NULL);
     if (image == NULL) {
         return fail(reader, error, "its header makes no sense to the NIfTI library");
@@ -207,7 +207,7 @@ static UnetStatus read_geometry(UnetVolumeReader *reader, const nifti_1_header *
     return good ? UNET_OK : fail(reader, error, "its orientation is not a matrix of numbers");
 }
 
-static UnetStatus read_header(UnetVolumeReader *reader, UnetError *error) {
+static UnetStatus read_header(NiftiReader *reader, UnetError *error) {
     nifti_1_header header;
     UnetStatus status = read_bytes(reader, &header, sizeof header, "its header", error);
     reader->packed = gzdirect(reader->file) == 0;
@@ -231,7 +231,7 @@ static UnetStatus read_header(UnetVolumeReader *reader, UnetError *error) {
 }
 
 /* What stands between header and voxels: extensions, which nobody here reads. */
-static UnetStatus skip_to_voxels(UnetVolumeReader *reader, UnetError *error) {
+static UnetStatus skip_to_voxels(NiftiReader *reader, UnetError *error) {
     char skipped[4096];
     UnetStatus status = UNET_OK;
     for (int64_t left = reader->offset - UNET_NIFTI_HEADER; left > 0 && status == UNET_OK;) {
@@ -244,7 +244,7 @@ static UnetStatus skip_to_voxels(UnetVolumeReader *reader, UnetError *error) {
 
 /* ---- opening ---------------------------------------------------------------------------------- */
 
-static UnetStatus open_file(UnetVolumeReader *reader, UnetError *error) {
+static UnetStatus open_file(NiftiReader *reader, UnetError *error) {
     struct stat found;
     int fd;
     do {
@@ -267,13 +267,23 @@ static UnetStatus open_file(UnetVolumeReader *reader, UnetError *error) {
     return UNET_OK;
 }
 
-static size_t slice_voxels(const UnetVolumeReader *reader) {
+static size_t slice_voxels(const NiftiReader *reader) {
     return (size_t)reader->info.size[1] * (size_t)reader->info.size[2];
 }
 
-UnetStatus unet_volume_open(UnetVolumeReader **reader, const char *path, UnetError *error) {
-    *reader = NULL;
-    UnetVolumeReader *opened = calloc(1, sizeof *opened);
+static void close_nifti(void *state) {
+    NiftiReader *reader = state;
+    if (reader->file != NULL) {
+        (void)gzclose_r(reader->file);
+    }
+    free(reader->slice);
+    free(reader->path);
+    free(reader);
+}
+
+static UnetStatus open_nifti(void **state, const char *path, UnetVolumeInfo *info, UnetError *error) {
+    *state = NULL;
+    NiftiReader *opened = calloc(1, sizeof *opened);
     if (opened == NULL || (opened->path = strdup(path)) == NULL) {
         free(opened);
         return unet_fail(error, UNET_TOO_SMALL, "%s: out of memory", path);
@@ -291,26 +301,12 @@ UnetStatus unet_volume_open(UnetVolumeReader **reader, const char *path, UnetErr
             opened->slice != NULL ? UNET_OK : unet_fail(error, UNET_TOO_SMALL, "%s: out of memory", path);
     }
     if (status != UNET_OK) {
-        unet_volume_close(opened);
+        close_nifti(opened);
         return status;
     }
-    *reader = opened;
+    *info = opened->info;
+    *state = opened;
     return UNET_OK;
-}
-
-const UnetVolumeInfo *unet_volume_info(const UnetVolumeReader *reader) {
-    return &reader->info;
-}
-
-void unet_volume_close(UnetVolumeReader *reader) {
-    if (reader != NULL) {
-        if (reader->file != NULL) {
-            (void)gzclose_r(reader->file);
-        }
-        free(reader->slice);
-        free(reader->path);
-        free(reader);
-    }
 }
 
 /* ---- voxels ----------------------------------------------------------------------------------- */
@@ -341,7 +337,7 @@ static double number_at(int16_t code, const void *slice, size_t i) {
     }
 }
 
-static int64_t to_floats(const UnetVolumeReader *reader, float *slice) {
+static int64_t to_floats(const NiftiReader *reader, float *slice) {
     int64_t strange = 0;
     for (size_t i = 0; i < slice_voxels(reader); i++) {
         double number = number_at(reader->stored->code, reader->slice, i);
@@ -356,7 +352,7 @@ static int64_t to_floats(const UnetVolumeReader *reader, float *slice) {
 }
 
 /* A packed file ends with a sum over all of it, which zlib checks when it is read to its end. */
-static UnetStatus check_end(UnetVolumeReader *reader, UnetError *error) {
+static UnetStatus check_end(NiftiReader *reader, UnetError *error) {
     const size_t bytes = slice_voxels(reader) * (size_t)(reader->stored->bits / 8);
     int got, code = Z_OK;
     do {
@@ -370,8 +366,8 @@ static UnetStatus check_end(UnetVolumeReader *reader, UnetError *error) {
     return UNET_OK;
 }
 
-UnetStatus unet_volume_read_slice(UnetVolumeReader *reader, void *slice, int64_t *strange,
-                                  UnetError *error) {
+static UnetStatus read_slice(void *state, void *slice, int64_t *strange, UnetError *error) {
+    NiftiReader *reader = state;
     const size_t voxels = slice_voxels(reader);
     char what[64];
     if (reader->next >= reader->info.size[0]) {
@@ -394,3 +390,5 @@ UnetStatus unet_volume_read_slice(UnetVolumeReader *reader, void *slice, int64_t
     }
     return reader->next == reader->info.size[0] ? check_end(reader, error) : UNET_OK;
 }
+
+const VolumeFormat volume_nifti = {.open = open_nifti, .read_slice = read_slice, .close = close_nifti};

@@ -1,6 +1,6 @@
 /* volume_none.c - in place of volume_nifti.c and volume_write.c where the build has no NIfTI library: says
  * so. */
-#include "unet/volume.h"
+#include "volume_format.h"
 
 static UnetStatus refuse(const char *path, UnetError *error) {
     return unet_fail(error, UNET_IO,
@@ -8,25 +8,22 @@ static UnetStatus refuse(const char *path, UnetError *error) {
                      unet_volume_package());
 }
 
-UnetStatus unet_volume_open(UnetVolumeReader **reader, const char *path, UnetError *error) {
-    *reader = NULL;
+static UnetStatus open_none(void **state, const char *path, UnetVolumeInfo *info, UnetError *error) {
+    (void)info;
+    *state = NULL;
     return refuse(path, error);
 }
 
-const UnetVolumeInfo *unet_volume_info(const UnetVolumeReader *reader) {
-    (void)reader;
-    return NULL;
-}
-
-UnetStatus unet_volume_read_slice(UnetVolumeReader *reader, void *slice, int64_t *strange,
-                                  UnetError *error) {
-    (void)reader, (void)slice, (void)strange;
+static UnetStatus read_none(void *state, void *slice, int64_t *strange, UnetError *error) {
+    (void)state, (void)slice, (void)strange;
     return refuse("this", error);
 }
 
-void unet_volume_close(UnetVolumeReader *reader) {
-    (void)reader;
+static void close_none(void *state) {
+    (void)state;
 }
+
+const VolumeFormat volume_nifti = {.open = open_none, .read_slice = read_none, .close = close_none};
 
 UnetStatus unet_volume_create(UnetVolumeWriter **writer, const char *path, const UnetVolumeInfo *like,
                               int32_t channels, int32_t classes, UnetError *error) {

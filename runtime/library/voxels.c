@@ -28,6 +28,7 @@ typedef struct {
     uint32_t order; /* of bytes */
     uint32_t head_bytes, facts_bytes;
     uint32_t masked;
+    double whole; /* UnetSampling.whole */
     int64_t source_bytes, source_seconds, source_nanoseconds;
     int64_t voxel_bytes;
     double
@@ -37,7 +38,7 @@ typedef struct {
     double source_spacing[3];
 } Head;
 
-static const char magic[16] = "unet volume 3\n";
+static const char magic[16] = "unet volume 4\n";
 
 _Static_assert(sizeof(Head) <= HEAD_BYTES, "the head has room");
 
@@ -57,6 +58,10 @@ static bool resamples(const UnetSampling *sampling) {
 
 static bool is_masked(const UnetSampling *sampling) {
     return sampling != NULL && sampling->masked;
+}
+
+static double whole_within(const UnetSampling *sampling) {
+    return sampling != NULL ? sampling->whole : 0;
 }
 
 enum { GRID_BYTES = 100 };
@@ -286,6 +291,7 @@ typedef struct {
     char *memory;
     Survey survey;
     Extent extent;
+    double whole; /* UnetSampling.whole */
 } Decoding;
 
 static void see_row(void *context, int32_t z, int32_t y, const float *row) {
@@ -297,6 +303,24 @@ static void decoding_end(Decoding *d) {
     extent_end(&d->extent);
 }
 
+/* Row (Z, Y): numbers that are near enough to whole ones become those. */
+static void make_whole(Decoding *d, int32_t z, int32_t y, float *row, int32_t width) {
+    UnetVoxelFacts *facts = &d->survey.facts;
+    for (int32_t x = 0; x < width; x++) {
+        const float whole = rintf(row[x]);
+        if (whole == row[x]) {
+            continue;
+        }
+        if (fabs((double)row[x] - (double)whole) <= d->whole) {
+            facts->rounded++;
+            row[x] = whole;
+        } else if (facts->odd++ == 0) {
+            facts->odd_value = (double)row[x];
+            memcpy(facts->odd_at, (const int32_t[3]){z, y, x}, sizeof facts->odd_at);
+        }
+    }
+}
+
 /* All slices of the file; SLICE and ROW have room for one.  Without FILE and MEMORY they go nowhere. */
 static UnetStatus decode(Decoding *d, void *slice, float *row, UnetError *error) {
     const UnetVolumeInfo *info = unet_sampled_info(d->reader);
@@ -305,6 +329,9 @@ static UnetStatus decode(Decoding *d, void *slice, float *row, UnetError *error)
     for (int32_t z = 0; z < info->size[0] && status == UNET_OK; z++) {
         status = unet_sampled_read_slice(d->reader, slice, &d->survey.facts.strange, error);
         for (int32_t y = 0; y < info->size[1] && status == UNET_OK; y++) {
+            if (d->whole > 0 && info->type == UNET_VOXEL_F32) {
+                make_whole(d, z, y, (float *)slice + (size_t)y * (size_t)info->size[2], info->size[2]);
+            }
             unet_voxels_row(&one, 0, y, 0, info->size[2], row);
             survey_row(&d->survey, z, row, info->size[2]);
         }
@@ -355,6 +382,7 @@ static Head make_head(const UnetVolumeInfo *info, const struct stat *source, con
                  .head_bytes = sizeof(Head),
                  .facts_bytes = sizeof(UnetVoxelFacts),
                  .masked = is_masked(sampling),
+                 .whole = whole_within(sampling),
                  .source_bytes = (int64_t)source->st_size,
                  .source_seconds = (int64_t)source->st_mtim.tv_sec,
                  .source_nanoseconds = (int64_t)source->st_mtim.tv_nsec,
@@ -413,7 +441,7 @@ static UnetStatus write_parts(Decoding *d, const char *path, const struct stat *
 static UnetStatus make(const char *path, const char *cache, const struct stat *source,
                        const UnetSampling *sampling, UnetError *error) {
     UnetAtomicFile file;
-    Decoding d = {.file = &file};
+    Decoding d = {.file = &file, .whole = whole_within(sampling)};
     UnetStatus status = unet_sampled_open(&d.reader, path, sampling, error);
     if (status != UNET_OK) {
         return status;
@@ -581,7 +609,7 @@ static UnetStatus decode_into(UnetVoxels *volume, Decoding *d, const char *path,
 
 UnetStatus unet_voxels_decode(UnetVoxels *volume, const char *path, const UnetSampling *sampling,
                               UnetError *error) {
-    Decoding d = {.file = NULL};
+    Decoding d = {.file = NULL, .whole = whole_within(sampling)};
     *volume = (UnetVoxels){.bytes = 0};
     UnetStatus status = unet_sampled_open(&d.reader, path, sampling, error);
     if (status != UNET_OK) {
@@ -598,7 +626,7 @@ UnetStatus unet_voxels_decode(UnetVoxels *volume, const char *path, const UnetSa
 
 UnetStatus unet_voxels_survey(UnetVoxels *volume, const char *path, const UnetSampling *sampling,
                               UnetError *error) {
-    Decoding d = {.file = NULL};
+    Decoding d = {.file = NULL, .whole = whole_within(sampling)};
     *volume = (UnetVoxels){.bytes = 0};
     UnetStatus status = unet_sampled_open(&d.reader, path, sampling, error);
     if (status != UNET_OK) {

@@ -43,8 +43,9 @@ static int initialize(int *given) {
     return code;
 }
 
-static UnetStatus join(void **state, int32_t *rank, int32_t *size, double timeout, UnetError *error) {
-    (void)timeout; /* the launcher has one */
+static UnetStatus join(void **state, int32_t *rank, int32_t *size, const UnetMeeting *meeting,
+                       UnetError *error) {
+    (void)meeting; /* the launcher sees to that */
     int given, code = initialize(&given);
     if (code == MPI_SUCCESS)
         code = MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);

@@ -1,7 +1,8 @@
 /* transport.c - sums of ranks on their way from GPU to GPU, by NCCL (runtime/cuda/connection.h).
  *
- * The group is made by a thread of its own: where a process ends before it came, NCCL waits for it without
- * end, and this program does not.
+ * NCCL waits without end where a process ended before it joined, and where a group is left while a captured
+ * graph still holds an exchange.  So a thread of its own makes a group and ends it, and this program waits
+ * for that thread for a while only.
  */
 #include "../cuda/connection.h"
 
@@ -12,9 +13,12 @@
 #include <string.h>
 #include <time.h>
 
+typedef struct Task Task;
+
 typedef struct {
     ncclComm_t comm;
     int32_t rank, size;
+    Task *stopping; /* or NULL */
 } Group;
 
 static UnetStatus checked(ncclResult_t code, const char *what, UnetError *error) {
@@ -39,86 +43,100 @@ static UnetStatus open_group(char *id, UnetError *error) {
     return status;
 }
 
-/* ---- the start ---- */
+/* ---- what may never end ---- */
 
-/* Of who waits and the thread that joins; the last of them frees it. */
-typedef struct {
+/* WORK in a thread of its own.  Of who waits and the thread, the last one frees this. */
+struct Task {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool over, left; /* the thread has ended; nobody waits for it any more */
+    ncclResult_t (*work)(Task *task);
     ncclUniqueId id;
     int32_t rank, size, device;
     ncclComm_t comm;
     ncclResult_t code;
-} Joining;
+};
 
-static void free_joining(Joining *j) {
-    (void)pthread_cond_destroy(&j->changed);
-    (void)pthread_mutex_destroy(&j->lock);
-    free(j);
+static void free_task(Task *task) {
+    (void)pthread_cond_destroy(&task->changed);
+    (void)pthread_mutex_destroy(&task->lock);
+    free(task);
 }
 
-static void *join_in_thread(void *argument) {
-    Joining *j = argument;
-    ncclComm_t comm = NULL;
-    ncclResult_t code = cudaSetDevice(j->device) == cudaSuccess ? ncclSuccess : ncclUnhandledCudaError;
+static void *run_task(void *argument) {
+    Task *task = argument;
+    ncclResult_t code = cudaSetDevice(task->device) == cudaSuccess ? ncclSuccess : ncclUnhandledCudaError;
     if (code == ncclSuccess)
-        code = ncclCommInitRank(&comm, j->size, j->id, j->rank);
-    (void)pthread_mutex_lock(&j->lock);
-    j->comm = comm;
-    j->code = code;
-    j->over = true;
-    const bool left = j->left;
-    (void)pthread_cond_signal(&j->changed);
-    (void)pthread_mutex_unlock(&j->lock);
+        code = task->work(task);
+    (void)pthread_mutex_lock(&task->lock);
+    task->code = code;
+    task->over = true;
+    const bool left = task->left;
+    (void)pthread_cond_signal(&task->changed);
+    (void)pthread_mutex_unlock(&task->lock);
     if (left)
-        free_joining(j);
+        free_task(task);
     return NULL;
 }
 
-static UnetStatus wait_for_thread(Joining *j, Group *group, double timeout, UnetError *error) {
+/* NULL if there is no memory or no thread. */
+static Task *begin_task(const Task *what) {
+    pthread_t thread;
+    Task *task = calloc(1, sizeof *task);
+    if (task == NULL)
+        return NULL;
+    *task = *what;
+    (void)cudaGetDevice(&task->device);
+    (void)pthread_mutex_init(&task->lock, NULL);
+    (void)pthread_cond_init(&task->changed, NULL);
+    if (pthread_create(&thread, NULL, run_task, task) != 0) {
+        free_task(task);
+        return NULL;
+    }
+    (void)pthread_detach(thread);
+    return task;
+}
+
+/* Whether TASK is over within SECONDS: then the caller frees it, else its thread does. */
+static bool await_task(Task *task, double seconds) {
     struct timespec end;
     int problem = 0;
     (void)clock_gettime(CLOCK_REALTIME, &end);
-    end.tv_sec += (time_t)timeout + 1;
-    (void)pthread_mutex_lock(&j->lock);
-    while (!j->over && problem != ETIMEDOUT)
-        problem = pthread_cond_timedwait(&j->changed, &j->lock, &end);
-    const bool over = j->over;
-    j->left = !over;
-    (void)pthread_mutex_unlock(&j->lock);
-    if (!over)
-        return unet_fail(error, UNET_IO,
-                         "NCCL has not connected %d ranks in %.0f s: one of them may have ended or be "
-                         "stopped (--timeout); --exchange=host does without NCCL",
-                         (int)j->size, timeout);
-    group->comm = j->comm;
-    const UnetStatus status = checked(j->code, "connecting ranks", error);
-    free_joining(j);
-    return status;
+    end.tv_sec += (time_t)seconds + 1;
+    (void)pthread_mutex_lock(&task->lock);
+    while (!task->over && problem != ETIMEDOUT)
+        problem = pthread_cond_timedwait(&task->changed, &task->lock, &end);
+    const bool over = task->over;
+    task->left = !over;
+    (void)pthread_mutex_unlock(&task->lock);
+    return over;
+}
+
+/* ---- the start ---- */
+
+static ncclResult_t connect_ranks(Task *task) {
+    return ncclCommInitRank(&task->comm, task->size, task->id, task->rank);
 }
 
 static UnetStatus join(void **state, const UnetConnection *connection, UnetError *error) {
-    pthread_t thread;
     Group *group = calloc(1, sizeof *group);
-    Joining *j = calloc(1, sizeof *j);
+    Task what = {.work = connect_ranks, .rank = connection->rank, .size = connection->size};
+    memcpy(what.id.internal, connection->first.id, sizeof what.id.internal);
+    Task *task = group == NULL ? NULL : begin_task(&what);
     *state = group;
-    if (group == NULL || j == NULL) {
-        free(j);
-        return unet_fail(error, UNET_TOO_SMALL, "no memory for NCCL");
-    }
-    group->rank = j->rank = connection->rank;
-    group->size = j->size = connection->size;
-    memcpy(j->id.internal, connection->first.id, sizeof j->id.internal);
-    (void)cudaGetDevice(&j->device);
-    (void)pthread_mutex_init(&j->lock, NULL);
-    (void)pthread_cond_init(&j->changed, NULL);
-    if (pthread_create(&thread, NULL, join_in_thread, j) != 0) {
-        free_joining(j);
-        return unet_fail(error, UNET_TOO_SMALL, "no thread for NCCL");
-    }
-    (void)pthread_detach(thread);
-    return wait_for_thread(j, group, connection->timeout, error);
+    if (task == NULL)
+        return unet_fail(error, UNET_TOO_SMALL, "no memory or thread for NCCL");
+    group->rank = connection->rank;
+    group->size = connection->size;
+    if (!await_task(task, connection->timeout))
+        return unet_fail(error, UNET_IO,
+                         "NCCL has not connected %d ranks in %.0f s: one of them may have ended or be "
+                         "stopped (--timeout); --exchange=host does without NCCL",
+                         (int)group->size, connection->timeout);
+    group->comm = task->comm;
+    const UnetStatus status = checked(task->code, "connecting ranks", error);
+    free_task(task);
+    return status;
 }
 
 /* ---- within a step ---- */
@@ -169,10 +187,30 @@ static UnetStatus look(void *state, UnetError *error) {
     return checked(code == ncclSuccess ? found : code, "the exchange of gradients", error);
 }
 
-static void leave(void *state, bool broken) {
+/* ---- the end ---- */
+
+static ncclResult_t abort_group(Task *task) {
+    return ncclCommAbort(task->comm);
+}
+
+static ncclResult_t destroy_group(Task *task) {
+    return ncclCommDestroy(task->comm);
+}
+
+static void stop(void *state) {
     Group *g = state;
-    if (g->comm != NULL)
-        (void)(broken ? ncclCommAbort(g->comm) : ncclCommDestroy(g->comm));
+    if (g->comm != NULL && g->stopping == NULL)
+        g->stopping = begin_task(&(Task){.work = abort_group, .comm = g->comm});
+}
+
+static void leave(void *state) {
+    enum { SECONDS = 10 };
+    Group *g = state;
+    Task *task = g->stopping;
+    if (task == NULL && g->comm != NULL)
+        task = begin_task(&(Task){.work = destroy_group, .comm = g->comm});
+    if (task != NULL && await_task(task, SECONDS))
+        free_task(task);
     free(g);
 }
 
@@ -182,4 +220,5 @@ const UnetNccl unet_nccl_transport = {.version = version,
                                       .exchange = exchange,
                                       .add = add,
                                       .look = look,
+                                      .stop = stop,
                                       .leave = leave};

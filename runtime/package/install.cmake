@@ -3,7 +3,8 @@
 #
 #   bin/unetc
 #   lib/unetc/                  the folder that `unetc --runtime` prints: include/unet, libunet_runtime.a, libraries, and with MPI
-#                               libunet_mpi.a, libraries_mpi; with NCCL libunet_nccl.a, libraries_nccl;
+#                               libunet_mpi.a, libraries_mpi; with libsodium libunet_secret.a, libraries_secret; with NCCL
+#                               libunet_nccl.a, libraries_nccl;
 #                               and editors/, syntax files
 #   lib/cmake/unetc/            find_package(unetc)
 #   lib/pkgconfig/unetc.pc
@@ -19,7 +20,7 @@ install(TARGETS unet_runtime ARCHIVE DESTINATION ${home})
 if(TARGET unet_cuda)
   install(TARGETS unet_cuda ARCHIVE DESTINATION ${home})
 endif()
-foreach(way mpi nccl)
+foreach(way mpi secret nccl)
   if(TARGET unet_${way})
     install(TARGETS unet_${way} ARCHIVE DESTINATION ${home})
     install(FILES ${CMAKE_BINARY_DIR}/lib/libraries_${way} DESTINATION ${home})

@@ -6,8 +6,9 @@
 #include "../example.h"
 
 /* BEGIN */
-UNUSED static void KERNEL(int n, stored *restrict db, const stored *dy, const stored *a) {
+UNUSED static void KERNEL(int n, stored *restrict db, double *scratch, const stored *dy, const stored *a) {
     SIZES;
+    (void)scratch;
 #pragma omp for collapse(2) schedule(static)
     for (int i = 0; i < n; i++)
         for (int v = 0; v < vectors(&DB); v++) {

@@ -41,8 +41,9 @@ INLINE void KERNEL_sum(int n, real *to, long apart, const stored *x, const store
     }
 }
 
-UNUSED static void KERNEL(int n, real *dw, real *db, const stored *x, const stored *dy) {
+UNUSED static void KERNEL(int n, real *dw, real *db, double *scratch, const stored *x, const stored *dy) {
     SIZES;
+    (void)scratch;
     const int taps = KD * KH * KW, in = CI / GROUPS;
 #pragma omp for collapse(2) schedule(static)
     for (int v = 0; v < vectors(&DY); v++)

@@ -1,11 +1,16 @@
 /* norm.c - normalisation by given means and variances, of each of GROUPS groups of channels: of each
- * sample, or, if BATCH, for all samples the same. */
+ * sample, or, if BATCH, for all samples the same; LEAKY: with a leaky ReLU behind it. */
 #include "norms.c"
 
 #define KERNEL norm
 #include "../example.h"
 
 /* BEGIN */
+INLINE Vector KERNEL_activated(Vector v) {
+    SIZES;
+    return !LEAKY ? v : SLOPE == 0 ? vector_relu(v) : vector_choose(v > 0, v, (real)SLOPE * v);
+}
+
 UNUSED static void KERNEL(int n, Rows rows, stored *y, const stored *x, const real *mean,
                           const real *variance, const real *w, const real *b) {
     SIZES;
@@ -20,9 +25,10 @@ UNUSED static void KERNEL(int n, Rows rows, stored *y, const stored *x, const re
                 stored *to = y + vector_at(&Y, v, row);
                 const stored *from = x + vector_at(&X, v, row);
                 for (int p = 0; p < W; p++)
-                    store_some(to + p * Y.block,
-                               normalised(normal, load_some(from + p * X.block, lanes(&X, v))),
-                               lanes(&Y, v));
+                    store_some(
+                        to + p * Y.block,
+                        KERNEL_activated(normalised(normal, load_some(from + p * X.block, lanes(&X, v)))),
+                        lanes(&Y, v));
             }
 }
 /* END */

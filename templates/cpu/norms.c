@@ -45,7 +45,7 @@ INLINE Vector normalised(Normal n, Vector x) {
 
 /* The gradient by what a leaky ReLU behind made of x, taken back through that. */
 INLINE Vector through_leaky(Normal n, Vector x, Vector gradient, real slope) {
-    return vector_choose(normalised(n, x) > 0, gradient, slope * gradient);
+    return vector_choose(normalised(n, x) > 0, gradient, slope == 0 ? (Vector){0} : slope * gradient);
 }
 
 /* The first row of a band. */

@@ -1,31 +1,33 @@
 /* channel_factor_grad.cu - gradient by numbers for each channel that a was multiplied with: sums over the
- * points, by a block for each vector of channels of a sample. */
-#include "prologue.cuh"
+ * points of a sample, by bands (moments.cuh), which a warp, or a block, adds up. */
+#include "moments.cuh"
 
 #define KERNEL channel_factor_grad
 #include "../example_cuda.h"
 
 /* BEGIN */
-static __global__ void KERNEL_vectors(stored *__restrict__ db, const stored *__restrict__ dy,
-                                      const stored *__restrict__ a) {
+static constexpr __host__ __device__ int KERNEL_team() {
     SIZES;
-    constexpr int columns = DB.block / LANES;
-    constexpr unsigned points = (unsigned)D * H * W;
-    const unsigned sample = blockIdx.x / columns, column = blockIdx.x % columns;
-    Vector total = filled(0);
-    for (unsigned p = threadIdx.x; p < points; p += THREADS) {
-        const unsigned at = (sample * points + p) * columns + column;
-        const Vector gradient = load_vector(dy, at), x = load_vector(a, at);
-        for (int l = 0; l < LANES; l++)
-            total.lane[l] += gradient.lane[l] * x.lane[l];
-    }
-    total = block_vector_sum(total);
-    if (threadIdx.x == 0)
-        store_vector(db, blockIdx.x, total);
+    return team_for(BANDS);
 }
 
-LAUNCHER void KERNEL(UnetLaunch at, stored *db, const stored *dy, const stored *a) {
+static __global__ void KERNEL_channels(stored *__restrict__ db, const double *__restrict__ scratch) {
     SIZES;
-    LAUNCH_BLOCKS(at, KERNEL_vectors, N * (DB.block / LANES), db, dy, a);
+    SHARED(double, part, [THREADS / WARP]);
+    const int team = team_index<KERNEL_team()>(), sample = team / DB.block, c = team % DB.block;
+    const double *const products = scratch + ((long)sample * BANDS * 2 + 1) * DB.block + c;
+    const double total = team_sum<KERNEL_team()>(part, products, 2 * DB.block, sample < N ? BANDS : 0);
+    if (threadIdx.x % KERNEL_team() == 0 && sample < N)
+        store(db, team, (real)total);
+}
+
+LAUNCHER void KERNEL(UnetLaunch at, stored *db, double *scratch, const stored *dy, const stored *a) {
+    SIZES;
+    static_assert(SCRATCH / (int)sizeof(double) >= (long)N * BANDS * 2 * DB.block, "two numbers a channel");
+    constexpr int columns = DB.block / LANES;
+    constexpr auto sums = unet_band_slopes<columns, BANDS, Products<0>>;
+    LAUNCH_BLOCKS(at, sums, dim3(N * BANDS, sum_blocks<columns>()), scratch, a, dy, NormOperands{},
+                  D * H * W);
+    LAUNCH_BLOCKS(at, KERNEL_channels, blocks_for(N * DB.block * KERNEL_team()), db, scratch);
 }
 /* END */

@@ -15,6 +15,7 @@ static __global__ void KERNEL_bands(UnetComparisons all, const void *p, const vo
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, double *result, double *scratch, const void *p,
                      const void *t) {
     SIZES;
+    static_assert(SCRATCH / (int)sizeof(double) >= N * BANDS, "a sum for each band of each sample");
     const Rows bands = bands_in(rows, {D, H, W, 1}, BANDS);
     const auto launch_all = [&] {
         const unsigned blocks = at.comparisons->count * N * (bands.end - bands.begin);

@@ -43,18 +43,6 @@ static void add_comparison(UnetComparisons *all, UnetComparison comparison, Laun
     all->of[all->count++] = comparison;
 }
 
-/* Have all other blocks of the grid come here?  Then what they wrote before may be read. */
-DEVICE bool is_last_block(uint32_t *arrived) {
-    SHARED(int, last, [1]);
-    if (threadIdx.x == 0) {
-        __threadfence();
-        last[0] = atomicInc(arrived, gridDim.x - 1) == gridDim.x - 1;
-        __threadfence();
-    }
-    __syncthreads();
-    return last[0];
-}
-
 /* For those of the `BANDS` bands of every sample that are `wanted`; with the last of them come the sums
  * over all. */
 template <int N, int BANDS, int P_STAGED, int T_STAGED>

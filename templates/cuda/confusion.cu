@@ -13,10 +13,25 @@ static __global__ void KERNEL_zero(double *counts) {
 }
 
 /* A thread takes points that follow each other, and adds those that are alike at once: counts are whole
- * numbers, whose sum has no order. */
+ * numbers, whose sum has no order.  Few classes are counted by each block for itself first, for all blocks
+ * would wait for each other at the same few numbers. */
 static __global__ void KERNEL_points(Range range, double *counts, const uint8_t *__restrict__ p,
                                      const uint8_t *__restrict__ t, const UnetControl *control) {
     SIZES;
+    constexpr int pairs = CLASSES * CLASSES;
+    constexpr bool few = pairs <= 4096;
+    SHARED(uint32_t, counted, [few ? pairs : 1]);
+    for (int i = threadIdx.x; few && i < pairs; i += THREADS)
+        counted[i] = 0;
+    __syncthreads();
+    const auto add = [&](int pair, int run) {
+        if (run == 0 || pair < 0)
+            return;
+        if (few)
+            atomicAdd(&counted[pair], (uint32_t)run);
+        else
+            atomicAdd(counts + pair, (double)run);
+    };
     const unsigned threads = gridDim.x * THREADS;
     const unsigned end = part_start(range.count, threads, thread_index() + 1);
     int pair = -1, run = 0;
@@ -27,13 +42,16 @@ static __global__ void KERNEL_points(Range range, double *counts, const uint8_t 
             is_valid(control, sample) && label < CLASSES && label != IGNORE &&
             inside(valid_size(control, sample), point_at({D, H, W, 1}, i % range.sample));
         const int here = counts_here ? label * CLASSES + p[place({D, H, W, 1, P.ring}, i)] : -1;
-        if (here != pair && run > 0 && pair >= 0)
-            atomicAdd(counts + pair, (double)run);
+        if (here != pair)
+            add(pair, run);
         run = here == pair ? run + 1 : 1;
         pair = here;
     }
-    if (run > 0 && pair >= 0)
-        atomicAdd(counts + pair, (double)run);
+    add(pair, run);
+    __syncthreads();
+    for (int i = threadIdx.x; few && i < pairs; i += THREADS)
+        if (counted[i] > 0)
+            atomicAdd(counts + i, (double)counted[i]);
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, double *counts, const uint8_t *p, const uint8_t *t) {
@@ -43,7 +61,7 @@ LAUNCHER void KERNEL(UnetLaunch at, Rows rows, double *counts, const uint8_t *p,
     if (rows.begin == 0 && !ACCUMULATE)
         LAUNCH(at, KERNEL_zero, blocks_for(CLASSES * CLASSES), counts);
     if (range.count > 0)
-        LAUNCH(at, KERNEL_points, blocks_for((range.count + OF_THREAD - 1) / OF_THREAD), range, counts, p,
-               t, at.control);
+        LAUNCH_BLOCKS(at, KERNEL_points, blocks_for((range.count + OF_THREAD - 1) / OF_THREAD), range,
+                      counts, p, t, at.control);
 }
 /* END */

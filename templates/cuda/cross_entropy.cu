@@ -28,6 +28,7 @@ static __global__ void KERNEL_bands(double *scratch, const stored *x, const uint
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, double *result, double *scratch, const stored *x,
                      const uint8_t *t, const void *map) {
     SIZES;
+    static_assert(SCRATCH / (int)sizeof(double) >= N * BANDS, "a sum for each band of each sample");
     constexpr auto kernel = unet_sum_counted<N, BANDS, ACCUMULATE, COUNTED>;
     const Rows bands = bands_in(rows, {D, H, W, 1}, BANDS);
     if (bands.begin < bands.end)

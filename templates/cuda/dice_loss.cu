@@ -16,6 +16,7 @@ static __global__ void KERNEL_bands(double *scratch, const stored *x, const uint
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, double *result, double *sums, double *scratch,
                      const stored *x, const uint8_t *t) {
     SIZES;
+    static_assert(SCRATCH / (int)sizeof(double) >= N * BANDS * CLASSES * OVERLAPS, "sums of each class");
     constexpr Ratio ratio = {OVER_BOTH, UNDER_BOTH, UNDER_PREDICTED, UNDER_TRULY, SMOOTH,     EPSILON,
                              FIRST,     SQUARED,    JOINT,           BATCH,       SUMS.sample};
     constexpr auto kernel = unet_end_overlap<N, BANDS, CLASSES, ACCUMULATE>;

@@ -12,9 +12,9 @@ LAUNCHER void KERNEL(UnetLaunch at, stored *packed, const real *w, const real *b
     const auto launch_all = [&] { launch_packing(at); };
     for (int s = 0; s < SEGMENTS; s++)
         add_job(at.jobs, filter_job(packed + FILTER[s].offset, w, FILTER[s], C, TAPS, 0),
-                pack_blocks(FILTER[s]), launch_all);
+                tile_blocks(FILTER[s].kp, FILTER[s].cp), launch_all);
     if (BIAS)
-        add_job(at.jobs, filter_job(packed + BIAS_AT, b, bias, K, 1, 0), pack_blocks(bias), launch_all);
+        add_job(at.jobs, filter_job(packed + BIAS_AT, b, bias, K, 1, 0), tile_blocks(1, PBIAS), launch_all);
     if (!at.more)
         launch_all();
 }

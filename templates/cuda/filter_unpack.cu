@@ -18,7 +18,7 @@ LAUNCHER void KERNEL(UnetLaunch at, real *dw, real *db, const real *packed, cons
         filter.kp = s == SEGMENTS - 1 ? slice_padding(K * C * TAPS) : 0;
         add_job(at.jobs,
                 filter_job(dw, (const stored *)packed + filter.offset, filter, C, TAPS, ACCUMULATE),
-                filter_blocks(filter, TAPS), launch_all);
+                tile_blocks(filter.kn, filter.cn), launch_all);
     }
     if (BIAS)
         add_job(at.jobs, filter_job(db, SUMMED ? summed : packed + BANDS_AT, bands, 0, 0, ACCUMULATE),

@@ -42,20 +42,50 @@ static void add_job(UnetFilterJobs *jobs, UnetFilterJob job, unsigned blocks, La
     jobs->job[jobs->count++] = job;
 }
 
-/* All taps of a vector of channels of a filter, which come from neighbouring weights: padding is zero. */
-DEVICE void pack_job(const UnetFilterJob &job, unsigned i) {
-    const unsigned columns = (unsigned)job.cp / LANES;
-    if (i >= job.kp * columns)
-        return;
-    const int k = (int)(i / columns), c = (int)(i % columns) * LANES;
-    const real *from =
-        static_cast<const real *>(job.from) + ((long)(job.k0 + k) * job.channels + job.c0 + c) * job.taps;
-    for (int tap = 0; tap < job.taps; tap++) {
-        Vector v;
-        for (int l = 0; l < LANES; l++)
-            v.lane[l] = k < job.kn && c + l < job.cn ? from[l * job.taps + tap] : 0;
-        store_vector(static_cast<stored *>(job.to), ((unsigned)k * job.taps + tap) * columns + c / LANES,
-                     v);
+/* A warp takes WARP channels of a filter, which are neighbours in the dense weights with all their taps,
+ * and so many taps at a time.  They go through shared memory, so that both sides are read and written
+ * along. */
+enum { WARPS = THREADS / WARP, TILE_TAPS = 27 };
+
+/* Filters and groups of channels of a job, counted: this warp's. */
+struct FilterTile {
+    int k, c, channels; /* the filter, its first channel, and how many dense weights has */
+};
+
+DEVICE FilterTile tile_of_warp(const UnetFilterJob &job, int channels) {
+    const unsigned groups = ((unsigned)channels + WARP - 1) / WARP,
+                   tile = (blockIdx.x - job.first) * WARPS + threadIdx.x / WARP;
+    const int k = (int)(tile / groups), c = (int)(tile % groups) * WARP, left = job.cn - c;
+    return {k, c, k >= job.kn || left < 0 ? 0 : left < WARP ? left : (int)WARP};
+}
+
+/* The dense weights of a tile, of which tap `first` is the first. */
+DEVICE long tile_start(const UnetFilterJob &job, FilterTile tile, int first) {
+    return ((long)(job.k0 + tile.k) * job.channels + job.c0 + tile.c) * job.taps + first;
+}
+
+/* Where weight i of a tile is, if it has so many taps of each channel: along the dense weights. */
+DEVICE long tile_weight(const UnetFilterJob &job, int taps, int i) {
+    return taps == job.taps ? i : (long)(i / taps) * job.taps + i % taps;
+}
+
+/* For a block: filters of cuDNN, padded with zeros, from dense weights. */
+DEVICE void pack_job(const UnetFilterJob &job) {
+    SHARED(real, weights, [WARPS][WARP * TILE_TAPS]);
+    const FilterTile tile = tile_of_warp(job, job.cp);
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    for (int first = 0; first < job.taps; first += TILE_TAPS) {
+        const int taps = job.taps - first < TILE_TAPS ? job.taps - first : (int)TILE_TAPS;
+        const real *from = static_cast<const real *>(job.from) + tile_start(job, tile, first);
+        __syncthreads();
+        for (int i = lane; i < tile.channels * taps; i += WARP)
+            weights[warp][i] = from[tile_weight(job, taps, i)];
+        __syncthreads();
+        if (tile.k < job.kp && tile.c + lane < job.cp)
+            for (int tap = 0; tap < taps; tap++)
+                store(static_cast<stored *>(job.to),
+                      ((long)tile.k * job.taps + first + tap) * job.cp + tile.c + lane,
+                      lane < tile.channels ? weights[warp][lane * taps + tap] : 0);
     }
 }
 
@@ -73,19 +103,19 @@ DEVICE void cast_job(const UnetFilterJob &job, unsigned i) {
 static __global__ void unet_pack_filters(UnetFilterJobs jobs) {
     const UnetFilterJob &job = job_of_block(jobs);
     if (job.taps > 0)
-        pack_job(job, thread_of_job(job));
+        pack_job(job);
     else
         cast_job(job, thread_of_job(job));
 }
 
 [[maybe_unused]] static void launch_packing(UnetLaunch at) {
-    LAUNCH(at, unet_pack_filters, at.jobs->blocks, *at.jobs);
+    LAUNCH_BLOCKS(at, unet_pack_filters, at.jobs->blocks, *at.jobs);
     at.jobs->count = at.jobs->blocks = 0;
 }
 
-/* Blocks that pack a filter, a thread for each vector of its channels. */
-[[maybe_unused]] static unsigned pack_blocks(Filter f) {
-    return blocks_for(f.kp * (f.cp / LANES));
+/* Blocks for so many filters of so many channels. */
+[[maybe_unused]] static constexpr unsigned tile_blocks(int filters, int channels) {
+    return ((unsigned)filters * (((unsigned)channels + WARP - 1) / WARP) + WARPS - 1) / WARPS;
 }
 
 /* Numbers that pad a slice of `count` to a whole vector. */
@@ -98,18 +128,30 @@ DEVICE void zero_padding(real *from, int count) {
         from[i] = 0;
 }
 
-/* Weight i of a filter of cuDNN to its place in dense weights; with the last one kp zeros behind it. */
-DEVICE void unpack_job(const UnetFilterJob &job, unsigned i) {
-    const unsigned row = (unsigned)job.cn * job.taps;
-    if (i >= job.kn * row)
-        return;
-    const int k = (int)(i / row), c = (int)(i % row / job.taps), tap = (int)(i % job.taps);
-    real *to =
-        static_cast<real *>(job.to) + ((long)(job.k0 + k) * job.channels + job.c0 + c) * job.taps + tap;
-    const real x = load(static_cast<const stored *>(job.from), ((long)k * job.taps + tap) * job.cp + c);
-    *to = job.adds ? *to + x : x;
-    if (i == job.kn * row - 1)
-        zero_padding(to + 1, job.kp);
+/* For a block: filters of cuDNN to their places in dense weights; behind the last one kp zeros. */
+DEVICE void unpack_job(const UnetFilterJob &job) {
+    SHARED(real, weights, [WARPS][WARP * TILE_TAPS]);
+    const FilterTile tile = tile_of_warp(job, job.cn);
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    for (int first = 0; first < job.taps; first += TILE_TAPS) {
+        const int taps = job.taps - first < TILE_TAPS ? job.taps - first : (int)TILE_TAPS;
+        real *to = static_cast<real *>(job.to) + tile_start(job, tile, first);
+        __syncthreads();
+        if (lane < tile.channels)
+            for (int tap = 0; tap < taps; tap++)
+                weights[warp][lane * taps + tap] =
+                    load(static_cast<const stored *>(job.from),
+                         ((long)tile.k * job.taps + first + tap) * job.cp + tile.c + lane);
+        __syncthreads();
+        for (int i = lane; i < tile.channels * taps; i += WARP) {
+            real *const at = to + tile_weight(job, taps, i);
+            *at = job.adds ? *at + weights[warp][i] : weights[warp][i];
+        }
+    }
+    if (tile.k == job.kn - 1 && tile.c + tile.channels == job.cn && lane == 0)
+        zero_padding(static_cast<real *>(job.to) + tile_start(job, tile, 0) +
+                         (long)tile.channels * job.taps,
+                     job.kp);
 }
 
 /* Gradients of filters unpacked, and those of biases (taps 0) summed over kn bands of cp stored channels;
@@ -117,7 +159,7 @@ DEVICE void unpack_job(const UnetFilterJob &job, unsigned i) {
 static __global__ void unet_unpack_filters(UnetFilterJobs jobs) {
     const UnetFilterJob &job = job_of_block(jobs);
     if (job.taps > 0) {
-        unpack_job(job, thread_of_job(job));
+        unpack_job(job);
         return;
     }
     real *const to = static_cast<real *>(job.to);

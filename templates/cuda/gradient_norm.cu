@@ -35,6 +35,7 @@ static __global__ void KERNEL_finish(double *norm, const double *scratch, const 
 
 LAUNCHER void KERNEL(UnetLaunch at, double *norm, double *scratch, const real *g, const double *scale) {
     SIZES;
+    static_assert(SCRATCH / (int)sizeof(double) >= BANDS, "a number for each block");
     LAUNCH_BLOCKS(at, KERNEL_look, BANDS, scratch, g);
     LAUNCH_BLOCKS(at, KERNEL_finish, 1, norm, scratch, scale);
 }

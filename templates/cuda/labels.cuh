@@ -338,26 +338,27 @@ DEVICE void store_term(real *terms, long sample, const stored *x, const uint8_t 
     terms[term_at(i, points, sample)] = label < 0 ? -1 : (real)class_term(logits_at(x, by, i), by, label);
 }
 
-/* How many of the terms have which digit at `shift`. */
+/* How many of the terms have which digit at `shift`.  Blocks count for themselves first, and there are few
+ * of them, for many terms begin alike, and additions to one number wait for each other. */
 template <int N>
 static __global__ void unet_count_digits(double *scratch, const real *terms, unsigned points, long sample,
                                          int shift) {
+    static_assert((int)DIGITS == (int)THREADS, "a digit for each thread");
     Selection *s = reinterpret_cast<Selection *>(scratch);
-    SHARED(double, count, [DIGITS]);
+    SHARED(uint32_t, count, [DIGITS]);
     count[threadIdx.x] = 0;
     __syncthreads();
-    const unsigned i = thread_index();
-    if (i < N * points) {
+    for (unsigned i = thread_index(); i < N * points; i += gridDim.x * THREADS) {
         const real term = terms[term_at(i, points, sample)];
         uint32_t bits;
         memcpy(&bits, &term, sizeof bits);
         bits &= 0x7fffffff;
         if (!(term < 0) && (bits >> shift) / DIGITS == (uint32_t)s->begins)
-            atomicAdd(&count[bits >> shift & (DIGITS - 1)], 1.0);
+            atomicAdd(&count[bits >> shift & (DIGITS - 1)], (uint32_t)1);
     }
     __syncthreads();
     if (count[threadIdx.x] > 0)
-        atomicAdd(&s->count[threadIdx.x], count[threadIdx.x]);
+        atomicAdd(&s->count[threadIdx.x], (double)count[threadIdx.x]);
 }
 
 /* The points that are image, in all samples. */
@@ -371,27 +372,32 @@ DEVICE double all_points(const UnetControl *control, Grid points, int samples) {
     return all;
 }
 
-/* One thread.  With the first digit all terms are counted. */
+/* One block, of which thread 0 decides.  With the first digit all terms are counted. */
 template <int N>
 static __global__ void unet_choose_digit(double *scratch, const UnetControl *control, Grid points,
                                          Hard hard, int shift) {
     Selection *s = reinterpret_cast<Selection *>(scratch);
-    int digit = DIGITS;
+    SHARED(double, count, [DIGITS]);
+    count[threadIdx.x] = s->count[threadIdx.x];
+    s->count[threadIdx.x] = 0;
+    __syncthreads();
     if (threadIdx.x > 0)
         return;
+    double rank = s->rank;
+    int digit = DIGITS;
     if (shift == 24) {
-        s->all = all_points(control, points, N);
+        double counted = 0;
         for (int k = 0; k < DIGITS; k++)
-            s->counted += s->count[k];
-        s->rank = kept_at_least(hard, s->all);
+            counted += count[k];
+        s->counted = counted;
+        s->all = all_points(control, points, N);
+        rank = kept_at_least(hard, s->all);
     }
     do
-        s->rank -= s->count[--digit];
-    while (s->rank > 0 && digit > 0);
-    s->rank += s->count[digit];
+        rank -= count[--digit];
+    while (rank > 0 && digit > 0);
+    s->rank = rank + count[digit];
     s->begins = s->begins * DIGITS + digit;
-    for (int k = 0; k < DIGITS; k++)
-        s->count[k] = 0;
 }
 
 DEVICE double selected_limit(const Selection *s, Hard hard) {

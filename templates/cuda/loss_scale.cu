@@ -42,6 +42,7 @@ static __global__ void KERNEL_judge(double *state, const double *scratch, double
 
 LAUNCHER void KERNEL(UnetLaunch at, double *scratch, double *state, const real *g) {
     SIZES;
+    static_assert(SCRATCH / (int)sizeof(double) >= BANDS, "a number for each block");
     LAUNCH_BLOCKS(at, KERNEL_look, BANDS, scratch, g);
     LAUNCH_BLOCKS(at, KERNEL_judge, 1, state, scratch, at.correction);
 }

@@ -42,6 +42,7 @@ LAUNCHER void KERNEL(UnetLaunch at, double *result, double *present, real *slope
     SIZES;
     constexpr unsigned points = vectors(1, {D, H, W, 1}), count = N * points,
                        parts = blocks_for(SORTING_PARTS);
+    static_assert(SCRATCH >= sizeof(Sorting) + 4UL * count * sizeof(uint32_t), "errors and points, twice");
     constexpr auto end_one = unet_end_class<(C == 1)>;
     constexpr auto end = unet_end_lovasz<N, ACCUMULATE>;
     uint32_t *errors = reinterpret_cast<uint32_t *>(scratch + sizeof(Sorting) / sizeof *scratch);

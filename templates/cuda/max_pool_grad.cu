@@ -102,10 +102,11 @@ static __global__ void KERNEL_cells(Range range, Rows rows, stored *dx, const st
         KERNEL_cell(point_at(cells_of(window, in), i), rows, dx, x, dy, a, y, argmax);
 }
 
-/* All cells, and sums over bands of them. */
-static __global__ void KERNEL_sums(stored *dx, real *__restrict__ sums, const stored *__restrict__ x,
-                                   const stored *__restrict__ dy, const stored *a,
-                                   const stored *__restrict__ y, const uint8_t *__restrict__ argmax) {
+/* All cells, and sums over bands of them.  With 8 lanes 64 registers do not suffice on sm_80. */
+static __global__ void __launch_bounds__(THREADS, LANES > 4 ? 3 : 4)
+    KERNEL_sums(stored *dx, real *__restrict__ sums, const stored *__restrict__ x,
+                const stored *__restrict__ dy, const stored *a, const stored *__restrict__ y,
+                const uint8_t *__restrict__ argmax) {
     SIZES;
     constexpr int columns = DX.block / LANES;
     constexpr Grid in = {ID, IH, IW, columns};

@@ -1,35 +1,61 @@
 /* norm.cu - normalisation by given means and variances, of each of GROUPS groups of channels: of each
- * sample, or, if BATCH, for all samples the same. */
-#include "prologue.cuh"
+ * sample, or, if BATCH, for all samples the same; LEAKY: with a leaky ReLU behind it. */
+#include "moments.cuh"
 
 #define KERNEL norm
 #include "../example_cuda.h"
 
 /* BEGIN */
+/* For the channels of a vector: y = (x - mean) factor + constant. */
+struct KERNEL_Factors {
+    Vector mean, factor, constant;
+};
+
+/* Channels that pad the last vector stay as they are. */
+DEVICE KERNEL_Factors KERNEL_factors(const real *__restrict__ mean, const real *__restrict__ variance,
+                                     const real *__restrict__ w, const real *__restrict__ b, int sample,
+                                     int column) {
+    SIZES;
+    const long set = BATCH ? 0 : sample * MEAN.sample;
+    KERNEL_Factors f = {filled(0), filled(1), filled(0)};
+    for (int l = 0; l < LANES; l++) {
+        const int c = column * LANES + l, g = c / (C / GROUPS);
+        if (c >= C)
+            break;
+        f.mean.lane[l] = mean[set + g];
+        f.factor.lane[l] = (AFFINE ? w[c] : 1) / sqrtf(variance[set + g] + (real)EPSILON);
+        f.constant.lane[l] = AFFINE ? b[c] : 0;
+    }
+    return f;
+}
+
+DEVICE real KERNEL_activated(real v) {
+    SIZES;
+    return !LEAKY ? v : SLOPE == 0 ? positive(v) : v > 0 ? v : (real)SLOPE * v;
+}
+
 static __global__ void KERNEL_vectors(Range range, stored *y, const stored *x,
                                       const real *__restrict__ mean, const real *__restrict__ variance,
                                       const real *__restrict__ w, const real *__restrict__ b) {
     SIZES;
     constexpr Grid to = {D, H, W, Y.block / LANES, Y.ring}, from = {D, H, W, X.block / LANES, X.ring};
-    const unsigned i = vector_index(range);
-    if (i == NO_VECTOR)
-        return;
-    const long set = BATCH ? 0 : i / vectors(1, to) * MEAN.sample;
-    Vector v = load_vector(x, place(from, i));
-    for (int l = 0; l < LANES; l++) {
-        const int c = i % to.columns * LANES + l, g = c / (C / GROUPS);
-        if (c >= C)
-            break;
-        const real factor = (AFFINE ? w[c] : 1) / sqrtf(variance[set + g] + (real)EPSILON);
-        v.lane[l] = (v.lane[l] - mean[set + g]) * factor + (AFFINE ? b[c] : 0);
-    }
-    store_vector(y, place(to, i), v);
+    KERNEL_Factors f;
+    each_normalised<to.columns>(range, !BATCH, [&](unsigned i, unsigned sample, int column, bool is_new) {
+        if (is_new)
+            f = KERNEL_factors(mean, variance, w, b, sample, column);
+        Vector v = load_vector(x, place(from, i));
+        for (int l = 0; l < LANES; l++)
+            v.lane[l] =
+                KERNEL_activated((v.lane[l] - f.mean.lane[l]) * f.factor.lane[l] + f.constant.lane[l]);
+        store_vector(y, place(to, i), v);
+    });
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *y, const stored *x, const real *mean,
                      const real *variance, const real *w, const real *b) {
     SIZES;
-    LAUNCH_RANGE(at, KERNEL_vectors, range_of(N, {D, H, W, Y.block / LANES}, rows), y, x, mean, variance, w,
-                 b);
+    constexpr int columns = Y.block / LANES;
+    LAUNCH_NORMALISED(at, KERNEL_vectors, columns, range_of(N, {D, H, W, columns}, rows), y, x, mean,
+                      variance, w, b);
 }
 /* END */

@@ -1,43 +1,72 @@
-/* norm_dgrad.cu - gradient of a normalisation by its input; zero for samples that do not count. */
-#include "prologue.cuh"
+/* norm_dgrad.cu - gradient of a normalisation by its input; zero for samples that do not count.  LEAKY: dy
+ * is that of a leaky ReLU behind it, whose slope follows from the sign of what was normalised. */
+#include "moments.cuh"
 
 #define KERNEL norm_dgrad
 #include "../example_cuda.h"
 
 /* BEGIN */
+/* For the channels of a vector: dx = slope dy - constant - (x - mean) linear, and y = (x - mean) slope +
+ * shift.
+ */
+struct KERNEL_Factors {
+    Vector mean, slope, constant, linear, shift;
+};
+
+DEVICE KERNEL_Factors KERNEL_factors(const real *__restrict__ mean, const real *__restrict__ variance,
+                                     const real *__restrict__ w, const real *__restrict__ b,
+                                     const real *__restrict__ sums, int sample, int column) {
+    SIZES;
+    const long set = BATCH ? 0 : sample * MEAN.sample, sum = BATCH ? 0 : sample * SUMS.sample;
+    KERNEL_Factors f = {filled(0), filled(0), filled(0), filled(0), filled(0)};
+    for (int l = 0; l < LANES; l++) {
+        const int c = column * LANES + l, g = c / (C / GROUPS);
+        if (c >= C)
+            break;
+        const real deviation = sqrtf(variance[set + g] + (real)EPSILON), factor = 1 / deviation;
+        f.mean.lane[l] = mean[set + g];
+        f.slope.lane[l] = (AFFINE ? w[c] : 1) / deviation;
+        f.shift.lane[l] = LEAKY && AFFINE ? b[c] : 0;
+        f.constant.lane[l] = sums[sum + g] * factor;
+        f.linear.lane[l] = sums[sum + GROUPS + g] * factor * factor;
+    }
+    return f;
+}
+
 static __global__ void KERNEL_vectors(Range range, stored *dx, const stored *__restrict__ x,
                                       const stored *dy, const real *__restrict__ mean,
                                       const real *__restrict__ variance, const real *__restrict__ w,
-                                      const real *__restrict__ sums, const UnetControl *control) {
+                                      const real *__restrict__ b, const real *__restrict__ sums,
+                                      const UnetControl *control) {
     SIZES;
     constexpr Grid to = {D, H, W, DX.block / LANES, DX.ring}, from = {D, H, W, X.block / LANES, X.ring},
                    slope = {D, H, W, DY.block / LANES, DY.ring};
-    const unsigned i = vector_index(range), sample = i / vectors(1, to);
-    if (i == NO_VECTOR)
-        return;
-    const long set = BATCH ? 0 : sample * MEAN.sample, sum = BATCH ? 0 : sample * SUMS.sample;
-    const Vector v = load_vector(x, place(from, i));
-    Vector gradient = load_vector(dy, place(slope, i));
-    for (int l = 0; l < LANES; l++) {
-        const int c = i % to.columns * LANES + l, g = c / (C / GROUPS);
-        if (c >= C || !is_valid(control, sample)) {
-            gradient.lane[l] = 0;
-            continue;
+    KERNEL_Factors f;
+    each_normalised<to.columns>(range, !BATCH, [&](unsigned i, unsigned sample, int column, bool is_new) {
+        if (is_new)
+            f = KERNEL_factors(mean, variance, w, b, sums, sample, column);
+        const Vector v = load_vector(x, place(from, i));
+        Vector gradient = load_vector(dy, place(slope, i));
+        const bool counts = is_valid(control, sample);
+        for (int l = 0; l < LANES; l++) {
+            const real apart = v.lane[l] - f.mean.lane[l];
+            const bool below = LEAKY && !(apart * f.slope.lane[l] + f.shift.lane[l] > 0);
+            const real dy_norm = !below       ? gradient.lane[l]
+                                 : SLOPE == 0 ? 0
+                                              : gradient.lane[l] * (real)SLOPE;
+            gradient.lane[l] =
+                counts ? dy_norm * f.slope.lane[l] - f.constant.lane[l] - apart * f.linear.lane[l] : 0;
         }
-        const real factor = 1 / sqrtf(variance[set + g] + (real)EPSILON);
-        const real z = (v.lane[l] - mean[set + g]) * factor;
-        gradient.lane[l] =
-            (gradient.lane[l] * (AFFINE ? w[c] : 1) - sums[sum + g] - z * sums[sum + GROUPS + g]) * factor;
-    }
-    store_vector(dx, place(to, i), gradient);
+        store_vector(dx, place(to, i), gradient);
+    });
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *dx, const stored *x, const stored *dy,
                      const real *mean, const real *variance, const real *w, const real *sums,
                      const real *b) {
     SIZES;
-    (void)b;
-    LAUNCH_RANGE(at, KERNEL_vectors, range_of(N, {D, H, W, DX.block / LANES}, rows), dx, x, dy, mean,
-                 variance, w, sums, at.control);
+    constexpr int columns = DX.block / LANES;
+    LAUNCH_NORMALISED(at, KERNEL_vectors, columns, range_of(N, {D, H, W, columns}, rows), dx, x, dy, mean,
+                      variance, w, b, sums, at.control);
 }
 /* END */

@@ -55,6 +55,7 @@ static __global__ void KERNEL_groups(real *__restrict__ mean, real *__restrict__
 LAUNCHER void KERNEL(UnetLaunch at, real *mean, real *variance, double *groups, const real *means,
                      const real *variances) {
     SIZES;
+    static_assert(SCRATCH / (int)sizeof(double) >= RANKS * NUMBERS * 2, "two numbers of each group");
     LAUNCH(at, KERNEL_samples, blocks_for(RANKS * NUMBERS), groups, means, variances, at.control);
     unet_cuda_gather_ranks(at, (float *)groups,
                            (int64_t)RANKS * NUMBERS * 2 * (int64_t)(sizeof(double) / sizeof(float)));

@@ -1,62 +1,135 @@
 /* norm_wgrad.cu - gradients of a normalisation by its weights, and what its gradient by the input needs of
- * them: for each mean the means of w dy and of w dy z, where z is what was normalised. */
-#include "prologue.cuh"
+ * them: for each mean the means of w dy and of w dy z, where z is what was normalised.  LEAKY: dy is that
+ * of a leaky ReLU behind it, whose slope follows from the sign of z w + b.
+ *
+ * Bands are summed first (moments.cuh).  Then a warp, or a block, adds up the bands of a channel, of a
+ * sample or of all, and the last block to come makes the results of these sums. */
+#include "moments.cuh"
 
 #define KERNEL norm_wgrad
 #include "../example_cuda.h"
 
 /* BEGIN */
-/* The means of the channels in a column of vectors. */
-DEVICE Vector KERNEL_centre(const real *mean, unsigned sample, int column) {
-    SIZES;
-    Vector v;
-    for (int l = 0; l < LANES; l++) {
-        const int c = column * LANES + l;
-        v.lane[l] = c < C ? mean[(BATCH ? 0 : sample * MEAN.sample) + c / (C / GROUPS)] : 0;
-    }
-    return v;
-}
-
-/* The sums of dy, and of dy (x - mean), over a band. */
-struct KERNEL_Sums {
-    static constexpr bool slopes = true;
-    DEVICE Vector centre(const real *mean, unsigned sample, int column, Vector, unsigned) {
-        return KERNEL_centre(mean, sample, column);
-    }
-    DEVICE real of(int k, real x, real dy, real centre) { return k == 0 ? dy : dy * (x - centre); }
+/* Of the channels in a column of vectors: the mean and, if LEAKY, what x makes of them. */
+struct KERNEL_Column {
+    Vector mean, factor, constant;
 };
 
-/* Those of a group, sample by sample, as far as samples count. */
-static __global__ void KERNEL_groups(real *dw, real *db, const double *__restrict__ scratch, real *sums,
-                                     const real *__restrict__ variance, const real *__restrict__ w,
-                                     const UnetControl *control) {
+DEVICE KERNEL_Column KERNEL_column(NormOperands of, unsigned sample, int column) {
     SIZES;
-    const int g = thread_index(), of = C / GROUPS;
-    if (g >= GROUPS)
-        return;
-    for (int set = 0; set < (BATCH ? 1 : N); set++) {
-        const double factor = 1 / sqrt((double)variance[set * MEAN.sample + g] + EPSILON);
-        double all[2] = {0, 0}, count = 0;
-        for (int c = g * of; c < (g + 1) * of; c++) {
-            double total[2] = {0, 0};
-            for (int i = set; i < (BATCH ? N : set + 1) && is_valid(control, i); i++) {
-                count += (double)D * H * W;
-                for (int band = 0; band < BANDS; band++) {
-                    const double *from = scratch + ((long)i * BANDS + band) * 2 * X.block + c;
-                    total[0] += from[0];
-                    total[1] += from[X.block] * factor;
-                }
-            }
-            if (AFFINE) {
-                const int more = ACCUMULATE || set > 0;
-                db[c] = (more ? db[c] : 0) + (real)total[0];
-                dw[c] = (more ? dw[c] : 0) + (real)total[1];
-            }
-            for (int k = 0; k < 2; k++)
-                all[k] += total[k] * (AFFINE ? w[c] : 1);
+    const long set = BATCH ? 0 : sample * MEAN.sample;
+    KERNEL_Column known = {filled(0), filled(0), filled(0)};
+    for (int l = 0; l < LANES; l++) {
+        const int c = column * LANES + l;
+        if (c >= C)
+            break;
+        known.mean.lane[l] = of.mean[set + c / (C / GROUPS)];
+        if (LEAKY) {
+            known.factor.lane[l] =
+                (AFFINE ? of.w[c] : 1) / sqrtf(of.variance[set + c / (C / GROUPS)] + (real)EPSILON);
+            known.constant.lane[l] = AFFINE ? of.b[c] : 0;
         }
-        for (int k = 0; k < 2; k++)
-            sums[set * SUMS.sample + k * GROUPS + g] = (real)(count > 0 ? all[k] / count : 0);
+    }
+    return known;
+}
+
+DEVICE SlopeTerms KERNEL_terms(const KERNEL_Column &known, int l, real dy, real x) {
+    SIZES;
+    const real apart = x - known.mean.lane[l];
+    const bool below = LEAKY && !(apart * known.factor.lane[l] + known.constant.lane[l] > 0);
+    const real slope = !below ? dy : SLOPE == 0 ? 0 : dy * (real)SLOPE;
+    return {slope, slope * apart};
+}
+
+struct KERNEL_Terms {
+    using Known = KERNEL_Column;
+    DEVICE Known known(NormOperands of, unsigned sample, int column) {
+        return KERNEL_column(of, sample, column);
+    }
+    DEVICE SlopeTerms terms(const Known &known, int l, real dy, real x) {
+        return KERNEL_terms(known, l, dy, x);
+    }
+};
+
+/* The sums over a channel of a set of samples, one or all, lie where those of its first band did. */
+DEVICE double *KERNEL_sums_of(double *scratch, int set, int c) {
+    SIZES;
+    return scratch + (long)set * BANDS * 2 * X.block + c;
+}
+
+/* 1 / sqrt(variance), with which z is made of x. */
+DEVICE double KERNEL_factor(const real *variance, int set, int c) {
+    SIZES;
+    return 1 / sqrt((double)variance[set * MEAN.sample + c / (C / GROUPS)] + EPSILON);
+}
+
+/* Sums over the sets of samples. */
+DEVICE void KERNEL_weights(real *dw, real *db, double *scratch, const real *variance, int sets, int c) {
+    SIZES;
+    real w = ACCUMULATE ? dw[c] : 0, b = ACCUMULATE ? db[c] : 0;
+    for (int set = 0; set < sets; set++) {
+        const double *const sums = KERNEL_sums_of(scratch, set, c);
+        b += (real)sums[0];
+        w += (real)(sums[X.block] * KERNEL_factor(variance, set, c));
+    }
+    dw[c] = w;
+    db[c] = b;
+}
+
+/* Means over group g of a set of COUNT points; none: zero. */
+DEVICE void KERNEL_means(real *sums, double *scratch, const real *variance, const real *w, double count,
+                         int set, int g) {
+    SIZES;
+    constexpr int of = C / GROUPS;
+    double all[2] = {0, 0};
+    for (int c = g * of; c < (g + 1) * of; c++) {
+        const double *const total = KERNEL_sums_of(scratch, set, c);
+        const double weight = AFFINE ? w[c] : 1;
+        all[0] += total[0] * weight;
+        all[1] += total[X.block] * KERNEL_factor(variance, set, c) * weight;
+    }
+    for (int k = 0; k < 2; k++)
+        sums[set * SUMS.sample + k * GROUPS + g] = (real)(count > 0 ? all[k] / count : 0);
+}
+
+static constexpr __host__ __device__ int KERNEL_sets() {
+    SIZES;
+    return BATCH ? 1 : N;
+}
+
+static constexpr __host__ __device__ int KERNEL_team() {
+    SIZES;
+    return team_for((BATCH ? N : 1) * BANDS);
+}
+
+/* The bands of channel c of a set, as far as samples count. */
+template <class Part> DEVICE void KERNEL_add_bands(Part &part, double *scratch, int set, int c, int valid) {
+    SIZES;
+    const int samples = set >= KERNEL_sets() ? 0 : BATCH ? valid : set < valid;
+    double *const of_channel = KERNEL_sums_of(scratch, set, c);
+    for (int k = 0; k < 2; k++) {
+        const double total =
+            team_sum<KERNEL_team()>(part, of_channel + k * X.block, 2 * X.block, samples * BANDS);
+        if (threadIdx.x % KERNEL_team() == 0 && set < KERNEL_sets())
+            of_channel[k * X.block] = total;
+    }
+}
+
+static __global__ void KERNEL_channels(real *dw, real *db, double *scratch, real *sums,
+                                       const real *variance, const real *w, const UnetControl *control,
+                                       uint32_t *arrived) {
+    SIZES;
+    SHARED(double, part, [THREADS / WARP]);
+    const int valid = samples_of(control, N), team = team_index<KERNEL_team()>();
+    KERNEL_add_bands(part, scratch, team / C, team % C, valid);
+    if (!is_last_block(arrived))
+        return;
+    for (int k = threadIdx.x; AFFINE && k < C; k += THREADS)
+        KERNEL_weights(dw, db, scratch, variance, KERNEL_sets(), k);
+    for (int k = threadIdx.x; k < KERNEL_sets() * GROUPS; k += THREADS) {
+        const int points = BATCH ? valid : k / GROUPS < valid;
+        KERNEL_means(sums, scratch, variance, w, (double)points * (C / GROUPS) * (D * H * W), k / GROUPS,
+                     k % GROUPS);
     }
 }
 
@@ -64,10 +137,12 @@ LAUNCHER void KERNEL(UnetLaunch at, real *dw, real *db, double *scratch, real *s
                      const stored *dy, const real *mean, const real *variance, const real *w,
                      const real *b) {
     SIZES;
-    (void)b;
+    static_assert(SCRATCH / (int)sizeof(double) >= (long)N * BANDS * 2 * X.block, "two numbers a channel");
     constexpr int columns = X.block / LANES;
-    constexpr auto twice = unet_sum_twice<columns, BANDS, KERNEL_Sums>;
-    LAUNCH_BLOCKS(at, twice, dim3(N * BANDS, sum_blocks<columns>()), scratch, x, dy, mean, D * H * W);
-    LAUNCH(at, KERNEL_groups, blocks_for(GROUPS), dw, db, scratch, sums, variance, w, at.control);
+    constexpr auto slopes = unet_band_slopes<columns, BANDS, KERNEL_Terms>;
+    LAUNCH_BLOCKS(at, slopes, dim3(N * BANDS, sum_blocks<columns>()), scratch, x, dy,
+                  NormOperands{mean, variance, w, b}, D * H * W);
+    LAUNCH_BLOCKS(at, KERNEL_channels, blocks_for(KERNEL_sets() * C * KERNEL_team()), dw, db, scratch, sums,
+                  variance, w, at.control, at.arrived);
 }
 /* END */

@@ -18,6 +18,8 @@ static __global__ void KERNEL_terms(Range range, real *terms, const stored *x, c
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, double *result, double *bounds, real *terms, double *scratch,
                      const stored *x, const uint8_t *t) {
     SIZES;
+    static_assert(SCRATCH >= sizeof(Selection) + 2 * BANDS * sizeof(double),
+                  "what selects, and two sums a band");
     constexpr Hard hard = {THRESHOLD, SHARE, LEAST};
     constexpr unsigned points = vectors(1, {D, H, W, 1});
     constexpr auto count = unet_count_digits<N>;
@@ -29,8 +31,8 @@ LAUNCHER void KERNEL(UnetLaunch at, Rows rows, double *result, double *bounds, r
         return;
     LAUNCH_BLOCKS(at, unet_begin_selection, 1, scratch);
     for (int shift = 24; shift >= 0; shift -= 8) {
-        LAUNCH_BLOCKS(at, count, blocks_for(N * points), scratch, terms, points, TERMS.sample, shift);
-        LAUNCH(at, choose, 1, scratch, at.control, Grid{D, H, W, 1}, hard, shift);
+        LAUNCH_BLOCKS(at, count, sweep_blocks(N * points), scratch, terms, points, TERMS.sample, shift);
+        LAUNCH_BLOCKS(at, choose, 1, scratch, at.control, Grid{D, H, W, 1}, hard, shift);
     }
     LAUNCH_BLOCKS(at, sum, dim3(BANDS, 2), scratch, terms, points, TERMS.sample, hard);
     LAUNCH(at, end, 1, result, bounds, scratch, BANDS, at.control, hard);

@@ -521,7 +521,20 @@ DEVICE Vector block_vector_sum(Vector v) {
         if ((int)threadIdx.x < half)
             part[threadIdx.x] = sum(part[threadIdx.x], part[threadIdx.x + half]);
     }
+    __syncthreads();
     return part[0];
+}
+
+/* Have all other blocks of the grid come here?  Then what they wrote before may be read. */
+DEVICE bool is_last_block(uint32_t *arrived) {
+    SHARED(int, last, [1]);
+    if (threadIdx.x == 0) {
+        __threadfence();
+        last[0] = atomicInc(arrived, gridDim.x - 1) == gridDim.x - 1;
+        __threadfence();
+    }
+    __syncthreads();
+    return last[0];
 }
 
 /* ---- samples that count ----------------------------------------------------------------------------- */
@@ -544,7 +557,7 @@ DEVICE double batch_share(const UnetControl *control, int N) {
 
 /* How much of the depth, height and width of a sample is image. */
 DEVICE const int32_t *valid_size(const UnetControl *control, int sample) {
-    return reinterpret_cast<const int32_t *>(control + 1) + 3 * (control->start + (long)sample);
+    return reinterpret_cast<const UnetValid *>(control + 1)[control->start + (long)sample];
 }
 
 DEVICE bool inside(const int32_t *size, Point p) {
@@ -705,58 +718,6 @@ DEVICE void sum_bands(real *db, const real *__restrict__ sums, int bands, int st
     for (int r = 1; r < HEIGHT; r++)
         total += part[r][lane];
     db[channel] = adds ? db[channel] + total : total;
-}
-
-/* Sum of v over the threads of a block that share a column of unet_sum_points, for each of them; PART is
- * shared.
- */
-template <int COLUMNS, class Part> DEVICE Vector sum_of_rows(Part &part, bool busy, Vector v) {
-    const int row = threadIdx.x / sum_width<COLUMNS>(), lane = threadIdx.x % sum_width<COLUMNS>();
-    __syncthreads();
-    if (busy)
-        part[row][lane] = v;
-    for (int below = upper_half(sum_height<COLUMNS>()); below > 0; below /= 2) {
-        __syncthreads();
-        if (busy && row < below && row + below < sum_height<COLUMNS>())
-            part[row][lane] = sum(part[row][lane], part[row + below][lane]);
-    }
-    __syncthreads();
-    return busy ? part[0][lane] : v;
-}
-
-/* What normalisations sum over a band of the points of a sample, two numbers for each channel: those of
- * band `blockIdx.x`, counted through the samples, lie at scratch[blockIdx.x][2][COLUMNS * LANES].
- * Sums::first adds up something of each point, and Sums::second, which is told the sum of the first over
- * the band, something else. */
-template <int COLUMNS, int BANDS, class Sums>
-static __global__ void unet_sum_twice(double *scratch, const stored *__restrict__ x,
-                                      const stored *__restrict__ dy, const real *__restrict__ mean,
-                                      unsigned points) {
-    constexpr int WIDTH = sum_width<COLUMNS>(), HEIGHT = sum_height<COLUMNS>();
-    SHARED(Vector, part, [HEIGHT][WIDTH]);
-    const int row = threadIdx.x / WIDTH, lane = threadIdx.x % WIDTH, column = blockIdx.y * WIDTH + lane;
-    const bool busy = row < HEIGHT && column < COLUMNS;
-    const unsigned sample = blockIdx.x / BANDS, band = blockIdx.x % BANDS, start = sample * points;
-    const unsigned begin = start + part_start(points, BANDS, band),
-                   end = start + part_start(points, BANDS, band + 1);
-    Vector total[2] = {filled(0), filled(0)};
-#pragma unroll
-    for (int k = 0; k < 2; k++) {
-        const Vector centre = busy ? Sums::centre(mean, sample, column, total[0], end - begin) : filled(0);
-        if (busy)
-            for (unsigned p = begin + row; p < end; p += HEIGHT) {
-                const Vector a = load_vector(x, p * COLUMNS + column);
-                const Vector b = Sums::slopes ? load_vector(dy, p * COLUMNS + column) : a;
-                for (int l = 0; l < LANES; l++)
-                    total[k].lane[l] += Sums::of(k, a.lane[l], b.lane[l], centre.lane[l]);
-            }
-        total[k] = sum_of_rows<COLUMNS>(part, busy, total[k]);
-    }
-    if (busy && row < 2)
-        for (int l = 0; l < LANES; l++)
-            scratch[(((long)blockIdx.x * 2 + row) * COLUMNS + column) * LANES + l] =
-                (double)(row == 0 ? total[0].lane[l]
-                                  : total[1].lane[l]); /* an index would put both in memory */
 }
 
 /* What is compared: the points of a sample, channels, how many of these p and t store, and their rings; of

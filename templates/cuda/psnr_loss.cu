@@ -30,6 +30,7 @@ static __global__ void KERNEL_errors(double *errors, const double *scratch, cons
 LAUNCHER void KERNEL(UnetLaunch at, double *result, double *errors, double *scratch, const void *p,
                      const void *t) {
     SIZES;
+    static_assert(SCRATCH / (int)sizeof(double) >= N * BANDS, "a sum for each band of each sample");
     constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block, P.ring, T.ring};
     constexpr auto kernel = unet_sum_samples<KERNEL_decibels, N, BANDS, ACCUMULATE>;
     LAUNCH_BLOCKS(at, KERNEL_bands, N * BANDS, scratch, p, t, at.control);

@@ -15,6 +15,7 @@ static __global__ void KERNEL_rows(double *scratch, const void *p, const void *t
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, double *result, double *scratch, const void *p,
                      const void *t) {
     SIZES;
+    static_assert(SCRATCH / (int)sizeof(double) >= N * BANDS, "a sum for each band of each sample");
     constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block, P.ring, T.ring, REACH};
     constexpr auto kernel = unet_sum_samples<Mean, N, BANDS, ACCUMULATE>;
     static_assert(BANDS == H, "a sum for each row");

@@ -25,8 +25,9 @@ UNUSED static real KERNEL_sample(int i, const stored *x, const stored *dy, int c
     return (real)sum;
 }
 
-UNUSED static void KERNEL(int n, real *dw, real *db, const stored *x, const stored *dy) {
+UNUSED static void KERNEL(int n, real *dw, real *db, double *scratch, const stored *x, const stored *dy) {
     SIZES;
+    (void)scratch;
     const int in = CI / GROUPS;
 #pragma omp for schedule(static)
     for (int co = 0; co < CO; co++) {

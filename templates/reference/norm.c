@@ -1,5 +1,5 @@
 /* norm.c - normalisation by given means and variances, of each of GROUPS groups of channels: of each
- * sample, or, if BATCH, for all samples the same. */
+ * sample, or, if BATCH, for all samples the same; LEAKY: with a leaky ReLU behind it. */
 #include "prologue.c"
 
 #define KERNEL norm
@@ -11,7 +11,8 @@ UNUSED static real KERNEL_point(real v, long set, int c, const real *mean, const
     SIZES;
     const long g = set * MEAN.sample + c / (C / GROUPS);
     const double z = ((double)v - (double)mean[g]) / sqrt((double)variance[g] + EPSILON);
-    return (real)(AFFINE ? z * (double)w[c] + (double)b[c] : z);
+    const double y = AFFINE ? z * (double)w[c] + (double)b[c] : z;
+    return (real)(LEAKY && y <= 0 ? SLOPE * y : y);
 }
 
 UNUSED static void KERNEL(int n, Rows rows, stored *y, const stored *x, const real *mean,

@@ -18,7 +18,7 @@ import subprocess
 import sys
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
-PEAK, EFFICIENCY, OWN, BANDWIDTH = 790e12, 0.6, 200e12, 3.7e12  # operations and bytes a second
+PEAK, EFFICIENCY, OWN, BANDWIDTH = 790e12, 0.6, 120e12, 3.7e12  # operations and bytes a second
 LEAST, LEAST_OWN, GAP, JOIN = 4.5e-6, 1.5e-6, 1.3e-6, 1.3e-6  # seconds
 DEFAULTS = [[*"--size=512x512 --batch=4".split(), "examples/denoise/unet_denoiser.unet"],
             [*"--size=256x256 --batch=6".split(), "examples/denoise/tiny_unet.unet"]]

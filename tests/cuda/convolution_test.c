@@ -243,7 +243,7 @@ static bool same_engine(const UnetEngine *a, const UnetEngine *b) {
 /* Chosen as the compiler does, made ready and run as a program does. */
 static void run(UnetConvolution c, const char *what) {
     Fixture f = fixture(&unet_cudnn_linked);
-    UnetError error = {""};
+    UnetError error = {.text = ""};
     UnetCudnnPlan plan = {.plan = NULL};
     UnetStatus status = unet_cudnn_choose(&f.compiler, &c, CAP, &error);
     CHECK(status == UNET_OK, "%s: %s", what, error.text);
@@ -346,7 +346,7 @@ static void test_numbers(void) {
 
 static void expect_engine(const Fixture *f, UnetConvolution c, int64_t cap, int64_t engine,
                           int64_t workspace) {
-    UnetError error = {""};
+    UnetError error = {.text = ""};
     UnetStatus status = unet_cudnn_choose(&f->compiler, &c, cap, &error);
     CHECK(status == UNET_OK && c.engine.engine == engine && c.engine.workspace == workspace &&
               c.engine.version == CUDNN_VERSION,
@@ -377,7 +377,7 @@ static void test_choice(void) {
     c.relu = true;
     expect_engine(&f, c, CAP, 7, 64);
 
-    UnetError error = {""};
+    UnetError error = {.text = ""};
     UnetStatus status = unet_cudnn_choose(&f.compiler, &c, 63, &error);
     CHECK(status == UNET_TOO_SMALL && strstr(error.text, "64 bytes") != NULL, "%s", error.text);
     c.relu = false;
@@ -392,7 +392,7 @@ static void test_choice(void) {
 
 /* Makes C ready, runs it, and says what runs. */
 static UnetEngine replanned(const Fixture *f, const UnetConvolution *c, bool pinned) {
-    UnetError error = {""};
+    UnetError error = {.text = ""};
     UnetCudnnPlan plan;
     UnetStatus status = unet_cudnn_plan(&f->program, c, &plan, &error);
     CHECK(status == UNET_OK && plan.pinned == pinned, "%s", error.text);
@@ -415,7 +415,7 @@ static void test_candidates(void) {
     Fixture f = fixture(&unet_cudnn_linked);
     UnetCudnnCandidate list[UNET_CUDNN_CANDIDATES];
     UnetConvolution c = convolution(&cases[0], UNET_FORWARD, UNET_BF16);
-    UnetError error = {""};
+    UnetError error = {.text = ""};
     int32_t count = 0;
     CHECK(unet_cudnn_candidates(&f.program, &c, list, &count, &error) == UNET_OK, "%s", error.text);
     CHECK(count == sizeof engine / sizeof *engine, "%d engines", (int)count);
@@ -435,7 +435,7 @@ static void test_candidates(void) {
 static void test_pins(void) {
     Fixture f = fixture(&unet_cudnn_linked);
     UnetConvolution chosen = convolution(&cases[0], UNET_BACKWARD_DATA, UNET_F16), c;
-    UnetError error = {""};
+    UnetError error = {.text = ""};
     UnetCudnnPlan plan;
     CHECK(unet_cudnn_choose(&f.compiler, &chosen, CAP, &error) == UNET_OK, "%s", error.text);
     UnetEngine again = replanned(&f, &chosen, true);
@@ -468,7 +468,7 @@ static void test_pins(void) {
 static void test_other_version(void) {
     Fixture f = fixture(&unet_cudnn_linked);
     UnetConvolution c = convolution(&cases[0], UNET_FORWARD, UNET_BF16);
-    UnetError error = {""};
+    UnetError error = {.text = ""};
     CHECK(unet_cudnn_choose(&f.compiler, &c, CAP, &error) == UNET_OK, "%s", error.text);
     setenv(version_variable, "91300", 1);
     UnetEngine again = replanned(&f, &c, false);
@@ -484,7 +484,7 @@ static void test_other_version(void) {
 /* ---- what is refused ---- */
 
 static void refuse(const Fixture *f, UnetConvolution c, const char *what) {
-    UnetError error = {""};
+    UnetError error = {.text = ""};
     UnetCudnnPlan plan;
     CHECK(unet_cudnn_choose(&f->compiler, &c, CAP, &error) == UNET_BUG, "%s: %s", what, error.text);
     CHECK(unet_cudnn_plan(&f->program, &c, &plan, &error) == UNET_BUG && plan.ndescriptor == 0, "%s", what);
@@ -534,7 +534,7 @@ static void test_operands(void) {
     Fixture f = fixture(&unet_cudnn_linked);
     UnetConvolution c = convolution(&cases[0], UNET_FORWARD, UNET_F32);
     c.bias = c.relu = true;
-    UnetError error = {""};
+    UnetError error = {.text = ""};
     UnetCudnnPlan plan;
     CHECK(unet_cudnn_choose(&f.compiler, &c, CAP, &error) == UNET_OK, "%s", error.text);
     CHECK(unet_cudnn_plan(&f.compiler, &c, &plan, &error) == UNET_BUG, "a plan without a device");
@@ -601,7 +601,7 @@ static void survive(UnetConvolution c, int fail_at) {
     api.finalize = failing_finalize;
     api.execute = failing_execute;
     Fixture f = fixture(&api);
-    UnetError error = {""};
+    UnetError error = {.text = ""};
     UnetCudnnPlan plan = {.plan = NULL};
     calls_left = fail_at;
     UnetStatus status = unet_cudnn_choose(&f.compiler, &c, CAP, &error);
@@ -682,7 +682,7 @@ static void test_strictness(void) {
 static void test_workspace_is_spoilt(void) {
     Fixture f = fixture(&unet_cudnn_linked);
     UnetConvolution c = convolution(&cases[0], UNET_FORWARD, UNET_F32);
-    UnetError error = {""};
+    UnetError error = {.text = ""};
     UnetCudnnPlan plan;
     CHECK(unet_cudnn_choose(&f.compiler, &c, CAP, &error) == UNET_OK, "%s", error.text);
     CHECK(unet_cudnn_plan(&f.program, &c, &plan, &error) == UNET_OK, "%s", error.text);

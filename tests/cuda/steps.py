@@ -5,7 +5,7 @@ and each step may touch its operands and nothing else.
     steps.py --unetc=UNETC --runtime=libunet_runtime.a --make-pictures=MAKE_PICTURES --cudnn=FOLDER
 
   examples  every example and the nets that test the planner, small, train ten steps as they do on the cpu target:
-            weights, losses, what eval says, what predict draws
+            weights, losses, what eval says, what predict draws, of larger pictures, too
   runs      a step captured as a graph or not, threads in other orders, a lazy stream, killed and resumed: the same
             weights, bit for bit; as many launches as roofline.py counts; one allocation, of exactly the arena; a device that is too small, or that fails in the
             middle; another cuDNN; engines that were measured (tuned.py)
@@ -22,6 +22,7 @@ import csv
 import itertools
 import json
 import os
+import random
 import re
 import signal
 import struct
@@ -48,18 +49,25 @@ RESERVE = 256 << 20  # of device.c
 DOES_NOT_FIT, STOPPED_DEVICE = 3, 4
 
 # Largest differences from the cpu target: of a weight, relative ones of losses and metrics, levels of a picture.
-TOLERANCE = {"weights": 1e-5, "losses": 1e-5, "eval": 1e-5, "predict": 1}
+TOLERANCE = {"weights": 1e-5, "losses": 1e-5, "eval": 1e-5, "predict": 1, "larger": 1}
 
 EXAMPLES, PLANNER = "examples/denoise/", "tests/planner/"
+
+
+def drawn(name):
+    """A batch from 1 to 40, another for each net: what a step is told grows with it, and lies beside other buffers."""
+    return "--batch=%d" % random.Random(name).randint(1, 40)
+
+
 TINY = ("tiny", EXAMPLES + "tiny_unet.unet", ["-Dbase=4", "--size=16x16", "--batch=5"])
 SIMPLE = ("simple", EXAMPLES + "simple_denoiser.unet", ["-Dwidth=5", "--size=13x11", "--batch=3"])
 VOLUME = ("volume", PLANNER + "volume.unet", ["--batch=3", "-Dbase=3"])
 POOLS = ("pools", "tests/cuda/pools.unet", ["--batch=3"])
-NETS = [TINY, SIMPLE, ("unet", EXAMPLES + "unet_denoiser.unet", ["-Dbase=6", "--size=16x8", "--batch=3"]),
-        ("irregular", PLANNER + "irregular.unet", ["--batch=3"]),
+NETS = [TINY, SIMPLE, ("unet", EXAMPLES + "unet_denoiser.unet", ["-Dbase=6", "--size=16x8", drawn("unet")]),
+        ("irregular", PLANNER + "irregular.unet", [drawn("irregular")]),
         ("five levels", PLANNER + "unet.unet", ["-Ddepth=5", "-Dbase=2", "--batch=3"]), VOLUME, POOLS,
         ("scales", "tests/cuda/scales.unet", []), ("turns", "tests/cuda/turns.unet", []),
-        ("compared", "tests/cuda/compared.unet", []), ("label losses", "tests/cuda/label_losses.unet", [])]
+        ("compared", "tests/cuda/compared.unet", [drawn("compared")]), ("label losses", "tests/cuda/label_losses.unet", [drawn("label losses")])]
 ALL_LABEL_LOSSES = ("all label losses", "tests/cuda/label_losses.unet", ["-Dall=true"])
 
 
@@ -123,9 +131,9 @@ class Program:
                            "--out=" + self.folder()])
         return [float(x) for x in re.findall(r"\) (-?[0-9.]+(?:e-?[0-9]+)?)", said)]
 
-    def predict(self, weights):
-        picture = self.folder() + ".png"
-        execute([self.path, "predict", "--threads=1", "--weights=" + weights, self.small + "/noisy/00.png", "-o", picture])
+    def predict(self, weights, larger=False):
+        picture, of = self.folder() + ".png", self.data if larger else self.small
+        execute([self.path, "predict", "--threads=1", "--weights=" + weights, of + "/noisy/00.png", "-o", picture])
         return read_png(picture)
 
 
@@ -265,6 +273,8 @@ def compare_with_cpu(shop, net):
                             for run in (trained, expected))
         worst["predict"] = max(largest_difference(on_cuda.predict(run.path), on_cpu.predict(run.path))
                                for run in (trained, expected))
+        if net in (TINY, SIMPLE):  # by windows: blended ones, and such as make what the whole picture would
+            worst["larger"] = largest_difference(on_cuda.predict(trained.path, True), on_cpu.predict(trained.path, True))
         expect(largest_difference(on_cuda.train("--weights=" + expected.path, UNET_CUDA_GRAPH="0").weights(),
                                   on_cpu.train("--weights=" + trained.path).weights()) <= TOLERANCE["weights"],
                "%s: trained on from the other's weights they differ", net[0])
@@ -646,6 +656,15 @@ def check_faults_of_branches(shop, tiny, plain):
     return "a branch that is joined late: " + ", ".join(said)
 
 
+def check_other_tables(shop, tiny, plain):
+    """The program was compiled with the headers of another runtime."""
+    grown = lambda text: text.replace("UNET_CUDA_TABLE_BYTES", "UNET_CUDA_TABLE_BYTES + 8", 1)
+    other = shop.cuda(TINY, edit=(".c", grown))
+    said = execute(other.training(other.folder()), accept=(4,))[1]
+    expect("compiled with the headers of another runtime" in said, "tables of another size: it says %s", said)
+    return "tables of another size are refused"
+
+
 def check_faults_of_kernels(shop):
     plain = shop.cuda(SIMPLE).train()
     faults = [("a missing barrier", without_barrier, {}, (DIVERGED, DIFFERENT)),
@@ -668,7 +687,7 @@ def jobs(shop, pool, long):
     tiny = shop.cuda(TINY)
     plain = tiny.train()
     for check in (check_same_plans, check_ways, check_branches, check_launches, check_bf16, check_resume, check_memory_of_device, check_failing_device,
-                  check_other_cudnn, check_faults_of_plan, check_faults_of_branches, check_tuned):
+                  check_other_cudnn, check_faults_of_plan, check_faults_of_branches, check_other_tables, check_tuned):
         yield pool.submit(check, shop, tiny, plain)
     for turns in (2, 3) if long else (3,):
         yield pool.submit(check_turns, shop, tiny, plain, turns)

@@ -30,9 +30,30 @@ def main():
         print("templates/cuda/%s.cu is missing: the operator cannot run on a GPU" % name)
     for name in sorted(strange):
         print("templates/cuda/%s.cu: no such operator" % name)
+    for name in unguarded(text, shared, folder):
+        print("templates/cuda/%s.cu has scratch, whose bytes compiler/cuda/kernels.c decides, and does not assert that they suffice (SCRATCH)" % name)
+        missing = missing | {name}
     foreign = kernels_of_nobody(folder) + do_not_compile() + device_templates_do_not_compile(folder)
     print("%d operators, %d templates" % (len(operators), len(there)))
     sys.exit(1 if missing or strange or foreign or not operators else 0)
+
+
+# The scratch of convolutions and of what begins beside them: the compiler hands over where its parts lie.
+PARTS_HANDED_OVER = {"conv", "conv_dgrad", "conv_wgrad", "rank_gather"}
+
+
+def unguarded(rows, shared, folder):
+    """Templates of operators with scratch (`name!`) that do not compare its bytes with what they need."""
+    found = []
+    for op, name, row in re.findall(r"^OP\((\w+), *\"(\w+)\"(.*?)(?=^OP\(|\Z)", rows, flags=re.M | re.S):
+        template = shared.get(op, name)
+        operands = re.search(r"\"((?:[^\"]*[=+~!])[^\"]*)\"", row)
+        if operands is None or "!" not in operands.group(1) or name in NO_KERNEL or template in PARTS_HANDED_OVER:
+            continue
+        with open(os.path.join(folder, template + ".cu")) as file:
+            if not re.search(r"static_assert\(SCRATCH\b", file.read()):
+                found.append(template)
+    return found
 
 
 COMPLAINT = """========= Invalid __global__ write of size 4 bytes
@@ -55,7 +76,7 @@ def kernels_of_nobody(folder):
     for name in sorted(os.listdir(folder)):
         with open(os.path.join(folder, name)) as file:
             text = file.read()
-        kernels = re.findall(r"\b__global__\s+void (\w+)", text)
+        kernels = re.findall(r"\b__global__\s+void (?:__launch_bounds__\([^()]*\)\s+)?(\w+)", text)
         emitted = [re.sub("^KERNEL_", "tiny_unet_%s_0_" % name.split(".")[0], kernel) for kernel in kernels]
         if len(kernels) < len(re.findall(r"\b__global__\b", text)) or not all(map(is_ours, emitted)):
             print("templates/cuda/%s: kernels should be `__global__ void KERNEL_...` or unet_...: %s" % (name, kernels))
@@ -102,11 +123,30 @@ def device_templates_do_not_compile(folder):
         lines += ["#undef " + macro for macro in names.split()]
         lines += ['#line 1 "%s"' % path, head.replace('"../', '"%s/' % os.path.dirname(folder)), "namespace example_%s {" % name[:-3], text[begin:end], "}"]
     with tempfile.TemporaryDirectory() as place:
-        source = os.path.join(place, "templates.cpp")
+        source, command = os.path.join(place, "templates.cpp"), [
+            "g++", "-std=c++17", "-fsyntax-only", "-Wall", "-Werror", "-Wno-unknown-pragmas", "-include", os.path.join(ROOT, "tests", "cuda", "shim", "shim.h"),
+            "-isystem", home + "/include", "-I", os.path.join(ROOT, "runtime", "include")]
         with open(source, "w") as file:
             file.write("\n".join(lines))
-        return complains(["g++", "-std=c++17", "-fsyntax-only", "-Wall", "-Werror", "-Wno-unknown-pragmas", "-include", os.path.join(ROOT, "tests", "cuda", "shim", "shim.h"),
-                          "-isystem", home + "/include", "-I", os.path.join(ROOT, "runtime", "include"), source])
+        return complains(command + [source]) + too_little_scratch_compiles(folder, lines, place, command)
+
+
+def too_little_scratch_compiles(folder, lines, place, command):
+    """How many templates of LINES let the plan have less scratch than they need."""
+    with open(os.path.join(os.path.dirname(folder), "example_cuda.h")) as file:
+        head = file.read()
+    assert head.count("SCRATCH = 1 << 30") == 1
+    with open(os.path.join(place, "example_cuda.h"), "w") as file:
+        file.write(head.replace("SCRATCH = 1 << 30", "SCRATCH = 8"))
+    source = os.path.join(place, "little.cpp")
+    with open(source, "w") as file:
+        file.write("\n".join(lines).replace('"%s/example_cuda.h"' % os.path.dirname(folder), '"%s/example_cuda.h"' % place))
+    done = subprocess.run(command + [source], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    refused = set(re.findall(r"templates/cuda/(\w+)\.cu:\d+:\d+: error: static assertion failed", done.stdout))
+    wanted = {name[:-3] for name in os.listdir(folder) if "static_assert(SCRATCH" in open(os.path.join(folder, name)).read()}
+    for name in sorted(wanted - refused):
+        print("templates/cuda/%s.cu compiles with 8 bytes of scratch" % name)
+    return len(wanted - refused) + (not wanted)
 
 
 main()

@@ -29,7 +29,7 @@ expect() {
 
 same() { cmp -s "$1" "$2" || fail "$3: $1 and $2 differ"; }
 
-# write NAME LINES: NAME.unet with these lines in `data`.
+# write NAME LINES [OUTPUT [OPTION [EVAL]]]: NAME.unet with these lines in `data`, and another of `eval`.
 write() {
     cat >"$1.unet" <<UNET
 input  noisy : image(1, 16, 16)
@@ -47,7 +47,10 @@ train {
     batch 2
     steps 8
 }
-eval { every 4, "steps" }
+eval {
+    every 4, "steps"
+    ${5:-}
+}
 predict { size 32, 32 }
 UNET
     run "$unetc" ${4:-} "$1.unet" -o "$1"
@@ -93,14 +96,14 @@ same weights1 weights_resumed "a resumed run"
 
 echo "normalisation"
 write measured 'crop
-    normalize'
+    normalize' '' '' 'size 24, 24'
 expect 0 'normalize: noisy: mean 0\.[0-9]+, std 0\.[0-9]+ \(7 samples\)' ./measured train --data=data --out=measured.run
 numbers=$(python3 -c 'import json
 bytes = open("measured.run/measured.safetensors", "rb").read()
 head = json.loads(bytes[8:8 + int.from_bytes(bytes[:8], "little")])
 print("mean = %s, std = %s" % tuple(head["__metadata__"]["unet.normal.noisy"].split()))')
 write given "crop
-    normalize $numbers"
+    normalize $numbers" '' '' 'size 24, 24'
 run ./given train --data=data --out=given.run
 weights measured.run/measured.safetensors >weights_measured
 weights given.run/given.safetensors >weights_given
@@ -199,9 +202,12 @@ expect 0 'samples 2' ./lists eval --data=data --weights=lists.run/lists.safetens
 ./lists eval --data=data --format=csv --weights=lists.run/lists.safetensors 2>/dev/null | grep -q '"noisy/05.png"' ||
     fail "no line for noisy/05.png"
 expect 0 '4 samples in `data`, 2 in `eval`, 12 files' ./lists check-data --data=data
-mkdir cases && cp -r data/noisy data/clean cases && cp cases/noisy/02.png cases/noisy/X02.PNG && cp cases/noisy/02.png cases/noisy/Y02.Png
-expect 0 'noisy: 2 files are not read, such as X02.PNG: "noisy/\*.png" would match them but for upper and lower case' \
+mkdir cases && cp -r data/noisy data/clean cases && cp cases/noisy/02.png cases/noisy/X02.PNG && cp cases/noisy/02.png cases/noisy/Y02.gif
+expect 4 'noisy/X02.PNG has no partner: "clean/\*.png" asks for cases/clean/X02.png' ./plain check-data --data=cases
+cp cases/clean/02.png cases/clean/X02.Png
+expect 0 'noisy: 1 of 11 files is not read, such as Y02.gif: "noisy/\*.png" would match but for the ending' \
     ./plain check-data --data=cases
+expect 0 'noisy: 1 of 11 files is not read, such as Y02.gif' ./plain train --data=cases --steps=1 --out=cases.run
 cat >both.unet <<'UNET'
 input  noisy : image(1, 16, 16)
 target clean : image(1)
@@ -217,9 +223,9 @@ train {
 }
 UNET
 run "$unetc" both.unet -o both
-expect 0 '10 samples in `data`, 10 files' ./both check-data --data=cases/noisy
-# nothing is *.PNG, and the pictures are larger than what is predicted
-expect 0 'try it: ./both predict --weights=both.run/both.[a-z.]*safetensors IN.png -o OUT.png' \
+expect 0 '10 samples in `data`, 10 files' ./both check-data --data=cases/noisy # both patterns take the same files
+# nothing is *.PNG, and the pictures are larger than what is predicted at once
+expect 0 'try it: ./both predict --weights=both.run/both.[a-z.]*safetensors data/noisy/[0-9]*.png -o OUT.png' \
     ./both train --data=data/noisy --out=both.run
 expect 0 'samples 9$' ./both eval --eval-data=data/noisy --out=both.run
 mkdir empty
@@ -229,18 +235,168 @@ expect 0 'samples 1$' ./lists eval --eval-data=elsewhere --weights=lists.run/lis
 expect 0 'step 4: evaluation' ./lists train --data=data --eval-data=elsewhere --out=elsewhere.run
 mkdir -p upper_lower/noisy upper_lower/clean && cp data/noisy/0[1-4].png upper_lower/noisy && cp data/clean/0[1-4].png upper_lower/clean
 mv upper_lower/noisy/01.png upper_lower/noisy/01.PNG && mv upper_lower/clean/02.png upper_lower/clean/02.PNG
-expect 4 '01.PNG is there: write .*noisy/\*.PNG"., and two patterns in the other source' ./plain train --data=upper_lower --out=never
+expect 0 '4 samples in `data`, 8 files' ./plain check-data --data=upper_lower
 write mixed 'crop'
 sed -i 's|images("\(.*\).png")|images(["\1.png", "\1.PNG"])|' mixed.unet
 run "$unetc" mixed.unet
 expect 0 '4 samples in `data`, 8 files' ./mixed check-data --data=upper_lower
 expect 0 'trained 2 steps' ./mixed train --data=upper_lower --steps=2 --out=mixed.run
+write ends 'crop'
+sed -i 's|"noisy/.\.png"|"noisy/*"|; s|"clean/.\.png"|"clean/*.{jpg,png}"|' ends.unet
+run "$unetc" ends.unet
+./ends eval --data=upper_lower --eval-data=upper_lower --format=csv --weights=plain.run/plain.safetensors 2>&1 | grep -q '"noisy/01.PNG"' ||
+    fail "eval has no line for noisy/01.PNG: $(./ends eval --eval-data=upper_lower --format=csv --weights=plain.run/plain.safetensors 2>&1)"
 write folders 'crop'
 sed -i 's|"noisy/.\.png"|"noisy/*_*.jpg"|; s|"clean/.\.png"|"clean/*_*.jpg"|' folders.unet
 run "$unetc" folders.unet -o folders
 expect 0 '^`holdout` keeps [23] samples from training, which are measured; --eval-data=DIR' \
     ./plain eval --data=data --weights=plain.run/plain.safetensors
+expect 0 'the run was trained on .*/data: all samples of upper_lower are measured' \
+    ./plain eval --data=upper_lower --weights=plain.run/plain.safetensors
+expect 0 'samples 4$' ./plain eval --data=upper_lower --weights=plain.run/plain.safetensors
+expect 0 '^`holdout` keeps' ./plain eval --data=./data/../data --weights=plain.run/plain.safetensors # the same folder
+cp plain.run/train.data train.data
+echo "$PWD/gone" >plain.run/train.data # the folder that was trained on was moved: perhaps here
+expect 0 '^`holdout` keeps' ./plain eval --data=upper_lower --weights=plain.run/plain.safetensors
+cp train.data plain.run/train.data
 expect 0 'samples 3$' ./folders eval --eval-data=other --weights=plain.run/plain.safetensors
+
+echo "what is wrong, in groups"
+mkdir -p bad && cp -r data/noisy data/clean bad
+for i in 1 2 3 4 5; do head -c 100 data/noisy/0$i.png >bad/noisy/0$i.png; done
+rm bad/clean/06.png
+expect 4 '6 problems in the data' ./plain check-data --data=bad
+./plain check-data --data=bad >groups.txt 2>&1
+[ "$(grep -c '^problem: .*cut short' groups.txt)" = 4 ] || fail "five files of a kind: $(cat groups.txt)"
+grep -q '^problem: 2 more of this kind, 5 in all: bad/noisy/0[1-5].png: cut short.* (--all lists each)' groups.txt ||
+    fail "a kind has no count: $(cat groups.txt)"
+[ "$(./plain check-data --all --data=bad 2>&1 | grep -c '^problem: bad/noisy/.*cut short')" = 5 ] || fail "--all lists not all"
+expect 0 '6 problems: `train --skip-bad` leaves these samples out' ./plain check-data --skip-bad --data=bad
+expect 4 'check-data --data=bad. lists all that is wrong' ./plain train --data=bad --out=bad.run
+expect 0 '--skip-bad trains on [1-3] samples' ./plain train --skip-bad --data=bad --out=bad.run
+expect 0 'trained 2 steps' ./plain train --skip-bad --data=bad --steps=10 --resume --out=bad.run
+expect 4 '06.png has no partner' ./plain eval --data=bad --out=bad.run
+expect 0 'note: [1-6] problems? with files: --skip-bad measures [12] sample' ./plain eval --skip-bad --data=bad --out=bad.run
+expect 0 'note: 6 problems with files: --skip-bad trains' ./plain train --skip-bad --data=bad --out=bad2.run
+
+echo "a run without a step holds no folder"
+cp -r data late && python3 - <<'PYTHON'
+for i in range(9): # the header is good, the rows are not
+    path = "late/noisy/%02d.png" % i
+    bytes = bytearray(open(path, "rb").read())
+    at = bytes.index(b"IDAT") + 8
+    bytes[at:at + 20] = b"\0" * 20
+    open(path, "wb").write(bytes)
+PYTHON
+expect 4 'damaged in row' ./plain train --data=late --out=late.run
+[ -z "$(ls late.run)" ] || fail "a training that ended at its first file leaves $(ls late.run)"
+expect 0 'trained 8 steps' ./plain train --data=data --out=late.run
+
+echo "arrays of NumPy, of many channels"
+python3 - <<'PYTHON'
+import os, struct
+def save(path, letter, code, shape, numbers):
+    head = "{'descr': '%s', 'fortran_order': False, 'shape': %s, }" % (code, shape)
+    head = head.encode().ljust(117) + b"\n"
+    open(path, "wb").write(b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head + struct.pack("<%d%s" % (len(numbers), letter), *numbers))
+os.makedirs("arrays/bands"), os.makedirs("arrays/classes")
+for i in range(6):
+    bands = [((y * 5 + x * 3 + c * 7 + i) % 40 - 20) / 8 for y in range(20) for x in range(24) for c in range(6)]
+    save("arrays/bands/%d.npy" % i, "f", "<f4", (20, 24, 6), bands)
+    save("arrays/classes/%d.npy" % i, "q", "<i8", (20, 24), [int(b > 0) for b in bands[::6]])
+bands[0] = float("nan")
+save("arrays/nan.npy", "f", "<f4", (20, 24, 6), bands)
+PYTHON
+cat >bands.unet <<'UNET'
+input  bands : image(6, 16, 16)
+target truth : labels(2)
+logits = conv(bands, 2, 3)
+output mask = argmax(logits)
+output scores = softmax(logits)
+data {
+    bands = images("bands/*.npy", missing = "ignore")
+    truth = labels("classes/*.npy")
+    holdout 0.4
+    crop
+}
+train {
+    loss cross_entropy(logits, truth)
+    metric miou(mask, truth)
+    batch 2
+    steps 60
+    optimizer adam(lr = 0.05)
+}
+eval { every 60, "steps" }
+predict { size 32, 32 }
+UNET
+run "$unetc" bands.unet
+expect 0 '6 samples in `data`, 12 files' ./bands check-data --data=arrays
+expect 0 'trained 60 steps' ./bands train --data=arrays --out=bands.run
+./bands eval --data=arrays --out=bands.run 2>/dev/null | grep -Eq 'miou[^0-9]*(0\.[89]|1$|1\.)' ||
+    fail "bands are not learned: $(./bands eval --data=arrays --out=bands.run 2>&1)"
+expect 0 'arrays/bands/0.npy -> bands-scores.npy' ./bands predict --weights=bands.run/bands.safetensors arrays/bands/0.npy -o bands.npy
+expect 0 'nan.npy -> nan-mask.tif' ./bands predict --out=bands.run arrays/nan.npy -o nan.tif
+expect 0 '0.npy -> bands.out/0-scores.tif' ./bands predict --out=bands.run arrays/bands/0.npy -o bands.out/
+expect 0 '' ./bands predict --out=bands.run --bits=16 arrays/bands/0.npy -o few.npy
+expect 2 'two-scores.png: a PNG file has 1 or 3 channels, and this has 2: name it .tif or .npy' \
+    ./bands predict --out=bands.run arrays/bands/0.npy -o two.png
+expect 2 'two-mask.png holds 16 bits at most, and --bits asks for 32' ./bands predict --out=bands.run --bits=32 arrays/bands/0.npy -o two.png
+expect 2 '`--bits` is 8, 16 or 32' ./bands predict --out=bands.run --bits=12 arrays/bands/0.npy -o two.npy
+python3 - <<'PYTHON' || fail "what is predicted into arrays"
+import ast, struct
+def load(path):
+    data = open(path, "rb").read()
+    size = struct.unpack("<H", data[8:10])[0]
+    head = ast.literal_eval(data[10:10 + size].decode())
+    letter = {"<f4": "f", "<u2": "H", "|u1": "B"}[head["descr"]]
+    return head["shape"], struct.unpack("<%d%s" % (len(data[10 + size:]) // struct.calcsize(letter), letter), data[10 + size:])
+shape, scores = load("bands-scores.npy")
+classes_shape, classes = load("bands-mask.npy")
+few_shape, few = load("few-scores.npy")
+assert shape == few_shape == (20, 24, 2) and classes_shape == (20, 24), (shape, classes_shape)
+for i, k in enumerate(classes):
+    zero, one = scores[2 * i], scores[2 * i + 1]
+    assert abs(zero + one - 1) < 1e-5 and k == (one > zero), (zero, one, k)
+    assert abs(few[2 * i] - 65535 * zero) < 0.6, (few[2 * i], zero)
+PYTHON
+
+sed '/^output scores/d' bands.unet >shares.unet
+run "$unetc" --probabilities shares.unet
+expect 0 'shares-mask_probabilities.npy' ./shares predict --weights=bands.run/bands.safetensors arrays/bands/0.npy -o shares.npy
+same shares-mask_probabilities.npy bands-scores.npy "--probabilities and softmax"
+same shares-mask.npy bands-mask.npy "classes beside probabilities"
+
+echo "masks of other numbers"
+mkdir -p drawn/photos drawn/masks
+python3 - <<'PYTHON'
+for i in range(5):
+    for name, inside in ("photos", 90), ("masks", 255):
+        with open("drawn/%s/%d.pgm" % (name, i), "wb") as file:
+            file.write(b"P5 20 18 255\n" + bytes(inside if 4 < x < 9 and y > 3 else 0 for y in range(18) for x in range(20)))
+PYTHON
+cat >drawn.unet <<'UNET'
+input  photo : image(1, 16, 16)
+target mask  : labels(2)
+logit = conv(photo, 1, 3)
+output cell = argmax(sigmoid(logit))
+data {
+    photo = images("photos/*")
+    mask  = labels("masks/*")
+    crop
+}
+train {
+    loss bce_with_logits(logit, mask)
+    batch 2
+    steps 2
+}
+UNET
+run "$unetc" drawn.unet -o masks
+expect 4 'masks/0.pgm has a point of value 255, and "mask" has the classes 0 to 1; the values that occur are 0, 255: write `mask = labels\("masks/\*", values = \[0, 255\]\)` on line 7 of drawn.unet$' \
+    ./masks check-data --data=drawn
+expect 4 'problem: 2 more of this kind, 5 in all' ./masks check-data --data=drawn
+sed -i 's|labels("masks/\*")|labels("masks/*", values = [0, 255])|' drawn.unet
+run "$unetc" drawn.unet -o masks
+expect 0 'trained 2 steps' ./masks train --data=drawn --out=drawn.run
 
 [ $failures -eq 0 ] && echo "all passed"
 exit $((failures > 0))

@@ -158,19 +158,33 @@ static const UnetParameter parameters[] = {
     {"scale.weight", 4, {1, 1, 1, 1}, UNET_INIT_UNIFORM, 1, W, {MOMENTUM_W}},
     {"scale.bias", 1, {1}, UNET_INIT_UNIFORM, 1, B, {MOMENTUM_B}},
 };
-static const UnetInput inputs[] = {{"noisy", UNET_IMAGE, false, 1, 0, -1, UNET_AS_READ, {.clips = false}},
-                                   {"clean", UNET_IMAGE, true, 1, 0, -1, UNET_AS_READ, {.clips = false}}};
+static const UnetInput inputs[] = {{"noisy",
+                                    UNET_IMAGE,
+                                    false,
+                                    1,
+                                    0,
+                                    -1,
+                                    UNET_AS_READ,
+                                    {.clips = false},
+                                    {.missing = UNET_MISSING_REFUSED}},
+                                   {"clean",
+                                    UNET_IMAGE,
+                                    true,
+                                    1,
+                                    0,
+                                    -1,
+                                    UNET_AS_READ,
+                                    {.clips = false},
+                                    {.missing = UNET_MISSING_REFUSED}}};
 static const UnetOutput outputs[] = {{"denoised", UNET_IMAGE, 0}};
 static const UnetResult measures[] = {
     {"mse(denoised, clean)", "mse", UNET_LOSS, 1, false, -1, 1, 0, 0, -1, -1},
     {"psnr(denoised, clean)", "psnr", UNET_METRIC, 1, true, 0, 1, 0, 0, -1, -1},
 };
-static const UnetSourceTerm noisy_files[] = {
-    {UNET_SRC_FILES, "noisy/*.png", 0, 0, 11, NULL, 0, NULL, false, 0}};
-static const UnetSourceTerm clean_files[] = {
-    {UNET_SRC_FILES, "clean/*.png", 0, 0, 12, NULL, 0, NULL, false, 0}};
-static const UnetSource sources[] = {{"noisy", 0, 1, 1, noisy_files, NULL, false},
-                                     {"clean", 1, 1, 1, clean_files, NULL, false}};
+static const UnetSourceTerm noisy_files[] = {{.op = UNET_SRC_FILES, .pattern = "noisy/*.png", .line = 11}};
+static const UnetSourceTerm clean_files[] = {{.op = UNET_SRC_FILES, .pattern = "clean/*.png", .line = 12}};
+static const UnetSource sources[] = {{"noisy", 0, 1, 1, noisy_files, NULL, false, false, false},
+                                     {"clean", 1, 1, 1, clean_files, NULL, false, false, false}};
 static const UnetTransform crop[] = {{.op = UNET_DO_CROP, .random = true}};
 static const UnetData data = {.source = sources,
                               .nsource = 2,
@@ -202,6 +216,7 @@ int main(int argc, char **argv) {
                                    .eval_unit = UNET_EPOCHS,
                                    .description = "sgd(lr = 0.05, momentum = 0.9)"};
     const UnetModel model = {.runtime_version = UNET_RUNTIME_VERSION,
+                             .table_bytes = UNET_TABLE_BYTES + (getenv("FAKE_TABLES") != NULL ? 8 : 0),
                              .name = "fake",
                              .source = "fake.unet",
                              .source_hash = hash != NULL ? hash : "0123456789abcdef",

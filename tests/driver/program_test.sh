@@ -36,9 +36,9 @@ same threads1 no_reuse "--no-reuse"
 
 echo "evaluation, of which the file says nothing"
 run ./tiny eval --data=small --out=threads1 --format=csv
-[ "$(grep '^"\|^image,' run.txt | cut -d, -f1 | tr '\n' ' ')" = 'image "00" ' ] || fail "eval of a folder: $(cat run.txt)"
+[ "$(grep '^"\|^image,' run.txt | cut -d, -f1 | tr '\n' ' ')" = 'image "noisy/00.png" ' ] || fail "eval of a folder: $(cat run.txt)"
 grep -q '^image,.*,"psnr(noisy, clean)"$' run.txt || fail "no column of what doing nothing gives: $(cat run.txt)"
-noisy=$(sed -n 's/^"00",.*,//p' run.txt | xargs printf %.2f)
+noisy=$(sed -n 's/^"noisy.00.png",.*,//p' run.txt | xargs printf %.2f)
 grep -q 'tiny_unet.unet holds nothing back for evaluation: all samples of small are measured' run.txt ||
     fail "eval does not say what it measures: $(cat run.txt)"
 run ./tiny eval --data=small --out=threads1 --format=json && grep -q '"psnr(noisy, clean)": [1-9]' run.txt || fail "$(cat run.txt)"

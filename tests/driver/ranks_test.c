@@ -192,7 +192,7 @@ static void launched(const char *const *variables, UnetStatus expected, int64_t 
                      const char *word) {
     Launch launch;
     char note[256];
-    UnetError error = {""};
+    UnetError error = {.text = ""};
     for (const char *const *v = variables; *v != NULL; v += 2)
         (void)setenv(v[0], v[1], 1);
     const UnetStatus status = ranks_find_launch(&launch, note, sizeof note, &error);
@@ -234,10 +234,11 @@ static void launchers(void) {
 
 int main(void) {
     static const UnetModel alone = {.real = UNET_F32};
+    static const UnetMeeting meeting = {.timeout = 600};
     Ranks functions;
     UnetError error;
     launchers();
-    if (ranks_join(&functions, &alone, 600, &error) != UNET_OK)
+    if (ranks_join(&functions, &alone, &meeting, &error) != UNET_OK)
         return printf("FAILED: %s\n", error.text) > 0;
     for (int32_t size = 2; size <= MOST; size++)
         for (int32_t with_work = 1; with_work <= size; with_work++)

@@ -216,10 +216,13 @@ refused 2 "made with fold 1 held out: give \`--fold=1\`" ./folds train --data=da
 run ./folds train --data=data --cache=cache --out=fold1 --steps=12 --resume --fold=1
 run ./folds eval --data=data --cache=cache --out=fold1 --fold=1
 
-# ---- what is refused
+# ---- what is larger
 python3 "$here/make_volumes.py" large 1 16 24 40 2
-refused 4 "16 x 24 x 40 voxels (depth first), and the program was compiled for at most 16 x 24 x 32: write \`predict { size" \
-    ./volumes predict --weights=run/volumes.safetensors large/imagesTr/case_0_0000.nii.gz -o o.nii.gz
+run ./volumes predict --weights=run/volumes.safetensors large/imagesTr/case_0_0000.nii.gz -o o.nii.gz
+says "1 x 1 x 2 windows of 16 x 24 x 32 that overlap and are blended"
+rm o*.nii.gz
+
+# ---- what is refused
 refused 2 "o.png: volumes are written to .nii or .nii.gz" ./volumes predict --weights=run/volumes.safetensors \
     data/imagesTr/case_0_0000.nii.gz -o o.png
 cp data/imagesTr/case_0_0000.nii.gz alone.nii.gz

@@ -248,8 +248,8 @@ def check_spacing():
     write("./wide.nii", (2, 17, 18), 4, "h", [k % 9 for k in range(612)])
     text = run("./spaced", "predict", "--weights=run/whole.safetensors", "wide.nii", "-o", "o.nii")
     compile_net("spaced", NET.replace("    crop", "    crop\n    spacing 1, 0.5, 1") + WINDOWS)
-    text = run("./spaced", "predict", "--weights=run/whole.safetensors", "wide.nii", "-o", "o.nii", status=4)
-    assert "wide.nii has slices of 34 x 9 voxels at the spacing of the model, and" in text, text
+    text = run("./spaced", "predict", "--weights=run/whole.safetensors", "wide.nii", "-o", "o.nii")
+    assert "wide.nii: 1 x 8 x 2 windows of 6 x 8 x 8 that overlap" in text, text
     with gzip.open("unwise.nii.gz", "wb") as file:
         file.write(header[:80] + bytes(12) + header[92:] + voxels.tobytes())
     text = run("./spaced", "predict", "--weights=run/whole.safetensors", "unwise.nii.gz", "-o", "o.nii", status=4)
@@ -289,8 +289,10 @@ def check_trim():
                         expected[c * len(whole) + place] = boxed[c * len(inside) + k]
                 worst = max(abs(a - b) for a, b in zip(found, expected))
                 assert worst <= (0 if name == "trim" else 1e-4 if letter == "f" else 2), (name, part, worst)
-    text = run("./trim", "predict", "--weights=run/whole.safetensors", "data/imagesTr/case_0_0000.nii.gz", "-o", "o.nii", status=4)
-    assert "slices of 14 x 18 voxels, and the program was compiled for at most 11 x 13" in text, text
+    text = run("./trim", "predict", "--weights=run/whole.safetensors", "data/imagesTr/case_0_0000.nii.gz", "-o", "o.nii")
+    assert "beside the arena: `windows 11, 13` in trim.unet has room for smaller ones" in text, text
+    os.remove("o-mask.nii")
+    os.remove("o-values.nii")
 
 
 def peak(*command):
@@ -355,13 +357,40 @@ def check_plan():
     assert "%.2f KiB" % ((3 + 3 + 1) * 6 * 20 * 18 * 4 / 1024) in text, text
 
 
+def predicted(name):
+    run("./" + name, "predict", "--weights=run/whole.safetensors", "large.nii", "-o", "o.nii")
+    parts = []
+    for part in "values", "mask":
+        with open("o-%s.nii" % part, "rb") as file:
+            parts.append(file.read())
+        os.remove("o-%s.nii" % part)
+    return parts
+
+
+def check_any_size():
+    """Any scan goes by windows over all its axes.  Slices beside the arena hold what those in it would; without
+    `windows` numbers are the same means, and each window votes for a class."""
+    write("./large.nii", (13, 21, 40), 4, "h", [k * k % 409 for k in range(13 * 21 * 40)])
+    compile_net("room", NET + WINDOWS.replace("20, 18", "21, 40"), "--programs=predict")
+    assert predicted("windows") == predicted("room")
+    compile_net("means", NET + "predict { windows }", "--programs=predict")
+    compile_net("votes", NET, "--programs=predict")
+    means, votes = predicted("means"), predicted("votes")
+    assert means[0] == votes[0] and set(votes[1][352:]) <= {0, 1, 2}
+    same = sum(a == b for a, b in zip(means[1], votes[1])) / len(votes[1])
+    assert same > 0.8, same
+    text = run("./votes", "predict", "--weights=run/whole.safetensors", "large.nii", "-o", "o.nii")
+    taken = (1 + CLASSES + CLASSES) * WINDOW[0] * 21 * 40 * 4 / 1024
+    assert "large.nii: 4 x 5 x 9 windows of 6 x 8 x 8 that overlap and are blended; slices take %.2f KiB" % taken in text, text
+    text = run("./votes", "info")
+    assert "by windows that overlap and are blended; %.2f MiB beside" % (taken * 512 * 512 / 21 / 40 / 1024) in text, text
+    text = run(UNETC, "mem", "--programs=predict", "votes.unet")
+    assert "%.2f MiB" % (taken * 512 * 512 / 21 / 40 / 1024) in text, text
+    os.remove("o-mask.nii")
+    os.remove("o-values.nii")
+
+
 def check_refusals():
-    write("./large.nii", (2, 21, 18), 4, "h", [k % 9 for k in range(756)])
-    text = run("./windows", "predict", "--weights=run/whole.safetensors", "large.nii", "-o", "o.nii", status=4)
-    assert "slices of 21 x 18 voxels, and the program was compiled for at most 20 x 18: write " \
-        "`predict { windows 21, 18 }` in windows.unet" in text, text
-    text = run("./whole", "predict", "--weights=run/whole.safetensors", "large.nii", "-o", "o.nii", status=4)
-    assert "for windows that overlap, `predict { windows 21, 18 }`" in text, text
     with gzip.open("data/imagesTr/case_0_0000.nii.gz") as file:
         cut = file.read()[:-100]
     with open("cut.nii", "wb") as file:
@@ -384,6 +413,7 @@ def main():
         small = (3, 20, 5)
         write("data/imagesTr/small_0000.nii.gz", small, 4, "h", [(7 * k * k) % 400 for k in range(300)])
         check_whole("small", small, (0, 2))
+        check_any_size()
         check_refusals()
         check_spacing()
         check_trim()

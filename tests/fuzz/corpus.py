@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """corpus.py: made the files of corpus/ that are no texts; needs Pillow.  Pictures begin with the byte that image.c
-takes for itself, weights with that of safetensors.c."""
+takes for itself, weights with that of safetensors.c, what ranks say with that of cards.c."""
 import gzip
 import json
 import os
@@ -51,7 +51,27 @@ def volume(name, order, datatype, letter, size=(3, 2, 4), slope=0.0, packed=Fals
         file.write(gzip.compress(data, mtime=0) if packed else data)
 
 
+def cards():
+    """To a door, to a guest and to all, without a secret and with one."""
+    def write(name, first, *parts):
+        with open(os.path.join(CORPUS, "cards", name), "wb") as file:
+            file.write(bytes([first]) + b"".join(parts))
+
+    def card(rank, host=b""):
+        return struct.pack("<3I64s", rank, 3, 29500 + rank, host)
+
+    greeting = [b"unranks2" + struct.pack("<I", secret) + bytes([secret * 7] * 32) for secret in (0, 1)]
+    os.makedirs(os.path.join(CORPUS, "cards"), exist_ok=True)
+    for secret in 0, 1:
+        proof = bytes([secret * 9] * 32)
+        write("door_%d" % secret, secret, greeting[secret], card(1), proof)
+        write("guest_%d" % secret, 2 + secret, greeting[secret], struct.pack("<I", 0), proof)
+        write("guest_refused_%d" % secret, 2 + secret, greeting[secret], struct.pack("<I", 4), proof)
+    write("all", 4, card(0), card(1, b"192.0.2.1"), card(2, b"fe80::1%eth0"))
+
+
 def main():
+    cards()
     os.makedirs(os.path.join(CORPUS, "volume"), exist_ok=True)
     volume("bytes.nii", "<", 2, "B")
     volume("packed.nii.gz", "<", 4, "h", packed=True)

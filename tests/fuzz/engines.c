@@ -66,7 +66,7 @@ static void compile(void *context) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char path[64];
     UnetEngineTable table;
-    UnetError error = {""};
+    UnetError error = {.text = ""};
     (void)snprintf(path, sizeof path, "%s", as_file(FUZZ_FIRST, data, size));
     setenv("UNETC_CUDNN", "/dev/null", 1); /* not that of this machine, which is slow to ask */
     const UnetStatus status = unet_engines_read(&table, path, &error);

@@ -1,5 +1,6 @@
 /* image.c - fuzzes the reading of pictures, of any format: the first byte says how many channels are
- * wanted, the rest is the file.  Check sums of a PNG file are put right, or libpng would look no further.
+ * wanted and in which way, the rest is the file.  Check sums of a PNG file are put right, or libpng would
+ * look no further.
  */
 #include "target.h"
 
@@ -37,13 +38,21 @@ static void read_rows(UnetImageReader *reader) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static const int32_t channels[] = {0, 1, 3, UNET_IMAGE_CLASSES};
+    static const int32_t channels[] = {0, 1, 3, UNET_IMAGE_CLASSES, 2, 4, 8, UNET_IMAGE_COLOURS};
     static UnetImageMemory *kept;
     UnetImageReader *reader;
     UnetImageInfo info;
     UnetError error;
     if (size < 9)
         return 0;
+    const int32_t asked = channels[data[0] % 4 + 4 * (data[0] >> 6 & 1)];
+    const bool names = (data[0] >> 7 & 1) != 0;
+    const UnetImageWay way = {.to_grey = (data[0] >> 3 & 1) != 0,
+                              .upright = (data[0] >> 4 & 1) != 0,
+                              .alpha = (data[0] >> 5 & 1) != 0,
+                              .names_page = names,
+                              .page = names ? 1 : 0,
+                              .entry = names ? "image" : NULL};
     uint8_t *file = malloc(size - 1);
     if (file == NULL)
         abort();
@@ -57,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     /* Every other time memory of its own, around which the sanitizers see each byte. */
     UnetImageMemory *memory = data[0] / 4 % 2 != 0 ? kept : NULL;
     if (unet_image_probe(path, &info, &error) == UNET_OK &&
-        unet_image_open_in(memory, &reader, path, channels[data[0] % 4], &error) == UNET_OK) {
+        unet_image_open_as(memory, &way, &reader, path, asked, &error) == UNET_OK) {
         read_rows(reader);
         unet_image_close(reader);
     }

@@ -20,7 +20,7 @@ typedef struct {
 static void read_words(void *context) {
     Case *c = context;
     UnetOptions options;
-    UnetError error = {""};
+    UnetError error = {.text = ""};
     if (!c->of_program) {
         (void)command_read(c->pool, c->count, c->word);
         return;

@@ -1,10 +1,15 @@
-"""first.py - the first ten minutes on a device: a little of everything, printed as it goes, for TinyUNet at 256x256 and
-UNetDenoiser at 512x512 in bf16.
+"""first.py - the first eight minutes on a device, the most telling part first; each has a time limit, and goes on where another failed:
 
-Versions and engines; the tests of the kernels; one training step beside PyTorch's f32; our step with all its parts,
-as a graph of two streams and of one, and launched one by one; PyTorch's step, eager and as a CUDA graph; `tune`, and our
-step with the table that it leaves; memory beside the arena; how long each convolution takes by each engine that cuDNN has for
-it, and in one graph with what may follow it; PyTorch's step, compiled.
+    start         does a program start: driver, cuDNN, versions; nothing else is tried if not
+    one step      three training steps of TinyUNet, 256x256, in f32 and bf16, and of UNetDenoiser, 512x512, in bf16, beside PyTorch
+    kernels       every kernel against its reference
+    speed         steps and predictions, as graphs of two streams and of one, and launched one by one; PyTorch's, eager, as a CUDA
+                  graph and compiled; all parts of a step
+    memory        what lies beside the arena
+    assumptions   what the runtime takes for granted of cuDNN's engines
+    others        PP-LiteSeg-T, nnU-Net's 3D network, milesial's U-Net: do they run, how fast, beside PyTorch
+    tune          the fastest engines within the plan, and a step with them
+    sweep         each convolution by the first engines that cuDNN has for it, and in one graph with what may follow it
 """
 import json
 import os
@@ -13,22 +18,21 @@ import shutil
 import tempfile
 import time
 
-import memory
-import numerics
 import programs
-import speed
 from stage import Stage
 
 STEPS, MEMORY_STEPS = 100, 200
-TUNE_SECONDS, SWEEP_SECONDS, SWEEP_REPEATS = (40, 60), (50, 70), 20  # of each net
+SECONDS = {"start": 30, "one step": 70, "kernels": 40, "speed": 150, "memory": 30, "assumptions": 40, "others": 120, "tune": 100, "sweep": 120}
+SWEEP_SECONDS, SWEEP_REPEATS = (60, 30), 20  # of each net
 SAVED_EVERY = 2  # seconds
-WAYS = [("eager", "bf16", True), ("graph", "bf16", True)]
-COMPILED = [("compile", "bf16", True)]
+PEERS = ["eager", "compile"]  # of other networks
+WAYS = [("eager", "bf16", True), ("graph", "bf16", True), ("compile", "bf16", True)]
 BENCH_HEAD = ["net", "program", "engines", "launched", "steps", "ms on the device", "ms, one begun ahead", "ms of inputs", "images/s",
               "sum of the parts, ms"]
 TUNE_HEAD = ["no.", "convolution", "fastest: engine", "µs", "planned, µs"]
 SWEEP_HEAD = ["no.", "form", "sizes", "engines", "planned: engine", "µs", "workspace", "fastest: engine", "µs", "workspace",
               "compiled when run: engine", "µs", "workspace"]
+ASSUMED = {"repeats": True, "in graph": True, "in place": (True, None), "keeps nan": True}
 MS = 1e3
 
 
@@ -37,6 +41,7 @@ MS = 1e3
 
 def bench(stage, spec, launched, table, engines=None):
     """ENGINES: a file that `tune` left, or those of the plan."""
+    import speed
     found = speed.bench(stage, spec, launched, STEPS, engines)
     for name, told in found.items():
         device = told["device"]
@@ -91,19 +96,6 @@ class Tune:
             self.found["table"] = json.load(file)
         self.stage.say("- tune of %s: %s" % (name, self.found["said"][-1].split(": ")[-1]))
         return path
-
-
-def tuned_steps(stage, specs, table, comparisons):
-    """Our steps by the engines that `tune` finds."""
-    for spec, seconds, comparison in zip(specs, TUNE_SECONDS, comparisons):
-        if stage.late("tune of " + spec.name):
-            continue
-        tune = Tune(stage, spec)
-        path = tune.run(min(seconds, int(stage.left())))
-        found = bench(stage, spec, speed.GRAPHS, table, path) if path else {}
-        if found:
-            comparison.ours("bf16", found, "unetc, engines of `tune`")
-        shutil.rmtree(tune.folder)
 
 
 class Sweep:
@@ -162,44 +154,117 @@ class Sweep:
                 self.stage.results["said"][self.spec.name][-3:])), code == 0)
 
 
-# ---- all --------------------------------------------------------------------------------------------
+# ---- parts ------------------------------------------------------------------------------------------
 
 
-def compare_with_pytorch(stage, comparisons, ways, device):
-    for way in ways:
-        for comparison in comparisons:
-            speed.measure_peer(stage, comparison, way, device)
+class First:
+    """The parts, and what several of them know: COMPARED are the programs whose nets PyTorch has, OTHERS all else."""
+
+    def __init__(self, stage):
+        self.stage, self.device = stage, "cpu" if stage.dry else "cuda"
+        specs = [spec for spec in programs.specs("first", stage.dry) if stage.plan(spec)]
+        self.others = [spec for spec in specs if isinstance(spec, programs.Example)]
+        self.exact = [spec for spec in specs if spec.precision == "f32" and spec not in self.others]
+        self.compared = [spec for spec in specs if spec not in self.others + self.exact]
+        self.started, self.table, self.comparisons = False, None, []
+
+    def start(self):
+        spec = self.compared[0]
+        self.started = self.stage.succeeded("%s does not start" % spec.name, self.stage.run(
+            [self.stage.path(spec, "program"), "bench", "--format=json", "--steps=1"], spec))
+
+    def one_step(self):
+        import numerics
+        numerics.device(self.stage, self.compared[0])
+        numerics.nets(self.stage, self.exact + self.compared, self.device, lambda spec: numerics.Course(3, "f32"))
+
+    def kernels(self):
+        import numerics
+        numerics.kernels(self.stage)
+
+    def speed(self):
+        import speed
+        self.table = self.stage.table("## Our steps; the median of %d back to back where one is begun ahead" % STEPS, BENCH_HEAD)
+        self.comparisons = [[speed.Comparison(self.stage, [spec], training) for training in (True, False)] for spec in self.compared]
+        for spec, pair in zip(self.compared, self.comparisons):
+            found = bench(self.stage, spec, speed.GRAPHS, self.table)
+            for comparison in pair if found else ():
+                comparison.ours("bf16", found)
+            bench(self.stage, spec, speed.ONE_STREAM, self.table)
+            bench(self.stage, spec, speed.ONE_BY_ONE, self.table)
+            parts_table(self.stage, spec, found)
+        for way in WAYS[:1] if self.stage.dry else WAYS:
+            for pair in self.comparisons:
+                for comparison in pair:
+                    speed.measure_peer(self.stage, comparison, way, self.device)
+
+    def memory(self):
+        import memory
+        table = self.stage.table(memory.TITLE, memory.HEAD)
+        for spec in self.compared:
+            memory.measure(self.stage, spec, 8 if self.stage.dry else MEMORY_STEPS, table)
+
+    def assumptions(self):
+        for spec in self.compared + self.others:
+            done = self.stage.run([self.stage.path(spec, "program"), "assumptions"], spec)
+            lines = [json.loads(line) for line in done.stdout.decode().splitlines()]
+            self.stage.results.setdefault("assumptions", {})[spec.name] = lines
+            if not self.stage.succeeded("assumptions of %s" % spec.name, done):
+                continue
+            wrong = [line for line in lines if any(line[name] != value and line[name] not in (value if isinstance(value, tuple) else ())
+                                                   for name, value in ASSUMED.items())]
+            self.stage.say("- assumptions of %s: %d of %d engines are as the runtime takes them" % (spec.name, len(lines) - len(wrong), len(lines)))
+            for line in wrong:
+                self.stage.check("%s: %s" % (spec.name, json.dumps(line)), self.stage.dry)  # the stand-in's ReLU drops a NaN
+
+    def run_others(self):
+        import speed
+        table = self.stage.table("## Other networks, training step", ["net", "way", "ms"])
+        for spec in self.others:
+            found = bench(self.stage, spec, speed.GRAPHS, self.table)
+            parts_table(self.stage, spec, found)
+            if found:
+                table.add(spec.config, "unetc", "%.3f" % (MS * found["train"]["device"]["step"]))
+        for way in () if self.stage.dry else PEERS:
+            for spec in self.others:
+                self.peer(spec, way, table)
+
+    def peer(self, spec, way, table):
+        """PyTorch's milliseconds, or why there are none."""
+        import peers
+        import speed
+        seconds = speed.guarded(self.stage, lambda: speed.median_seconds(peers.Step(spec, way), "cuda"))
+        told = seconds if isinstance(seconds, str) else "%.3f" % (MS * seconds)
+        self.stage.results.setdefault("PyTorch of others", {}).setdefault(spec.name, {})[way] = told
+        table.add(spec.config, "PyTorch, %s" % way, told)
+
+    def tune(self):
+        import speed
+        for spec, pair in zip(self.compared, self.comparisons):
+            tune = Tune(self.stage, spec)
+            path = tune.run(int(self.stage.left()))
+            found = bench(self.stage, spec, speed.GRAPHS, self.table, path) if path else {}
+            if found:
+                pair[0].ours("bf16", found, "unetc, engines of `tune`")
+            shutil.rmtree(tune.folder)
+
+    def sweep(self):
+        for spec, seconds in zip(reversed(self.compared), SWEEP_SECONDS):
+            Sweep(self.stage, spec).run(min(seconds, int(self.stage.left())))
 
 
 def main():
-    stage = Stage("first", __doc__, 440)
-    device = "cpu" if stage.dry else "cuda"
-    specs = [spec for spec in programs.specs("first", stage.dry) if stage.plan(spec)]
-    if not specs:
+    stage = Stage("first", __doc__, 410, 50)
+    first = First(stage)
+    if not first.compared:
         stage.done()
-    numerics.device(stage, specs[0])
-    numerics.kernels(stage)
-    numerics.nets(stage, specs, device, lambda spec: numerics.Course(1, "f32"))
-    table = stage.table("## Our steps; the median of %d back to back where one is begun ahead" % STEPS, BENCH_HEAD)
-    comparisons = [speed.Comparison(stage, [spec], True) for spec in specs]
-    for i, spec in enumerate(specs):
-        if stage.late("steps of " + spec.name):
-            continue
-        found = bench(stage, spec, speed.GRAPHS, table)
-        if found:
-            comparisons[i].ours("bf16", found)
-        bench(stage, spec, speed.ONE_STREAM, table)
-        bench(stage, spec, speed.ONE_BY_ONE, table)
-        parts_table(stage, spec, found)
-    compare_with_pytorch(stage, comparisons, WAYS[:1] if stage.dry else WAYS, device)
-    tuned_steps(stage, specs, table, comparisons)
-    beside = stage.table(memory.TITLE, memory.HEAD)
-    for spec in specs:
-        memory.measure(stage, spec, 8 if stage.dry else MEMORY_STEPS, beside)
-    for spec, seconds in zip(specs, SWEEP_SECONDS):
-        if not stage.late("engines of " + spec.name):
-            Sweep(stage, spec).run(min(seconds, int(stage.left())))
-    compare_with_pytorch(stage, comparisons, [] if stage.dry else COMPILED, device)
+    stage.part("start", SECONDS["start"], first.start)
+    if not first.started:
+        stage.say("- nothing else was tried: a program does not start here")
+        stage.done()
+    for what, work in (("one step", first.one_step), ("kernels", first.kernels), ("speed", first.speed), ("memory", first.memory),
+                       ("assumptions", first.assumptions), ("others", first.run_others), ("tune", first.tune), ("sweep", first.sweep)):
+        stage.part(what, SECONDS[what], work)
     stage.done()
 
 

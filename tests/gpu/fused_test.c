@@ -216,7 +216,7 @@ static void compare(int form, const UnetConvolution *c, const Memory m[MEMORIES]
 static void test_form(const UnetCudnnTarget *target, int form, UnetType type) {
     const UnetConvolution c = of_form(form, type, BATCH, SIZE, CHANNELS_IN, CHANNELS_OUT);
     static Memory m[MEMORIES], workspace;
-    UnetError error = {""};
+    UnetError error = {.text = ""};
     Extent extent[3];
     if (c.batch == 0)
         return;
@@ -249,7 +249,7 @@ static int test_stand_in(const Library *library) {
 
 static void ask(const UnetCudnnTarget *target, int form, const UnetConvolution *c, bool driver) {
     UnetCudnnCandidate list[UNET_CUDNN_CANDIDATES];
-    UnetError error = {""};
+    UnetError error = {.text = ""};
     Build b = build_start(target, &error);
     const FusedGraph graph = fused_graph(&b, form, c);
     const int32_t count = graph.graph == NULL ? 0 : build_candidates(&b, graph.graph, c, list);
@@ -266,7 +266,7 @@ static void ask(const UnetCudnnTarget *target, int form, const UnetConvolution *
 
 static int ask_real(const Library *library, bool driver) {
     Pool *pool = pool_new();
-    UnetError error = {""};
+    UnetError error = {.text = ""};
     UnetCudnnTarget target = {.api = &library->api};
     const char *json = cuda_card_json(pool, "sm_90", library->toolkit());
     const UnetStatus status = unet_cudnn_describe_device(&library->api, json, &target.device, &error);

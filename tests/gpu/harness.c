@@ -10,6 +10,8 @@
  *
  *   PROGRAM sweep SECONDS REPEATS   times engines of cuDNN (sweep.c)
  *
+ *   PROGRAM assumptions             checks what the runtime takes for granted of cuDNN (assumptions.c)
+ *
  *   PROGRAM COMMAND...              what every program does (bench)
  *
  * `steps` reads float32: the parameters in the order of the model's table, then for each step the inputs of
@@ -163,8 +165,8 @@ static void write_engines(FILE *file, const UnetCuda *cuda) {
     for (int32_t i = 0; i < count; i++) {
         const UnetCudnnPlan *plan = unet_cuda_plan(cuda, i);
         const bool planned = plan->pinned && unet_same_engine(&plan->engine, &c[i].engine);
-        fprintf(file, "%s\n{\"as planned\": %s, \"planned\": ", i > 0 ? "," : "",
-                planned ? "true" : "false");
+        fprintf(file, "%s\n{\"as planned\": %s, \"wanted\": %" PRId64 ", \"planned\": ", i > 0 ? "," : "",
+                planned ? "true" : "false", plan->wanted);
         write_engine(file, &c[i].engine);
         fprintf(file, ", \"runs\": ");
         write_engine(file, &plan->engine);
@@ -452,6 +454,8 @@ int main(int argc, char **argv) {
         return memory(model, strtoll(argv[2], NULL, 10));
     if (argc == 2 && strcmp(argv[1], "device") == 0)
         return device();
+    if (argc == 2 && strcmp(argv[1], "assumptions") == 0)
+        return assumptions(model->device_tables);
     if (argc == 4 && strcmp(argv[1], "sweep") == 0)
         return sweep(model->device_tables, strtod(argv[2], NULL), (int)strtol(argv[3], NULL, 10));
     if (argc == 3 + model->nparameter && strcmp(argv[1], "steps") == 0)

@@ -12,4 +12,7 @@ _Noreturn void fail(const char *what);
 /* sweep.c: returns the exit code. */
 int sweep(const UnetCudaModel *tables, double seconds, int repeats);
 
+/* assumptions.c: returns the exit code. */
+int assumptions(const UnetCudaModel *tables);
+
 #endif

@@ -22,8 +22,9 @@ sys.path.insert(0, os.path.join(ROOT, "tests"))
 import emitted  # noqa: E402
 
 HERE = os.path.join(ROOT, "tests", "gpu")
-HARNESS = [os.path.join(HERE, name) for name in ("harness.c", "sweep.c", "fused.c")]
-STAGES = ["first", "numerics", "memory", "speed", "sanitizer", "ranks"]
+HARNESS = [os.path.join(HERE, name) for name in ("harness.c", "sweep.c", "fused.c", "assumptions.c")]
+OTHERS = [("examples/pp_liteseg/pp_liteseg", 4), ("examples/volume/nnunet", 2), ("examples/milesial/milesial", 1)]  # path, batch
+STAGES = ["first", "second", "numerics", "memory", "speed", "sanitizer", "ranks"]
 PRECISIONS = ["bf16", "f32", "f16", "tf32"]  # the most telling first
 TYPES = ["float", "__nv_bfloat16", "__half"]
 # harness.c counts and measures these.
@@ -52,6 +53,23 @@ class Spec:
         return os.path.join(ROOT, "examples", "denoise", self.file + ".unet")
 
 
+class Example(Spec):
+    """The file at PATH, with a batch; nothing is compared with PyTorch: does it run, how fast, in how much memory?"""
+
+    def __init__(self, path, batch, precision, *more):
+        self.path, self.file, self.batch = path, os.path.basename(path), batch
+        self.precision = self.kind = precision
+        self.more = ["--precision=" + precision, "--batch=%d" % batch] + list(more)
+        self.config = "-".join([self.file, "b%d" % batch] + [option.strip("-").replace("=", "-") for option in more])
+        self.name = self.config + "-" + precision
+
+    def options(self):
+        return self.more
+
+    def source(self):
+        return os.path.join(ROOT, self.path + ".unet")
+
+
 class Trainer(Spec):
     """The whole program of tests/whole/ranks.unet, for 1 or 2 processes, and with NCCL where unetc has it."""
 
@@ -65,8 +83,16 @@ class Trainer(Spec):
         return os.path.join(ROOT, "tests", "whole", "ranks.unet")
 
 
+# For the test of the kit: the smallest program of each stage, and the tests of kernels for one type.
+SMALL = bool(os.environ.get("GPU_KIT_SMALL"))
+
+
 def specs(stage, dry):
     """The programs of a stage, the most telling first."""
+    return all_specs(stage, True)[:1] if SMALL and not dry else all_specs(stage, dry)
+
+
+def all_specs(stage, dry):
     if stage == "ranks":
         return [Trainer(4 if dry else 32)]
 
@@ -79,12 +105,18 @@ def specs(stage, dry):
             return each([tiny], PRECISIONS) + each([("simple_denoiser", 8, 16, 2)], ["f32"]) + [Spec(*tiny, "f32", bands=2)]
         if stage == "speed":
             return each([tiny], ["bf16", "f32", "f16"]) + [Spec(*tiny, "bf16", True), Spec(*tiny, "bf16", upconv="cudnn")]
+        if stage == "first":
+            return each([tiny], ["bf16", "f32"]) + [Example("tests/cuda/turns", 2, "bf16")]
+        if stage == "second":
+            return each([tiny], ["bf16", "f32"])
         return each([tiny], ["bf16", "f32"] if stage == "memory" else ["bf16"])
     tiny, medium, large = ("tiny_unet", 16, 256, 6), ("unet_denoiser", 64, 256, 8), ("unet_denoiser", 64, 512, 8)
     small, deep = ("tiny_unet", 16, 64, 4), ("unet_denoiser", 64, 64, 2)
     timed = each([large, tiny, medium], PRECISIONS) + [Spec(*large, "bf16", True), Spec(*large, "bf16", bands=8), Spec(*large, "bf16", upconv="cudnn")]
     if stage == "first":
-        return each([tiny, large], ["bf16"])
+        return each([tiny, large], ["bf16"]) + each([tiny], ["f32"]) + [Example(*other, "bf16") for other in OTHERS]
+    if stage == "second":
+        return each([small, deep], ["bf16", "f32", "f16"])
     if stage == "numerics":
         return timed + each([small, deep, ("simple_denoiser", 64, 64, 2)], PRECISIONS) + [
             Spec(*deep, "bf16", True), Spec(*deep, "f32", bands=2), Spec(*deep, "bf16", bands=2)]
@@ -96,11 +128,11 @@ def specs(stage, dry):
 
 
 def with_kernels(stage):
-    return stage in ("first", "numerics", "sanitizer")
+    return stage in ("first", "second", "numerics", "sanitizer")
 
 
 def stored_types(dry):
-    return TYPES[:1] if dry else TYPES
+    return TYPES[:1] if dry or SMALL else TYPES
 
 
 def can_build_for_device():
@@ -129,8 +161,7 @@ class ForDevice:
         self.unetc = os.path.join(tools or build, "unetc")
         lib = tools or os.path.join(build, "lib")
         self.libraries = [os.path.join(lib, "libunet_cuda.a"), os.path.join(lib, "libunet_runtime.a")]
-        self.libraries += ([os.path.join(tools, "lib%s.a" % name) for name in ("png16", "z", "jansson")] if tools else
-                           emitted.libraries(self.libraries[-1]))
+        self.libraries += ["-L" + lib] + emitted.libraries(self.libraries[-1])
         self.rows = os.path.join(tools or os.path.join(build, "tests"), "operator_rows")
         self.include = ["-I" + os.path.join(ROOT, "runtime", part) for part in ("include", "cuda")]
         for place in (os.environ.get("CUDNN_ROOT"), self.cuda):
@@ -145,7 +176,7 @@ class ForDevice:
         target = os.path.join(folder, os.path.basename(source) + ".o")
         if source.endswith(".cu"):
             # For the architecture of the plans, and as PTX for later ones.
-            command = [os.path.join(self.cuda, "bin", "nvcc"), "-std=c++17", "-O3", "-gencode",
+            command = [os.path.join(self.cuda, "bin", "nvcc"), "-std=c++17", "-O1" if SMALL else "-O3", "-gencode",
                        "arch=compute_90,code=[sm_90,compute_90]", self.include[0]]
         elif source.endswith(".cpp"):
             command = ["g++", "-std=c++17", "-O2", "-fno-strict-aliasing"] + self.include
@@ -296,7 +327,7 @@ def build(folder, stages, dry=False, seconds=None):
         return True
     tools, failed = (ForDryRun if dry else ForDevice)(folder), 0
     with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("JOBS", "2"))) as workers:
-        jobs = [workers.submit(build_kernels, tools, folder, t, 2 if dry else 4) for t in types]
+        jobs = [workers.submit(build_kernels, tools, folder, t, 1 if SMALL else 2) for t in types]
         jobs += [workers.submit(builder(spec), tools, folder, spec) for spec in missing]
         if dry and can_build_for_device():
             tools, unused = ForDevice(folder), os.path.join(folder, "for a device")

@@ -1,9 +1,10 @@
 #!/bin/bash
 # The checks that need a GPU, in stages of at most 9 minutes, the most telling first; README.md says how.
 #
-#   tests/gpu/run.sh [--dry-run] [STAGE...]      stages: first, numerics, memory, speed, sanitizer, ranks
+#   tests/gpu/run.sh [--dry-run] [STAGE...]      stages: first, second, numerics, memory, speed, sanitizer, ranks
 #
 #   OUT=FOLDER      for results: NAME.md and NAME.json of each stage (./out)
+#   PARTS=NAME=SECONDS,...   these parts of a stage alone
 #   REBUILD=1       builds the programs here, even where pack.sh brought some
 #   PYTHON=...      an interpreter that has PyTorch and numpy
 #
@@ -16,11 +17,11 @@ out=${OUT:-./out}
 dry=''
 toolkit=yes
 if [ "${1:-}" = --dry-run ]; then dry=--dry-run && shift; fi
-[ $# -gt 0 ] || set -- first numerics memory speed sanitizer ranks
+[ $# -gt 0 ] || set -- first second numerics memory speed sanitizer ranks
 for stage in "$@"; do
     case $stage in
-    first | numerics | memory | speed | sanitizer | ranks) ;;
-    *) echo "there is no stage $stage (first, numerics, memory, speed, sanitizer, ranks)" >&2 && exit 2 ;;
+    first | second | numerics | memory | speed | sanitizer | ranks) ;;
+    *) echo "there is no stage $stage (first, second, numerics, memory, speed, sanitizer, ranks)" >&2 && exit 2 ;;
     esac
 done
 
@@ -90,7 +91,7 @@ driver_runs_packed() {
 
 # Into the scratch folder. Some Pythons are built without xz, some machines have no tar.
 unpack() {
-    "$PYTHON" -m tarfile -e "$1" "$scratch" 2>"$scratch/why" || tar -xJf "$1" -C "$scratch" || { cat "$scratch/why" >&2 && exit 1; }
+    "$PYTHON" -W ignore -m tarfile -e "$1" "$scratch" 2>"$scratch/why" || tar -xJf "$1" -C "$scratch" || { cat "$scratch/why" >&2 && exit 1; }
 }
 
 # run_stage STAGE SECONDS: so many of its time are over

@@ -2,28 +2,23 @@
 import itertools
 import os
 import re
-import shutil
 import subprocess
 
 import programs
-from stage import OUT_OF_TIME, Stage
+from stage import OUT_OF_TIME, Stage, sanitizer
 
 TOOLS = ["memcheck", "racecheck", "initcheck", "synccheck"]
 # Our own calls of CUDA are checked where they are made; CUDA's and cuDNN's libraries try out some that fail by design.
 MORE = {"memcheck": ["--report-api-errors", "no"]}
 LONGEST = 75  # seconds of one program
+HEAD = ["tool", "program", "errors", "exit code", "kernels named"]
 
 
-def sanitizer():
-    beside = os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "bin", "compute-sanitizer")
-    return beside if os.path.exists(beside) else shutil.which("compute-sanitizer")
-
-
-def jobs(stage):
+def jobs(stage, name="sanitizer"):
     """Name, command and spec of what is checked, the most telling first: kernels alone and whole steps."""
     kernels = [("kernels, " + stored, [os.path.join(stage.folder, "kernels-" + stored.strip("_"), "kernels")], None)
                for stored in programs.stored_types(stage.dry)]
-    steps = [(spec.name, [stage.path(spec, "program"), "memory", "3"], spec) for spec in programs.specs("sanitizer", stage.dry)]
+    steps = [(spec.name, [stage.path(spec, "program"), "memory", "3"], spec) for spec in programs.specs(name, stage.dry)]
     return [job for pair in itertools.zip_longest(steps, kernels) for job in pair if job]
 
 
@@ -65,7 +60,7 @@ def main():
     if not stage.dry and sanitizer() is None:
         stage.check("there is no compute-sanitizer here: nothing was checked", False)
         stage.done()
-    table = stage.table("Exit code 124: not done within %d s." % LONGEST, ["tool", "program", "errors", "exit code", "kernels named"])
+    table = stage.table("Exit code 124: not done within %d s." % LONGEST, HEAD)
     for name, command, spec in jobs(stage):
         for tool in TOOLS:
             if not stage.late("%s, %s" % (tool, name)):

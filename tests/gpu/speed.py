@@ -7,7 +7,6 @@ The most telling comes first, so that a stage that runs out of time has it.
 """
 import json
 import os
-import signal
 import statistics
 import time
 
@@ -136,26 +135,24 @@ def median_seconds(step, device):
     return statistics.median(a.elapsed_time(b) for a, b in zip(marks, marks[1:])) / 1e3
 
 
-def out_of_time(*_):
-    raise TimeoutError("the stage's time ran out")
+def guarded(stage, work):
+    """What WORK returns, or in words why it does not: one way of PyTorch that fails must not lose the others."""
+    try:
+        with stage.alarm():
+            found = work()
+    except Exception as problem:
+        found = ("%s: %s" % (type(problem).__name__, problem))[:100].replace("\n", " ")
+    if torch.cuda.is_available():
+        torch._dynamo.reset()
+        torch.cuda.empty_cache()
+    return found
 
 
 def measure(stage, spec, training, way, device):
     """Seconds, or why there are none."""
     if way[0] in SLOW and not hasattr(torch, "compile"):
         return "not in this PyTorch"
-    signal.signal(signal.SIGALRM, out_of_time)
-    signal.setitimer(signal.ITIMER_REAL, stage.left())
-    try:
-        seconds = median_seconds(Step(spec, training, *way, device), device)
-    except Exception as problem:  # one way that fails must not lose the others
-        seconds = ("%s: %s" % (type(problem).__name__, problem))[:100].replace("\n", " ")
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    if hasattr(torch, "_dynamo") and device == "cuda":
-        torch._dynamo.reset()
-    if device == "cuda":
-        torch.cuda.empty_cache()
-    return seconds
+    return guarded(stage, lambda: median_seconds(Step(spec, training, *way, device), device))
 
 
 # ---- both -------------------------------------------------------------------------------------------

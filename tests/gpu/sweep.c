@@ -107,7 +107,7 @@ static void take_memory(Sweep *s, const UnetCudaModel *tables) {
     s->workspace = (int64_t)(available / 4) < most_workspace ? (int64_t)(available / 4) : most_workspace;
     s->timer.bytes = 2 * operands + s->workspace; /* a fused form has at most twice the operands */
     expect_cuda(cudaMalloc((void **)&s->timer.memory, (size_t)s->timer.bytes));
-    if (unet_cuda_timer_open(&s->timer, tables->convolution[0].type, 2 * operands, &error) != UNET_OK)
+    if (unet_cuda_timer_open(&s->timer, tables->convolution[0].type, &error) != UNET_OK)
         fail(error.text);
 }
 
@@ -160,7 +160,8 @@ static void measure(const Sweep *s, const UnetConvolution *of, int32_t number,
     const bool accepted = unet_cudnn_plan_pinned(&s->target, &c, &plan);
     const double planning = seconds_now() - begin;
     if (accepted && unet_cuda_timer_run(&s->timer, &c, &plan, &seconds, &error) != UNET_OK)
-        fail(error.text);
+        fprintf(stderr, "convolution %" PRId32 ", engine %" PRId64 ": %s\n", number, c.engine.engine,
+                error.text);
     print_start(&c, number, form_name(&c));
     print_end(accepted ? &plan.engine : &candidate->engine, candidate->runtime_compiled, is_planned,
               planning, seconds);
@@ -171,26 +172,26 @@ static void measure(const Sweep *s, const UnetConvolution *of, int32_t number,
 
 typedef struct {
     cudnnBackendDescriptor_t plan;
-    Bindings bound;
-    void *workspace;
+    const FusedGraph *graph;
 } Launch;
 
-static UnetStatus launch(const UnetCudaTimer *timer, const void *of, UnetError *error) {
-    const Launch *l = of;
-    return build_launch(timer->target, l->plan, &l->bound, l->workspace, error);
-}
-
-/* Puts operands and workspace into the memory; returns where the workspace begins. */
-static int64_t place(const Sweep *s, const FusedGraph *graph, Launch *l) {
+/* Puts operands and workspace into MEMORY; returns where the workspace begins. */
+static int64_t place(const FusedGraph *graph, char *memory, Bindings *bound) {
     int64_t at = 0;
-    l->bound.count = graph->count;
+    bound->count = graph->count;
     for (int64_t i = 0; i < graph->count; i++) {
-        l->bound.uid[i] = graph->uid[i];
-        l->bound.pointer[i] = s->timer.memory + at;
+        bound->uid[i] = graph->uid[i];
+        bound->pointer[i] = memory + at;
         at += (graph->bytes[i] + SLOT - 1) / SLOT * SLOT;
     }
-    l->workspace = s->timer.memory + at;
     return at;
+}
+
+static UnetStatus launch(const UnetCudaTimer *timer, const void *of, char *memory, UnetError *error) {
+    const Launch *l = of;
+    Bindings bound;
+    char *workspace = memory + place(l->graph, memory, &bound);
+    return build_launch(timer->target, l->plan, &bound, workspace, error);
 }
 
 /* Where no engine computes it, or the one that should fails: WHY is cuDNN's, or empty. */
@@ -208,14 +209,16 @@ static void measure_fused(const Sweep *s, Build *b, const FusedGraph *graph, con
     const int32_t mark = b->count;
     UnetEngine engine = candidate->engine;
     UnetError error;
-    Launch l;
+    Launch l = {.graph = graph};
+    Bindings unused;
     double seconds = -1;
-    const int64_t room = s->timer.bytes - place(s, graph, &l);
+    const int64_t operands = place(graph, s->timer.memory, &unused);
     const double begin = seconds_now();
     l.plan = build_plan(b, graph->graph, item->c, &engine);
     const double planning = seconds_now() - begin;
-    if (l.plan != NULL && engine.workspace <= room &&
-        unet_cuda_timer_launches(&s->timer, launch, &l, &seconds, &error) != UNET_OK) {
+    if (l.plan != NULL && operands + engine.workspace <= s->timer.bytes &&
+        unet_cuda_timer_launches(&s->timer, launch, &l, operands + engine.workspace, &seconds, &error) !=
+            UNET_OK) {
         print_none(item, form, error.text);
     } else {
         print_start(item->c, item->number, fused_name(form));
@@ -226,7 +229,7 @@ static void measure_fused(const Sweep *s, Build *b, const FusedGraph *graph, con
 
 static void sweep_fused(const Sweep *s, const Item *item, int form, double last) {
     UnetCudnnCandidate list[UNET_CUDNN_CANDIDATES];
-    UnetError error = {""};
+    UnetError error = {.text = ""};
     Build b = build_start(&s->target, &error);
     const FusedGraph graph = fused_graph(&b, form, item->c);
     const int32_t count = graph.graph == NULL ? 0 : build_candidates(&b, graph.graph, item->c, list);

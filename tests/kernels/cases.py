@@ -162,7 +162,7 @@ def grouped_convolution(cases):
     cases.tensor("dy", co, y_size, *cases.halo(1))
     cases.numbers("dw", count)
     cases.numbers("db", co)
-    cases.node("conv_groups_wgrad", {"dw": "dw", "db": "db" if biased else None, "x": "x", "dy": "dy"}, **attributes)
+    cases.node("conv_groups_wgrad", {"dw": "dw", "db": "db" if biased else None, "scratch": None, "x": "x", "dy": "dy"}, **attributes)
 
 
 def pooled_convolution(cases):
@@ -306,7 +306,7 @@ def across(cases):
     case("subtract", {"y": "y", "a": "x", "b": "b"}, [("y", c, size), whole, ("b", c, size)])
     case("affine", {"y": "y", "x": "x"}, [("y", c, size), whole])
     case("map_factor_grad", {"db": "b", "dy": "x", "a": "a"}, [map_, whole, ("a", c, size)])
-    case("channel_factor_grad", {"db": "b", "dy": "x", "a": "a"}, [one, whole, ("a", c, size)])
+    case("channel_factor_grad", {"db": "b", "scratch": None, "dy": "x", "a": "a"}, [one, whole, ("a", c, size)])
     case("channel_mean", {"y": "b", "x": "x"}, [map_, whole])
     case("channel_mean_grad", {"dx": "x", "dy": "b"}, [whole, map_])
     case("channel_max", {"y": "b", "x": "x"}, [map_, whole], nearness="EXACT", values="COARSE")
@@ -430,7 +430,7 @@ def normalising(cases, operator):
     points = size[0] * size[1] * size[2]
     attributes = {"groups": groups, "batch": batch, "epsilon": 1e-5, "momentum": 0.1, "points": points}
     weight = "w" if affine else None
-    leaky = {"leaky": 1, "slope": 0.1} if r.random() < 0.5 else {}  # the gradients, of a leaky ReLU behind, too
+    leaky = r.choice([{}, {"leaky": 1, "slope": 0.1}, {"leaky": 1, "slope": 0}])  # with a ReLU behind it
     bias = "b" if affine and leaky else None
 
     def normalised(what, **settings):
@@ -448,7 +448,7 @@ def normalising(cases, operator):
     cases.numbers("w", c)
     cases.numbers("b", c)
     cases.node(operator, {"y": "y", "x": "x", "mean": "mean", "variance": "variance", "w": weight,
-                          "b": "b" if affine else None}, **attributes)
+                          "b": "b" if affine else None}, **attributes, **leaky)
     prefix = "batch" if batch else "norm"
     normalised("statistics")
     statistics(groups, "mean", "variance")

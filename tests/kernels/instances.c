@@ -652,7 +652,7 @@ static RowRange rows_touched(const Graph *g, const Node *node, ValueId v, RowRan
     for (Touch t = node_touches(g, node); touch_next(&t);) {
         if (t.value != v || !is_tensor(&g->value[v]))
             continue;
-        const RowRange rows = t.is_output ? out : op_table[node->op].rows(g, node, t.number, out);
+        const RowRange rows = t.is_output ? out : op_table[node->op].rows(g, node, t.number, 1, out);
         const bool first = all.begin >= all.end;
         all.begin = first || rows.begin < all.begin ? rows.begin : all.begin;
         all.end = first || rows.end > all.end ? rows.end : all.end;

@@ -6,6 +6,7 @@ import filecmp
 import json
 import os
 import pathlib
+import re
 import resource
 import shutil
 import subprocess
@@ -13,6 +14,7 @@ import sys
 import tempfile
 
 FILE = str(sorted((pathlib.Path(__file__).parent / "right").glob("*.unet"))[0])
+LARGE = str(pathlib.Path(__file__).parents[2] / "examples/nafnet/nafnet.unet")
 DONE, ERRORS, USAGE, NO_FIT, INPUT = 0, 1, 2, 3, 4
 LOADER = 127  # libraries cannot be loaded
 
@@ -174,19 +176,23 @@ def limited(kibibytes, arguments):
 
 
 def check_memory():
-    """Too little memory is exit 3, with the limit in words; a build with sanitizers takes terabytes of addresses."""
+    """Too little memory is exit 4, with the limit in words; a build with sanitizers takes terabytes of addresses."""
     failures = 0
     if limited(4 << 20, ["--version"]).returncode != DONE:
         return 0
     tried = [limited(kibibytes, ["fit", "--max=batch", FILE]) for kibibytes in range(6000, 14000, 1000)]
     tried += [limited(20000, ["-o", "/tmp/unetc_command_test", FILE])]  # too little for the C compiler
     for result in tried:
-        if result.returncode not in (DONE, NO_FIT, LOADER) or (result.returncode == NO_FIT and "`ulimit -v`" not in result.stderr):
+        if result.returncode not in (DONE, INPUT, LOADER) or (result.returncode == INPUT and "`ulimit -v`" not in result.stderr):
             failures += 1
             print(f"FAILED {result.args}: exit {result.returncode}: {result.stderr}")
-    if not any(result.returncode == NO_FIT for result in tried[:-1]) or tried[-1].returncode != NO_FIT:
+    if not any(result.returncode == INPUT for result in tried[:-1]) or tried[-1].returncode != INPUT:
         failures += 1
         print(f"FAILED: little memory is enough: {[result.returncode for result in tried]}")
+    large = limited(36000, ["mem", "-Dmiddle=100", "--size=64x64", "--batch=4", LARGE])
+    if large.returncode != INPUT or not re.search(r"not enough memory for a net of \d,\d{3} operations: `ulimit -v` is 36000 KiB\n.*raise the limit", large.stderr):
+        failures += 1
+        print(f"FAILED: a large net in little memory: exit {large.returncode}: {large.stderr}")
     return failures
 
 

@@ -351,8 +351,8 @@ static void test_crop(const int32_t file[2], UnetPad pad, bool flips) {
         CHECK(memcmp(read.input[0], again.input[0], bytes) == 0, "the same sample twice");
         int32_t start[2] = {0, 0};
         bool flip[2] = {false, false};
-        CHECK(find_window(&read, file, pad, flips, start, flip), "%d x %d, epoch %u: no window", file[0],
-              file[1], epoch);
+        CHECK(find_window(&read, file, pad == UNET_PAD_NONE ? UNET_PAD_REFLECT : pad, flips, start, flip),
+              "%d x %d, epoch %u: no window", file[0], file[1], epoch);
         for (int axis = 0; axis < 2; axis++) {
             lowest[axis] = start[axis] < lowest[axis] ? start[axis] : lowest[axis];
             highest[axis] = start[axis] > highest[axis] ? start[axis] : highest[axis];
@@ -371,17 +371,8 @@ static void test_crop(const int32_t file[2], UnetPad pad, bool flips) {
     unet_dataset_close(dataset);
 }
 
-static void test_too_small(void) {
-    static const int32_t file[2] = {5, 11};
+static void test_colour(void) {
     Fake fake;
-    fake_pairs(&fake, 2, 1, 8, UNET_F32);
-    fake_add(&fake, (UnetTransform){.op = UNET_DO_CROP, .random = true});
-    fake.term[0][0].pattern = "one/clean_*.png";
-    fake.term[1][0].pattern = "one/noisy_*.png";
-    fake_picture(folder, "one", "clean_x", 0, 1, file[0], file[1]);
-    fake_picture(folder, "one", "noisy_x", 100, 1, file[0], file[1]);
-    check_open_fails(&fake, UNET_TRAINING,
-                     "is 5 x 11, smaller than the window of 8 x 8 (height x width), and `crop`");
     fake_pairs(&fake, 2, 3, 8, UNET_F32);
     fake.term[0][0].pattern = "one/clean_*.png";
     fake.data.nsource = 1;
@@ -554,8 +545,8 @@ static void test_arithmetic(void) {
         {.op = UNET_SRC_DIV},
         {.op = UNET_SRC_SUB},
     };
-    fake.source[1] = (UnetSource){"level", -1, 1, 1, level, NULL, false};
-    fake.source[2] = (UnetSource){"noisy", 0, 3, 9, formula, NULL, false};
+    fake.source[1] = (UnetSource){"level", -1, 1, 1, level, NULL, false, false, false};
+    fake.source[2] = (UnetSource){"noisy", 0, 3, 9, formula, NULL, false, false, false};
     fake.data.nsource = 3;
     UnetDataset *dataset = open_or_stop(&fake, UNET_TRAINING);
     double seen[2];
@@ -583,6 +574,10 @@ static void hear(void *context, const char *problem) {
     char *heard = context;
     size_t used = strlen(heard);
     snprintf(heard + used, 4096 - used, "%s\n", problem);
+}
+
+static void hear_problem(void *context, const UnetError *problem) {
+    hear(context, problem->text);
 }
 
 /* ---- labels ----------------------------------------------------------------------------------- */
@@ -650,8 +645,9 @@ static void test_counts(Fake *fake, char *heard) {
     }
     fake->inputs[1].classes = 3;
     fake->inputs[1].ignore = 255;
-    CHECK_OK(unet_check_data(&fake->model, unet_in_folder(folder), hear, hear, heard, &check, &error),
-             error);
+    CHECK_OK(
+        unet_check_data(&fake->model, unet_in_folder(folder), hear_problem, hear, heard, &check, &error),
+        error);
     CHECK(strcmp(heard, "truth: 2 files of 4 x 4\n"
                         "  class 0 (value 0)           6 points  18.75 % in 2 files\n"
                         "  class 1 (value 1) is never seen\n"
@@ -661,8 +657,9 @@ static void test_counts(Fake *fake, char *heard) {
           "%s", heard);
     heard[0] = '\0';
     fake->inputs[1].classes = 2;
-    CHECK_OK(unet_check_data(&fake->model, unet_in_folder(folder), hear, hear, heard, &check, &error),
-             error);
+    CHECK_OK(
+        unet_check_data(&fake->model, unet_in_folder(folder), hear_problem, hear, heard, &check, &error),
+        error);
     CHECK(check.problems == 2 && strstr(heard, "weight = ") == NULL, "masks that are refused count: %s",
           heard);
     fake->inputs[1].classes = 3;
@@ -701,8 +698,9 @@ static void test_values(void) {
         fake_picture(folder, "shown", i == 0 ? "a" : "b", i, 1, 4, 4);
     }
     fake.inputs[1].classes = 4;
-    CHECK_OK(unet_check_data(&fake.model, unet_in_folder(folder), hear, hear, heard, &check, &error),
-             error);
+    CHECK_OK(
+        unet_check_data(&fake.model, unet_in_folder(folder), hear_problem, hear, heard, &check, &error),
+        error);
     CHECK(check.problems == 0 && strstr(heard, "truth: 2 files of 4 x 4\n  class 0 (value 0) ") != NULL,
           "palettes are read as indices: %s", heard);
     heard[0] = '\0';
@@ -710,8 +708,9 @@ static void test_values(void) {
     fake.source[0].values = values;
     fake.inputs[1].classes = 2;
     fake.inputs[1].ignore = 3;
-    CHECK_OK(unet_check_data(&fake.model, unet_in_folder(folder), hear, hear, heard, &check, &error),
-             error);
+    CHECK_OK(
+        unet_check_data(&fake.model, unet_in_folder(folder), hear_problem, hear, heard, &check, &error),
+        error);
     CHECK(check.problems == 2 && strstr(heard, "not among the `values` of \"truth\"") != NULL,
           "a value that is not listed: %s", heard);
     remove_file("truth/a.png");
@@ -735,8 +734,9 @@ static void test_check(void) {
     char heard[4096] = "";
     UnetDataCheck check;
     UnetError error;
-    CHECK_OK(unet_check_data(&fake.model, unet_in_folder(folder), hear, NULL, heard, &check, &error),
-             error);
+    CHECK_OK(
+        unet_check_data(&fake.model, unet_in_folder(folder), hear_problem, NULL, heard, &check, &error),
+        error);
     CHECK(check.problems == 0 && check.files == 14 && heard[0] == '\0', "%d problems in %d files: %s",
           (int)check.problems, (int)check.files, heard);
 
@@ -752,8 +752,9 @@ static void test_check(void) {
     write_bytes(path, bytes, length);
     free(bytes);
     remove_file("noisy/p03.png");
-    CHECK_OK(unet_check_data(&fake.model, unet_in_folder(folder), hear, NULL, heard, &check, &error),
-             error);
+    CHECK_OK(
+        unet_check_data(&fake.model, unet_in_folder(folder), hear_problem, NULL, heard, &check, &error),
+        error);
     CHECK(check.problems == 3, "%d problems:\n%s", (int)check.problems, heard);
     CHECK(strstr(heard, "p02.png: cut short") != NULL && strstr(heard, "p05.png: damaged in row") != NULL &&
               strstr(heard, "p03.png has no partner") != NULL,
@@ -765,8 +766,8 @@ static void test_notes(void) {
     static const struct {
         UnetType type;
         const char *deep, *floats;
-    } cases[] = {{UNET_F32, "all 16 bits are kept", "floats are kept as they are"},
-                 {UNET_UNORM8, "16 bits are rounded to 8", "floats are clamped to 0..1"}};
+    } cases[] = {{UNET_F32, "all 16 bits are kept", "numbers are kept as they are"},
+                 {UNET_UNORM8, "16 bits are rounded to 8", "numbers are clamped to 0..1"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char heard[4096] = "", path[200];
         Fake fake;
@@ -821,7 +822,8 @@ int main(void) {
     test_crop((int32_t[2]){5, 12}, UNET_PAD_VALUE, false);
     test_crop((int32_t[2]){6, 5}, UNET_PAD_REFLECT, false);
     test_crop((int32_t[2]){6, 2}, UNET_PAD_REPLICATE, false);
-    test_too_small();
+    test_crop((int32_t[2]){5, 11}, UNET_PAD_NONE, true); /* by reflection */
+    test_colour();
     test_evaluation((int32_t[2]){8, 8}, 0, 0);
     test_evaluation((int32_t[2]){15, 8}, 3, 0);
     test_evaluation((int32_t[2]){3, 20}, 0, 6);

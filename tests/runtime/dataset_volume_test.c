@@ -58,8 +58,8 @@ static void make_model(Volumes *v, int32_t channels, int32_t d, int32_t h, int32
     v->image[1].pattern = "img/*_0001.nii.gz";
     v->image[1].channel = 1;
     v->labels = (UnetSourceTerm){.op = UNET_SRC_FILES, .pattern = "seg/*.nii.gz", .volumes = true};
-    v->source[0] = (UnetSource){"scan", 0, channels, channels, v->image, NULL, false};
-    v->source[1] = (UnetSource){"truth", 1, 1, 1, &v->labels, NULL, false};
+    v->source[0] = (UnetSource){"scan", 0, channels, channels, v->image, NULL, false, false, false};
+    v->source[1] = (UnetSource){"truth", 1, 1, 1, &v->labels, NULL, false, false, false};
     v->transform[0] = (UnetTransform){.op = UNET_DO_CROP, .random = true};
     v->transform[1] = (UnetTransform){.op = UNET_DO_FLIP, .axes = 7, .p = 0.5};
     v->data = (UnetData){.source = v->source, .nsource = 2, .transform = v->transform, .ntransform = 2};
@@ -565,6 +565,34 @@ static void test_foreground(void) {
     unet_dataset_close(dataset);
 }
 
+static void hear_padded(void *context, const char *note) {
+    *(bool *)context |=
+        strstr(note, "can be smaller than the window of 4 x 10 x 3: they are padded by the mean") != NULL;
+}
+
+/* A volume of 9 rows in a window of 10, where `crop` says nothing of that. */
+static void test_smaller(void) {
+    Volumes v;
+    make_model(&v, 1, 4, 10, 3);
+    v.inputs[0].normalizing = UNET_NORMALIZED_EACH;
+    UnetDataset *dataset = open_data(&v, UNET_TRAINING);
+    bool told = false;
+    unet_dataset_notes(dataset, hear_padded, &told);
+    CHECK(told, "padding is told");
+    for (uint32_t epoch = 0; epoch < 10; epoch++) {
+        Sample read;
+        int beside = 0;
+        read_sample(dataset, 0, epoch, 0, 2, &read);
+        for (int i = 0; i < 4 * 10 * 3; i++) {
+            const bool ignored = read.truth[i] == UNET_IGNORED;
+            CHECK(!ignored || read.scan[i] == 0, "beside the volume there is its mean");
+            beside += ignored;
+        }
+        CHECK(beside == 4 * 3, "%d points beside the volume", beside);
+    }
+    unet_dataset_close(dataset);
+}
+
 static void test_normal(void) {
     Volumes v;
     Sample read;
@@ -705,6 +733,10 @@ static void hear(void *context, const char *problem) {
     snprintf(last_note, sizeof last_note, "%s", problem);
 }
 
+static void hear_problem(void *context, const UnetError *problem) {
+    hear(context, problem->text);
+}
+
 /* Notes that are of dataset.json. */
 static void hear_json(void *context, const char *note) {
     if (strstr(note, "dataset.json") != NULL) {
@@ -741,7 +773,8 @@ static void test_notes(void) {
     nifti_place(&labels, -4, 1, 0.5f, 0);
     nifti_write(&scan, file("img", "b_0000"), 0);
     nifti_write(&labels, file("seg", "b"), 0);
-    CHECK_OK(unet_check_data(&v.model, unet_in_folder(folder), hear, listen, NULL, &check, &error), error);
+    CHECK_OK(unet_check_data(&v.model, unet_in_folder(folder), hear_problem, listen, NULL, &check, &error),
+             error);
     CHECK(check.problems == 0 && check.samples[UNET_TRAINING] == 2, "%d problems", (int)check.problems);
     for (int i = 0; i < 4; i++) {
         CHECK(told_of[i], "note %d", i);
@@ -756,8 +789,9 @@ static void check_json(Volumes *v, const char *json, const char *said) {
     FILE *out = fopen(path, "w");
     CHECK(out != NULL && fputs(json, out) != EOF && fclose(out) == 0, "dataset.json");
     last_note[0] = '\0';
-    CHECK_OK(unet_check_data(&v->model, unet_in_folder(folder), hear, hear_json, NULL, &check, &error),
-             error);
+    CHECK_OK(
+        unet_check_data(&v->model, unet_in_folder(folder), hear_problem, hear_json, NULL, &check, &error),
+        error);
     CHECK(strstr(last_note, said) != NULL, "\"%s\" is not said, but \"%s\"", said, last_note);
     CHECK(unlink(path) == 0, "dataset.json");
 }
@@ -797,6 +831,12 @@ static void test_json(void) {
 }
 
 /* The note that says how large voxels are. */
+static void hear_rounded(void *context, const char *note) {
+    if (strstr(note, "whole numbers") != NULL) {
+        hear(context, note);
+    }
+}
+
 static void hear_spacing(void *context, const char *note) {
     if (strstr(note, "voxels of") != NULL) {
         hear(context, note);
@@ -828,10 +868,55 @@ static void test_spacing(void) {
     }
     unet_dataset_close(dataset);
     v.model.eval_data = NULL;
-    CHECK_OK(unet_check_data(&v.model, unet_in_folder(folder), hear, hear_spacing, NULL, &check, &error),
-             error);
+    CHECK_OK(
+        unet_check_data(&v.model, unet_in_folder(folder), hear_problem, hear_spacing, NULL, &check, &error),
+        error);
     CHECK(strcmp(last_note, "scan: voxels of 2 x 1 x 0.5 mm (depth first), resampled to 1 x 1 x 1 mm") == 0,
           "\"%s\"", last_note);
+}
+
+/* Labels of b that were saved through a slope: stored numbers of class 1 and 2, others 0. */
+static void write_scaled_labels(int16_t one, int16_t two, float slope) {
+    int16_t voxel[VOXELS] = {0};
+    voxel[(3 * H + 4) * W + 5] = one;
+    voxel[(7 * H + 8) * W + 9] = two;
+    Nifti labels = nifti_make(D, H, W, 4, 16, voxel);
+    nifti_place(&labels, 2, 1, 0.5f, 0);
+    nifti_f32(&labels, NIFTI_SLOPE, slope);
+    nifti_write(&labels, file("seg", "b"), 0);
+}
+
+/* What is near to whole numbers is these, with a note; what is not says where it lies. */
+static void test_scaled_labels(void) {
+    Volumes v;
+    UnetDataCheck check;
+    UnetError error;
+    UnetDataset *dataset;
+    make_model(&v, 1, 4, 5, 6);
+    v.data.ntransform = 1;
+    write_scan("b_0000", 0);
+    write_scaled_labels(16384, 32767, 6.1037e-5f);
+    heard = 0;
+    CHECK_OK(
+        unet_check_data(&v.model, unet_in_folder(folder), hear_problem, hear_rounded, NULL, &check, &error),
+        error);
+    CHECK(check.problems == 0 && heard == 2, "%d problems, %d notes: %s", (int)check.problems, heard,
+          last_note);
+    CHECK(strcmp(last_note, "truth: 2 voxels of \"seg/*.nii.gz\" are no whole numbers, and count as the "
+                            "nearest") == 0,
+          "\"%s\"", last_note);
+    write_scaled_labels(260, 520, 0.0038f);
+    check_fails(&v,
+                "b.nii.gz: voxel (5, 4, 3) (x, y, z) is 0.988, by the slope 0.0038 and intercept 0 of its "
+                "header");
+    v.source[1].rounds = true;
+    CHECK_OK(unet_dataset_open(&dataset, &v.model, UNET_TRAINING, unet_in_folder(folder), &error), error);
+    float row[W];
+    CHECK_OK(unet_dataset_classes(dataset, 1, 1, 3, 4, row, &error), error);
+    CHECK(row[5] == 1 && row[4] == 0, "class %g", (double)row[5]);
+    unet_dataset_close(dataset);
+    v.source[1].rounds = false;
+    write_labels("b", true, 0);
 }
 
 static void test_mistakes(void) {
@@ -842,8 +927,6 @@ static void test_mistakes(void) {
     make_model(&v, 1, 4, 5, 6);
     v.data.ntransform = 0;
     check_fails(&v, "a_0000.nii.gz is 8 x 9 x 10 voxels, and without `crop` it must be 4 x 5 x 6");
-    make_model(&v, 1, 4, 12, 6);
-    check_fails(&v, "smaller than the window of 4 x 12 x 6 (depth first), and `crop` has no `pad`");
     make_model(&v, 1, 4, 5, 6);
     write_scan("b_0000", 3);
     write_labels("b", true, 0);
@@ -853,7 +936,8 @@ static void test_mistakes(void) {
     check_fails(&v, "seg/b.nii.gz has a point of value 7");
     write_labels("b", true, -1);
     check_fails(&v, "seg/b.nii.gz holds no classes: its voxels go from -1 to 2");
-    CHECK_OK(unet_check_data(&v.model, unet_in_folder(folder), hear, NULL, NULL, &check, &error), error);
+    CHECK_OK(unet_check_data(&v.model, unet_in_folder(folder), hear_problem, NULL, NULL, &check, &error),
+             error);
     CHECK(heard == 2 && check.problems == 2 && /* of both sections */ check.samples[UNET_TRAINING] == 1,
           "%d problems: %s", heard, last_note);
     FILE *picture = fopen(file("img", "b_0000"), "wb");
@@ -874,12 +958,14 @@ int main(void) {
     test_changes();
     test_turns();
     test_foreground();
+    test_smaller();
     test_normal();
     test_ct();
     test_evaluation();
     test_spacing();
     test_json();
     test_notes();
+    test_scaled_labels();
     test_mistakes();
     remove_folder(folder);
     return check_result();

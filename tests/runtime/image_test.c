@@ -230,7 +230,7 @@ static void test_names(void) {
         const char *name;
         bool classes;
         const char *says;
-    } wrong[] = {{"a.gif", false, "no GIF files are written: name it .png, .jpg or .tif"},
+    } wrong[] = {{"a.gif", false, "no GIF files are written: name it .png, .jpg, .tif or .npy"},
                  {"b/c.WebP", false, "no WebP files are written"},
                  {"a.jpeg", true,
 #ifdef UNET_HAS_JPEG
@@ -241,13 +241,13 @@ static void test_names(void) {
     UnetError error;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         error.text[0] = '\0';
-        CHECK(unet_image_check_name(wrong[i].name, wrong[i].classes, &error) == UNET_USAGE &&
+        CHECK(unet_image_check_name(wrong[i].name, 1, wrong[i].classes, &error) == UNET_USAGE &&
                   strstr(error.text, wrong[i].says) != NULL,
               "%s: %s", wrong[i].name, error.text);
     }
     static const char *const right[] = {"a.png", "a.TIF", "a.tiff", "a", "v1.5/a", "a.v2"};
     for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
-        CHECK_OK(unet_image_check_name(right[i], true, &error), error);
+        CHECK_OK(unet_image_check_name(right[i], 1, true, &error), error);
     }
     CHECK(unet_image_bits("a.png", 32) == 16 && unet_image_bits("a.jpg", 16) == 8 &&
               unet_image_bits("a.tif", 32) == 32 && unet_image_bits("a", 8) == 8,
@@ -313,7 +313,7 @@ static void test_write_failures(void) {
     CHECK_FAILS(unet_image_create(&writer, "/nowhere/x.png", &info, &error), error,
                 "/nowhere/x.png: cannot write");
     info.channels = 2;
-    CHECK(unet_image_create(&writer, path, &info, &error) == UNET_BUG, "two channels");
+    CHECK(unet_image_create(&writer, path, &info, &error) == UNET_USAGE, "two channels");
     info = (UnetImageInfo){.width = 100, .height = 1, .channels = 1, .bits = 8};
     float row[100] = {0};
     struct rlimit limit, none;
@@ -406,8 +406,8 @@ static void test_not_png(void) {
     CHECK_FAILS(unet_image_probe(folder, &info, &error), error, "Is a directory");
     write_bytes(path, "", 0);
     CHECK_FAILS(unet_image_probe(path, &info, &error), error, "too short");
-    write_bytes(path, "BM6, another format", 20);
-    CHECK_FAILS(unet_image_open_in(memory, &reader, path, 0, &error), error, "neither a PNG");
+    write_bytes(path, "AM6, another format", 20);
+    CHECK_FAILS(unet_image_open_in(memory, &reader, path, 0, &error), error, "none of the formats");
 #ifndef UNET_HAS_JPEG
     write_bytes(path, small_jpeg, sizeof small_jpeg);
     CHECK_FAILS(unet_image_open_in(memory, &reader, path, 0, &error), error, "install libjpeg-dev");

@@ -5,7 +5,9 @@
 #include "make_gif.h"
 
 #include <errno.h>
+#include <math.h>
 #include <unistd.h>
+#include <zlib.h>
 
 static char folder[64];
 
@@ -42,6 +44,23 @@ static void flat(const char *path, int value, bool palette) {
     }
     CHECK_OK(unet_image_finish(writer, &error), error);
     CHECK(rename(made, place(path)) == 0, "%s cannot be made", path);
+}
+
+/* A picture of one colour. */
+static void coloured(const char *path, int red, int green, int blue) {
+    const UnetImageInfo info = {.width = SIDE, .height = SIDE, .channels = 3, .bits = 8};
+    const int colour[] = {red, green, blue};
+    float row[3 * SIDE];
+    UnetImageWriter *writer;
+    UnetError error;
+    for (int i = 0; i < 3 * SIDE; i++) {
+        row[i] = (float)colour[i / SIDE] / 255;
+    }
+    CHECK_OK(unet_image_create(&writer, place(path), &info, &error), error);
+    for (int y = 0; y < SIDE; y++) {
+        CHECK_OK(unet_image_write_row(writer, row, &error), error);
+    }
+    CHECK_OK(unet_image_finish(writer, &error), error);
 }
 
 /* A grey mask. */
@@ -99,8 +118,8 @@ static void read_points(const UnetDataset *dataset, int32_t sample, double *imag
     free(scratch);
 }
 
-static void report_problem(void *context, const char *problem) {
-    CHECK(false, "%s: a problem: %s", (const char *)context, problem);
+static void report_problem(void *context, const UnetError *problem) {
+    CHECK(false, "%s: a problem: %s", (const char *)context, problem->text);
 }
 
 /* check-data finds as many samples, and nothing wrong. */
@@ -272,38 +291,273 @@ static void test_several_folders(void) {
         (const int[]){1, 2, 3, 4});
     unlink(place("day/mask/c.png"));
     check_fails(&fake, "day/photo/c.png has no partner: \"day/mask/*.png\" asks for");
-    fake.term[0][0].more = NULL;
+    fake.term[0][0].more = (const char *const[]){"day/mask/*.png", "a/*.png", NULL};
     CHECK(unet_dataset_open(&(UnetDataset *){NULL}, &fake.model, UNET_TRAINING, unet_in_folder(folder),
-                            &(UnetError){""}) == UNET_BUG,
+                            &(UnetError){.text = ""}) == UNET_BUG,
           "other numbers of folders");
 }
 
-/* Endings in upper and lower case, which partners mix. */
+/* The case of endings does not matter; that of names does, and a message says so. */
 static void test_cases(void) {
-    static const char *const masks[] = {"mixed/mask/*.PNG", NULL}, *const images[] = {"mixed/photo/*.JPG",
-                                                                                      NULL};
+    static const char *const stems[] = {"a", "b", "c"};
     Fake fake;
     fake_layout_of(&fake, "mixed/photo/*.jpg", "mixed/mask/*.png", 9, -1);
     flat("mixed/photo/a.JPG", 10, false);
     flat("mixed/photo/b.jpg", 20, false);
-    flat("mixed/photo/c.jpg", 30, false);
+    flat("mixed/photo/c.Jpg", 30, false);
     grey("mixed/mask/a.png", 1);
     grey("mixed/mask/b.png", 2);
     grey("mixed/mask/c.PNG", 3);
-    check_fails(&fake, "mixed/mask/a.png has no partner: \"mixed/photo/*.jpg\" asks for");
-    check_fails(&fake,
-                "mixed/photo/a.JPG is there: write [\"mixed/photo/*.jpg\", \"mixed/photo/*.JPG\"], and");
-    fake.term[0][0].more = masks;
-    fake.term[1][0].more = images;
-    check_samples(&fake, 3,
-                  (const char *const[]){"mixed/mask/a.png", "mixed/mask/b.png", "mixed/mask/c.PNG"},
-                  (const int[]){1, 2, 3});
+    check_samples(&fake, 3, stems, (const int[]){1, 2, 3});
     flat("mixed/photo/a.jpg", 40, false); /* whose is the mask? */
-    check_fails(&fake, "mixed/photo/a.JPG has no partner: \"mixed/mask/*.PNG\" asks for");
+    check_fails(&fake, "mixed/photo/a.JPG and mixed/photo/a.jpg are both \"mixed/photo/*.jpg\"");
     unlink(place("mixed/photo/a.jpg"));
-    flat("mixed/photo/d.JPG", 40, false);
-    check_fails(&fake, "mixed/photo/d.JPG has no partner: \"mixed/mask/*.PNG\" asks for");
+    flat("mixed/photo/D.JPG", 40, false);
+    check_fails(&fake, "mixed/photo/D.JPG has no partner: \"mixed/mask/*.png\" asks for");
+    grey("mixed/mask/d.png", 4);
+    check_fails(&fake, "mixed/photo/D.JPG is there, which differs in upper and lower case");
+    unlink(place("mixed/photo/D.JPG"));
+    unlink(place("mixed/mask/d.png"));
+    flat("mixed/photo/B\xc3\xa4r.jpg", 40, false);
+    grey("mixed/mask/Ba\xcc\x88r.png", 4);
+    check_fails(&fake, "looks the same and is written with other code points (U+00E4 for U+0061 U+0308)");
+    unlink(place("mixed/photo/B\xc3\xa4r.jpg"));
+    flat("mixed/photo/B\xc3\xb6r.jpg", 40, false); /* another letter, written with one */
+    unlink(place("mixed/mask/Ba\xcc\x88r.png"));
+    grey("mixed/mask/B\xc3\xa4r.png", 4);
+    UnetError error;
+    CHECK_FAILS(unet_dataset_open(&(UnetDataset *){NULL}, &fake.model, UNET_TRAINING,
+                                  unet_in_folder(folder), &error),
+                error, "has no partner");
+    CHECK(strstr(error.text, "is there") == NULL, "another letter is taken for the same: %s", error.text);
 }
+
+/* Names without their endings, and several endings. */
+static void test_endings(void) {
+    static const char *const stems[] = {"Scan 036", "Scan 037.v2"};
+    static const int classes[] = {1, 2};
+    Fake fake;
+    fake_layout_of(&fake, "ends/imgs/*", "ends/masks/*", 9, -1);
+    flat("ends/imgs/Scan 036.jpg", 10, false);
+    flat("ends/imgs/Scan 037.v2.PNG", 20, false);
+    grey("ends/masks/Scan 036.png", 1);
+    grey("ends/masks/Scan 037.v2.tif", 2);
+    check_samples(&fake, 2, stems, classes);
+    fake.term[0][0].pattern = "ends/masks/*.*";
+    check_samples(&fake, 2, stems, classes);
+    fake.term[1][0].pattern = "ends/imgs/*.{jpg,png}";
+    check_samples(&fake, 2, stems, classes);
+    fake.term[1][0].pattern = "ends/{imgs,photos}/{Scan,Bild} *.*";
+    check_fails(&fake, "has no partner: \"ends/{imgs,photos}/{Scan,Bild} *.*\" asks for");
+    fake.term[0][0].pattern = "ends/masks/Scan *";
+    check_samples(&fake, 2, (const char *const[]){"036", "037.v2"}, classes);
+    fake.term[1][0].pattern = "ends/{imgs,photos}/Scan *.jpg";
+    fake.term[0][0].pattern = "ends/masks/Scan *.png";
+    check_samples(&fake, 1, (const char *const[]){"036"}, classes);
+    flat("ends/imgs/Scan 036.png", 10, false);
+    fake.term[1][0].pattern = "ends/imgs/*";
+    check_fails(&fake, "Scan 036.jpg and ends/imgs/Scan 036.png are both \"ends/imgs/*\"");
+}
+
+/* A mask beside its picture belongs to the pattern that says more of its name. */
+static void test_beside(void) {
+    Fake fake;
+    fake_layout_of(&fake, "beside/*.png", "beside/*_mask.png", 9, -1);
+    flat("beside/a.png", 10, false);
+    flat("beside/b.png", 20, false);
+    grey("beside/a_mask.png", 1);
+    grey("beside/b_mask.png", 2);
+    check_samples(&fake, 2, (const char *const[]){"a", "b"}, (const int[]){1, 2});
+    fake.term[1][0].pattern = "beside/*_mask.*";
+    fake.term[0][0].pattern = "beside/*_mask.png";
+    check_fails(&fake, "all files of \"beside/*_mask.*\" are those of another source");
+    fake.term[1][0].pattern = "beside/*";
+    check_samples(&fake, 2, (const char *const[]){"a", "b"}, (const int[]){1, 2});
+}
+
+/* One folder of masks serves two of pictures. */
+static void test_shared_folder(void) {
+    static const char *const more[] = {"shared/b/*.png", NULL};
+    Fake fake;
+    fake_layout_of(&fake, "shared/a/*.jpg", "shared/masks/*.png", 9, -1);
+    fake.term[1][0].more = more;
+    flat("shared/a/1.jpg", 10, false);
+    flat("shared/b/2.png", 20, false);
+    grey("shared/masks/1.png", 1);
+    grey("shared/masks/2.png", 2);
+    check_samples(&fake, 2, (const char *const[]){"shared/masks/1.png", "shared/masks/2.png"},
+                  (const int[]){1, 2});
+    grey("shared/masks/3.png", 2);
+    check_fails(&fake, "shared/masks/3.png has no partner: \"shared/a/*.jpg\" asks for");
+}
+
+/* A grey picture with a bright corner at the left above; LYING: EXIF says that it is to be turned
+ * clockwise. */
+static void cornered(const char *path, int height, int width, bool lying) {
+    static const unsigned char exif[] = {0, 0, 0, 26, 'e', 'X', 'I',  'f', 'I', 'I', '*', 0,
+                                         8, 0, 0, 0,  1,   0,   0x12, 1,   3,   0,   1,   0,
+                                         0, 0, 6, 0,  0,   0,   0,    0,   0,   0};
+    enum { IHDR_END = 33 };
+    const UnetImageInfo info = {.width = width, .height = height, .channels = 1, .bits = 8};
+    float row[64];
+    UnetImageWriter *writer;
+    UnetError error;
+    CHECK_OK(unet_image_create(&writer, place(path), &info, &error), error);
+    for (int y = 0; y < height; y++) {
+        for (int x = 0; x < width; x++) {
+            row[x] = y == 0 && x == 0 ? 1 : 0;
+        }
+        CHECK_OK(unet_image_write_row(writer, row, &error), error);
+    }
+    CHECK_OK(unet_image_finish(writer, &error), error);
+    if (lying) {
+        size_t length;
+        unsigned char *bytes = read_bytes(place(path), &length);
+        unsigned char *longer = malloc(length + sizeof exif + 4);
+        const uint32_t sum = (uint32_t)crc32(crc32(0, NULL, 0), exif + 4, sizeof exif - 4);
+        memcpy(longer, bytes, IHDR_END);
+        memcpy(longer + IHDR_END, exif, sizeof exif);
+        for (int i = 0; i < 4; i++) {
+            longer[IHDR_END + sizeof exif + (size_t)i] = (unsigned char)(sum >> (24 - 8 * i));
+        }
+        memcpy(longer + IHDR_END + sizeof exif + 4, bytes + IHDR_END, length - IHDR_END);
+        write_bytes(place(path), longer, length + sizeof exif + 4);
+        free(longer);
+        free(bytes);
+    }
+}
+
+/* Photographs that lie on their side, and masks that were drawn upright. */
+static void test_lying(void) {
+    Fake fake;
+    UnetDataset *dataset;
+    UnetError error;
+    double image;
+    int class;
+    fake_layout_of(&fake, "lying/photo/*.png", "lying/mask/*.png", 255, -1);
+    fake_add(&fake, (UnetTransform){.op = UNET_DO_CROP});
+    cornered("lying/photo/a.png", 8, 20, true);
+    cornered("lying/mask/a.png", 20, 8, false);
+    check_fails(&fake, "(height x width); one of them lies on its side: `exif = true`");
+    fake.term[1][0].way.upright = true;
+    fake.source[0].ignores_others = true;
+    CHECK_OK(unet_dataset_open(&dataset, &fake.model, UNET_TRAINING, unet_in_folder(folder), &error),
+             error);
+    read_points(dataset, 0, &image, &class);
+    CHECK(class == 0, "the middle of the mask is class %d", class);
+    unet_dataset_close(dataset);
+}
+
+static void gather(void *context, const char *note) {
+    char *gathered = context;
+    const size_t used = strlen(gathered);
+    snprintf(gathered + used, 2000 - used, "%s\n", note);
+}
+
+static void gather_problem(void *context, const UnetError *problem) {
+    gather(context, problem->text);
+}
+
+static void pass_over(void *context, const UnetError *problem) {
+    (void)context;
+    (void)problem;
+}
+
+/* Masks whose classes are colours; check-data lists those that occur. */
+static void test_colours(void) {
+    static const int32_t colours[] = {0, -1, 0x800000, 0x008000, -1, 0x102030, -1};
+    Fake fake;
+    UnetDataCheck check;
+    UnetError error;
+    char notes[2000] = "";
+    fake_layout_of(&fake, "drawn/photo/*.png", "drawn/mask/*.png", 3, -1);
+    flat("drawn/photo/a.png", 10, false);
+    flat("drawn/photo/b.png", 20, false);
+    flat("drawn/photo/c.png", 30, false);
+    coloured("drawn/mask/a.png", 16, 32, 48);
+    coloured("drawn/mask/b.png", 0, 128, 0);
+    grey("drawn/mask/c.png", 0);
+    CHECK_OK(unet_check_data(&fake.model, unet_in_folder(folder), pass_over, gather, notes, &check, &error),
+             error);
+    CHECK(check.problems == 2 && strstr(notes, "truth: 2 colours occur\n") != NULL &&
+              strstr(notes, "colours = [[16, 32, 48], [0, 128, 0]]") != NULL,
+          "%d problems and %s", (int)check.problems, notes);
+    fake.source[0].values = colours;
+    fake.source[0].colours = true;
+    check_samples(&fake, 3, (const char *const[]){"a", "b", "c"}, (const int[]){2, 1, 0});
+    coloured("drawn/mask/b.png", 0, 129, 0);
+    fake.data.ntransform = 0;
+    CHECK_OK(unet_check_data(&fake.model, unet_in_folder(folder), pass_over, gather, notes, &check, &error),
+             error);
+    CHECK(check.problems == 1, "%d problems", (int)check.problems);
+    fake.source[0].ignores_others = true;
+    check_samples(&fake, 3, (const char *const[]){"a", "b", "c"}, (const int[]){2, UNET_IGNORED, 0});
+}
+
+#ifdef UNET_HAS_TIFF
+/* A picture of 0.25 in floats, but for the first point, which is missing. */
+static void lacking(const char *path) {
+    const UnetImageInfo info = {.width = SIDE, .height = SIDE, .channels = 3, .bits = 32};
+    float row[3 * SIDE];
+    UnetImageWriter *writer;
+    UnetError error;
+    CHECK_OK(unet_image_create(&writer, place(path), &info, &error), error);
+    for (int y = 0; y < SIDE; y++) {
+        for (int i = 0; i < 3 * SIDE; i++) {
+            row[i] = i == 0 && y == 0 ? NAN : 0.25f;
+        }
+        CHECK_OK(unet_image_write_row(writer, row, &error), error);
+    }
+    CHECK_OK(unet_image_finish(writer, &error), error);
+}
+
+/* Values that are no numbers. */
+static void test_missing(void) {
+    Fake fake;
+    UnetDataset *dataset;
+    UnetDataCheck check;
+    UnetError error;
+    double image;
+    int class;
+    fake_layout_of(&fake, "lacking/photo/*.tif", "lacking/mask/*.png", 9, -1);
+    lacking("lacking/photo/a.tif");
+    grey("lacking/mask/a.png", 3);
+    char problem[2000] = "";
+    CHECK_OK(
+        unet_check_data(&fake.model, unet_in_folder(folder), gather_problem, NULL, problem, &check, &error),
+        error);
+    CHECK(check.problems == 1 && strstr(problem, "a.tif has values that are no numbers") != NULL &&
+              strstr(problem, "`missing = 0` in `images(...)`") != NULL,
+          "%s", problem);
+    for (int turned = 0; turned < 2; turned++) {
+        const UnetTransform crop = {.op = UNET_DO_CROP}, rot90 = {.op = UNET_DO_ROT90, .p = 0};
+        fake.data.ntransform = 0;
+        for (int i = 0; i < 2 * turned; i++) {
+            fake_add(&fake, i == 0 ? crop : rot90);
+        }
+        fake.term[1][0].way = (UnetImageWay){.missing = UNET_MISSING_VALUE, .missing_value = 0.5};
+        CHECK_OK(unet_dataset_open(&dataset, &fake.model, UNET_TRAINING, unet_in_folder(folder), &error),
+                 error);
+        read_points(dataset, 0, &image, &class);
+        CHECK(image == 127.5 && class == 3, "a number: an image of %g, class %d", image, class);
+        unet_dataset_close(dataset);
+        fake.term[1][0].way = (UnetImageWay){.missing = UNET_MISSING_IGNORED};
+        CHECK_OK(unet_dataset_open(&dataset, &fake.model, UNET_TRAINING, unet_in_folder(folder), &error),
+                 error);
+        read_points(dataset, 0, &image, &class);
+        CHECK(image == 0 && class == UNET_IGNORED, "ignored: an image of %g, class %d", image, class);
+        unet_dataset_close(dataset);
+    }
+    UnetNormal normal[FAKE_INPUTS] = {{.clips = false}};
+    fake.inputs[0].normalizing = UNET_NORMALIZED_AS_MEASURED;
+    CHECK_OK(unet_dataset_open(&dataset, &fake.model, UNET_TRAINING, unet_in_folder(folder), &error),
+             error);
+    CHECK_OK(unet_dataset_measure(dataset, normal, &error), error);
+    CHECK(normal[0].mean[0] == 0.25 && normal[0].deviation[0] == 1, "mean %g, deviation %g",
+          normal[0].mean[0], normal[0].deviation[0]);
+    unet_dataset_close(dataset);
+}
+#endif
 
 /* imagesTr/CASE_0000.png and labelsTr/CASE.png. */
 static void test_nnunet(void) {
@@ -413,6 +667,14 @@ int main(void) {
     test_folders();
     test_several_folders();
     test_cases();
+    test_endings();
+    test_beside();
+    test_shared_folder();
+    test_colours();
+    test_lying();
+#ifdef UNET_HAS_TIFF
+    test_missing();
+#endif
     test_nnunet();
     test_voc();
     test_names();

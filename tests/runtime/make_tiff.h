@@ -18,6 +18,9 @@ typedef struct {
     bool floats, planes, big_endian, big;
     uint16_t orientation; /* 0: not said */
     int pages;            /* beside the first */
+    bool is_signed;       /* whole numbers below 0 too */
+    bool extra;           /* samples beyond the colours are of no kind */
+    const char *nodata;   /* as GDAL writes it */
 } TiffKind;
 
 /* Number C of a point; of floats a thousandth of it, less 3. */
@@ -30,6 +33,27 @@ static inline float tiff_float(const TiffKind *kind, uint32_t x, uint32_t y, uin
     return (float)tiff_number(kind, x, y, c) / 1000.0f - 3.0f;
 }
 
+/* Floats of 16 bits: eighths. */
+static inline uint16_t tiff_half(uint32_t number) {
+    uint16_t exponent = 15 + 7, fraction = (uint16_t)(number & 1023);
+    return (uint16_t)(exponent << 10 | fraction);
+}
+
+/* What a reader makes of number C of a point whose numbers are kept as they are. */
+static inline float tiff_kept(const TiffKind *kind, uint32_t x, uint32_t y, uint32_t c) {
+    const uint32_t number = tiff_number(kind, x, y, c);
+    if (kind->floats && kind->bits == 16) {
+        return 128 + (float)(number & 1023) / 8;
+    }
+    if (kind->floats) {
+        return tiff_float(kind, x, y, c);
+    }
+    if (kind->is_signed && kind->bits < 32) {
+        return kind->bits == 8 ? (float)(int8_t)number : (float)(int16_t)number;
+    }
+    return (float)number;
+}
+
 static inline uint16_t tiff_colour(uint32_t index, int c) {
     return (uint16_t)(257 * ((index * 37 + (uint32_t)c * 71) & 255));
 }
@@ -38,7 +62,13 @@ static inline uint16_t tiff_colour(uint32_t index, int c) {
 static inline void tiff_put(const TiffKind *kind, uint8_t *row, size_t i, uint32_t x, uint32_t y,
                             uint32_t c) {
     const uint32_t number = tiff_number(kind, x, y, c);
-    if (kind->bits == 64) {
+    if (kind->floats && kind->bits == 16) {
+        const uint16_t value = tiff_half(number);
+        memcpy(row + 2 * i, &value, 2);
+    } else if (kind->bits == 64 && !kind->floats) {
+        const uint64_t value = number;
+        memcpy(row + 8 * i, &value, 8);
+    } else if (kind->bits == 64) {
         const double value = (double)tiff_float(kind, x, y, c);
         memcpy(row + 8 * i, &value, 8);
     } else if (kind->bits == 32) {
@@ -49,7 +79,7 @@ static inline void tiff_put(const TiffKind *kind, uint8_t *row, size_t i, uint32
         memcpy(row + 2 * i, &value, 2);
     } else if (kind->bits == 8) {
         row[i] = (uint8_t)number;
-    } else {
+    } else if (kind->bits < 8) { /* numbers of 24 bits stay zero: the reader refuses them */
         const size_t bit = i * kind->bits;
         row[bit / 8] = (uint8_t)(row[bit / 8] | number << (8 - kind->bits - bit % 8));
     }
@@ -75,8 +105,10 @@ static inline uint8_t *tiff_part(const TiffKind *kind, uint32_t y, uint32_t x, u
 static inline void tiff_tags(TIFF *tiff, const TiffKind *kind) {
     static uint16_t palette[3][256];
     const uint16_t alpha = EXTRASAMPLE_UNASSALPHA;
-    const uint16_t colours =
-        kind->photometric == PHOTOMETRIC_RGB || kind->photometric == PHOTOMETRIC_YCBCR ? 3 : 1;
+    const uint16_t colours = kind->photometric == PHOTOMETRIC_RGB || kind->photometric == PHOTOMETRIC_YCBCR
+                                 ? 3
+                             : kind->photometric == PHOTOMETRIC_SEPARATED ? 4
+                                                                          : 1;
     TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, kind->width);
     TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, kind->height);
     TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, kind->bits);
@@ -87,7 +119,16 @@ static inline void tiff_tags(TIFF *tiff, const TiffKind *kind) {
     if (kind->floats) {
         TIFFSetField(tiff, TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_IEEEFP);
     }
-    if (kind->samples == colours + 1) {
+    if (kind->is_signed) {
+        TIFFSetField(tiff, TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_INT);
+    }
+    if (kind->nodata != NULL) {
+        TIFFSetField(tiff, 42113, kind->nodata);
+    }
+    if (kind->extra && kind->samples > colours) {
+        const uint16_t unspecified[16] = {EXTRASAMPLE_UNSPECIFIED};
+        TIFFSetField(tiff, TIFFTAG_EXTRASAMPLES, kind->samples - colours, unspecified);
+    } else if (kind->samples == colours + 1) {
         TIFFSetField(tiff, TIFFTAG_EXTRASAMPLES, 1, &alpha);
     }
     if (kind->orientation > 0) {
@@ -133,11 +174,19 @@ static inline void tiff_page(TIFF *tiff, const TiffKind *kind) {
     }
 }
 
+/* Tags of GDAL, which libtiff does not know of itself. */
+static inline void tiff_extend(TIFF *tiff) {
+    static const TIFFFieldInfo nodata[] = {
+        {42113, -1, -1, TIFF_ASCII, FIELD_CUSTOM, 1, 0, (char *)(uintptr_t) "GDALNoDataValue"}};
+    TIFFMergeFieldInfo(tiff, nodata, 1);
+}
+
 static inline void make_tiff(const char *path, const TiffKind *kind) {
     char mode[4] = "w";
     strcat(mode, kind->big_endian ? "b" : "l");
     strcat(mode, kind->big ? "8" : "");
     TIFF *tiff = TIFFOpen(path, mode);
+    tiff_extend(tiff);
     for (int page = 0; page <= kind->pages; page++) {
         tiff_tags(tiff, kind);
         tiff_page(tiff, kind);

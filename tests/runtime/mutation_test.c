@@ -128,7 +128,7 @@ static void mutate(const char *source, bool image, uint32_t stream) {
             fix_sums(copy, left);
         }
         write_bytes(path, copy, left);
-        UnetError error = {""};
+        UnetError error = {.text = ""};
         UnetStatus status;
         if (image) {
             status = read_image((int32_t)roll(&dice, 2) * 3, &error);

@@ -175,6 +175,26 @@ static void test_exact(void) {
     check_symmetries(&fake, 1 << 0 | 1 << 3);
 }
 
+/* Classes that count nowhere; the others, and the image, show the same place. */
+static int ignored_points(const Shown *shown) {
+    int ignored = 0;
+    for (int32_t y = 0; y < SIDE; y++) {
+        for (int32_t x = 0; x < SIDE; x++) {
+            const bool beside = shown->partner[0][y][x] == UNET_IGNORED;
+            CHECK(beside || fabs(255 * shown->image[0][y][x] - shown->partner[0][y][x]) < 1e-4,
+                  "mask and image");
+            ignored += beside;
+        }
+    }
+    return ignored;
+}
+
+static void hear_padded(void *context, const char *note) {
+    (void)context;
+    CHECK(strstr(note, "1 of 1 samples, such as p, can be smaller than the window of 16 x 16") != NULL,
+          "%s", note);
+}
+
 /* A quarter turn in front of a crop turns the whole file; a window is then some square of it. */
 static void test_turned_crop(void) {
     Fake fake;
@@ -194,11 +214,17 @@ static void test_turned_crop(void) {
         }
     }
     unet_dataset_close(dataset);
-    UnetError error;
     draw("shown", 1, 12, 40, any);
     draw("truth", 1, 12, 40, any);
-    CHECK_FAILS(unet_dataset_open(&dataset, &fake.model, UNET_TRAINING, unet_in_folder(folder), &error),
-                error, "smaller than the window of 16 x 16");
+    dataset = open_or_stop(&fake);
+    for (uint32_t epoch = 0; epoch < 12; epoch++) {
+        Shown shown;
+        read_shown(dataset, 0, epoch, &shown);
+        CHECK(ignored_points(&shown) == 4 * SIDE,
+              "a picture of 12 rows in a window of 16: %d points beside it", ignored_points(&shown));
+    }
+    unet_dataset_notes(dataset, hear_padded, NULL);
+    unet_dataset_close(dataset);
 }
 
 /* ---- what is between points ------------------------------------------------------------------- */
@@ -257,10 +283,23 @@ static void test_scale(void) {
     }
     CHECK(least < 0.51 && most > 1.99, "scales from %g to %g", 1 / most, 1 / least);
     unet_dataset_close(dataset);
-    UnetError error;
-    fake.transform[0].amount[0] = 0.25;
-    CHECK_FAILS(unet_dataset_open(&dataset, &fake.model, UNET_TRAINING, unet_in_folder(folder), &error),
-                error, "can become 8 x 8 before it is cut to 16 x 16, and `crop` has no `pad`");
+    fake.transform[0].amount[0] = 0.25; /* can become 8 x 8 */
+    dataset = open_or_stop(&fake);
+    bool padded = false;
+    for (uint32_t epoch = 0; epoch < 20; epoch++) {
+        Shown shown;
+        int ignored = 0;
+        read_shown(dataset, 0, epoch, &shown);
+        check_mask(&shown, true);
+        for (int32_t k = 0; k < SIDE * SIDE; k++) {
+            ignored += shown.partner[0][k / SIDE][k % SIDE] == UNET_IGNORED;
+        }
+        CHECK(ignored == 0 || ignored == SIDE * SIDE * 3 / 4, "%d points beside a picture of 8 x 8",
+              ignored);
+        padded |= ignored > 0;
+    }
+    CHECK(padded, "no picture is padded");
+    unet_dataset_close(dataset);
 }
 
 /* Distances stay, angles are at most as large as asked for. */
@@ -287,6 +326,43 @@ static void test_rotate(void) {
 }
 
 /* Displacements are smooth, of about the deviation asked for. */
+/* The numbers of the quadrants as grey of three channels, and as colours. */
+static double coloured_quadrants(int32_t c, double y, double x) {
+    const double value = quadrants(0, y, x);
+    return c == 0 ? value : c == 1 ? 255 - value : 7;
+}
+
+/* Masks of one and of three channels are the same once they are turned. */
+static void test_mask_channels(void) {
+    static const int32_t colours[] = {10 << 16 | 245 << 8 | 7,  -1, 60 << 16 | 195 << 8 | 7, -1,
+                                      110 << 16 | 145 << 8 | 7, -1, 160 << 16 | 95 << 8 | 7, -1};
+    Fake fake;
+    Shown shown[3];
+    for (int kind = 0; kind < 3; kind++) {
+        UnetDataset *dataset =
+            open_slope(&fake, (UnetTransform){.op = UNET_DO_ROTATE, .p = 1, .amount = {40}});
+        unet_dataset_close(dataset);
+        draw("truth", kind == 0 ? 1 : 3, 32, 32, kind == 2 ? coloured_quadrants : quadrants);
+        if (kind == 2) {
+            fake.inputs[1].classes = 4;
+            fake.source[0].values = colours;
+            fake.source[0].colours = true;
+        }
+        dataset = open_or_stop(&fake);
+        read_shown(dataset, 0, 1, &shown[kind]);
+        unet_dataset_close(dataset);
+    }
+    for (int32_t y = 0; y < SIDE; y++) {
+        for (int32_t x = 0; x < SIDE; x++) {
+            const double value = shown[0].partner[0][y][x];
+            CHECK(shown[1].partner[0][y][x] == value, "three channels: %g for %g",
+                  shown[1].partner[0][y][x], value);
+            CHECK(10 + 50 * shown[2].partner[0][y][x] == value, "colours: class %g for %g",
+                  shown[2].partner[0][y][x], value);
+        }
+    }
+}
+
 static void test_elastic(void) {
     Fake fake;
     double squares = 0;
@@ -508,6 +584,7 @@ int main(void) {
     test_turned_crop();
     test_scale();
     test_rotate();
+    test_mask_channels();
     test_elastic();
     test_beside(UNET_PAD_VALUE);
     test_beside(UNET_PAD_REFLECT);

@@ -225,12 +225,27 @@ def check_losses(shop):
             raise SystemExit("%s: other weights in micro-batches" % losses)
 
 
+def check_lacking(program, folder):
+    """Training says if every label is ignored, or a class has none, before the first evaluation; else nothing."""
+    ignored, absent = "every label of `truth` is ignored in the first 4 samples", "class 2 of `truth` has no point in the first epoch (4 samples)"
+    for values, wanted in (([IGNORE], [ignored]), ([0, 100], [absent]), (VALUES, [])):
+        for number in range(4):
+            write_grey(os.path.join(folder, "masks", "p%d.png" % number), [[values[(x + y) % len(values)] for x in range(WIDTH)] for y in range(HEIGHT)])
+        done = subprocess.run([program, "train", "--data=" + folder, "--out=" + os.path.join(folder, "lacking"), "--overwrite", "--steps=3"],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        told = [line for line in done.stderr.splitlines() if "warning: " in line]
+        if done.returncode != 0 or len(told) != len(wanted) or any(text not in line for text, line in zip(wanted, told)):
+            raise SystemExit("masks of %s: exit code %d:\n%s" % (values, done.returncode, done.stderr))
+        if wanted and done.stderr.index("warning: ") > done.stderr.index("evaluation:"):
+            raise SystemExit("masks of %s: the warning stands behind the first evaluation:\n%s" % (values, done.stderr))
+
+
 def check_refused(program, folder):
-    """Points of no class: a problem of each file of `data` and of `eval`, and what to do about it once."""
+    """Points of no class: a problem of each file, once, though `data` and `eval` both have it; what to do about it once."""
     for number in range(4):
         write_grey(os.path.join(folder, "masks", "p%d.png" % number), [[8] * WIDTH] * HEIGHT)
-    done = subprocess.run([program, "check-data", "--data=" + folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    if done.returncode != 4 or done.stderr.count("has a point of value 8") != 8 or done.stderr.count('`others = "ignore"`') != 1:
+    done = subprocess.run([program, "check-data", "--all", "--data=" + folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if done.returncode != 4 or done.stderr.count("has a point of value 8") != 4 or "4 problems" not in done.stderr or done.stderr.count('`others = "ignore"`') != 1:
         raise SystemExit("check-data of refused masks:\n" + done.stderr)
 
 
@@ -246,7 +261,7 @@ def check(unetc, folder):
     told = json.loads(run([program, "eval", "--data=" + folder, "--weights=" + weights, "--format=json"]))
     all_pairs, all_marks, seen = [[0] * 3 for _ in range(3)], [[0] * 2 for _ in range(2)], set()
     for image in told["images"]:
-        name = image["image"]
+        name = os.path.splitext(os.path.basename(image["image"]))[0]
         parts = []
         for output, kind, values in (("mask", "masks", VALUES), ("marked", "marks", [0, 255])):
             predicted = read_rows(os.path.join(folder, "out/%s-%s.png" % (name, output)))
@@ -265,10 +280,11 @@ def check(unetc, folder):
     if not all(map(same, found, wanted)) or len(seen) < 2 or not wanted[3] > 0.2:
         raise SystemExit("of all images eval says %s, the pictures %s; classes %s" % (found, wanted, seen))
     lines = run([program, "eval", "--data=" + folder, "--weights=" + weights, "--format=csv"]).splitlines()
-    if len(lines) != 5 or lines[0].count('"') != 16 or sorted(line.split(",")[0] for line in lines[1:]) != ['"%s"' % n for n in names]:
+    if len(lines) != 5 or lines[0].count('"') != 16 or sorted(line.split(",")[0] for line in lines[1:]) != ['"photos/%s.png"' % n for n in names]:
         raise SystemExit("eval --format=csv:\n" + "\n".join(lines))
     check_resumed(shop, program)
     check_losses(shop)
+    check_lacking(program, folder)
     check_refused(program, folder)
     print("%d images: eval and the pictures agree; mIoU %.3f, dice %.3f" % (len(names), wanted[0], wanted[3]))
 

@@ -24,6 +24,7 @@ STEPS, BATCH, BANDS, THREADS = 10, 3, 3, 3
 # What makes them small; the second word of a folder's example is the first's file, but for the denoisers.
 EXAMPLES = {
     "attention_unet/attention_unet": ["-Dwidth=4", "--size=64x48"],
+    "cells/cells": ["--size=64x40"],
     "denoise/simple_denoiser": ["-Dwidth=6", "--size=40x24"],
     "denoise/tiny_unet": ["-Dbase=4", "--size=64x40"],
     "denoise/unet_denoiser": ["-Dbase=4", "--size=64x40"],

@@ -8,7 +8,8 @@ Without MPI, what needs it is skipped, and the last line says so; processes then
 in a build that stops at the first access outside a buffer's life.  The tree of sums is another order than one behind the
 other, and no other result: weights are near those of `ranks 1`.  With synchronised batch norms they are near also where these see all of the batch.  Then 2, 4 and 8 processes, on however few processors: all
 files of the run and its log are those of one process, also where each keeps a slice of the optimiser's state.  A killed process ends all of them, a stopped one is named, a
-signal leaves one checkpoint, and other numbers of processes go on from it.  Standard library only."""
+signal leaves one checkpoint, and other numbers of processes go on from it.  Strangers who come to the port of rank 0 change nothing.  Standard
+library only."""
 
 import argparse
 import array
@@ -24,6 +25,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import zlib
 
@@ -283,16 +285,20 @@ def refusals(shop):
 
 # ---- several processes ----
 
-def set_by_hand(shop, size, *command, absent=-1):
-    """COMMAND by SIZE processes that find each other by variables, as those of torchrun do; their exit codes and words come
-    from wait()."""
+def free_port():
     with socket.socket() as free:
         free.bind(("localhost", 0))
-        port = free.getsockname()[1]
+        return free.getsockname()[1]
+
+
+def set_by_hand(shop, size, *command, absent=-1, port=None, **environment):
+    """COMMAND by SIZE processes that find each other by variables, as those of torchrun do; their exit codes and words come
+    from wait()."""
+    port = port or free_port()
     return [None if rank == absent else subprocess.Popen(
         command, cwd=shop.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         env={**os.environ, "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(size), "MASTER_ADDR": "localhost",
-             "MASTER_PORT": str(port)})
+             "MASTER_PORT": str(port), **environment})
         for rank in range(size)]
 
 
@@ -418,6 +424,33 @@ def check_connections(shop):
     return "2 and 8 processes leave the files of one by TCP, too; a killed one, a stopped one and an absent one are named"
 
 
+def check_strangers(shop):
+    """Others come to the port first, and all the time: what a rank said once, nothing, anything.  The files are those of one process."""
+    said_by_them = struct.pack("<Qii64s8s", 0x31736b6e6172756e, 1, 2, b"127.0.0.1", b"12345678"), b"", b"GET / HTTP/1.1\r\n\r\n"
+
+    def come(port, stop, came):
+        while not stop.is_set():
+            try:
+                came.append(socket.create_connection(("localhost", port), timeout=5))
+                came[-1].sendall(said_by_them[len(came) % len(said_by_them)])
+            except OSError:
+                time.sleep(0.001)
+        for stranger in came:
+            stranger.close()
+
+    secret = {"UNET_JOB_SECRET": "%032x" % 0x5ec7e7} if has_part(shop, "secret") else {}
+    port, stop, came = free_port(), threading.Event(), []
+    strangers = threading.Thread(target=come, args=(port, stop, came))
+    strangers.start()
+    said, codes = wait(set_by_hand(shop, 4, "./plain", "train", "--data=data", "--threads=1", "--out=run_strangers", port=port, **secret))
+    stop.set()
+    strangers.join()
+    if any(codes) or not came:
+        raise Failure("4 processes among %d strangers: exit codes %s: %s" % (len(came), codes, said))
+    shop.same("plain", "strangers", "4 processes among strangers")
+    return "4 processes %s leave the files of one, though %d others came to their port" % ("with a secret" if secret else "without libsodium", len(came))
+
+
 MPIRUN = ["mpirun"]  # and its options, once it is known of which MPI it is
 SECONDS = 30  # until all have ended
 
@@ -441,8 +474,12 @@ def mpi_is_there(shop, launcher="mpirun"):
     if not is_open and "HYDRA" not in version:
         return False
     MPIRUN[:] = [launcher, *(["--oversubscribe"] if is_open else []), "--bind-to", "none"]
-    home = execute([shop.unetc, "--runtime"], shop.folder).strip()
-    return os.path.exists(os.path.join(home, "libunet_mpi.a"))
+    return has_part(shop, "mpi")
+
+
+def has_part(shop, name):
+    """Whether unetc was built with what programs of several processes link besides."""
+    return os.path.exists(os.path.join(execute([shop.unetc, "--runtime"], shop.folder).strip(), "libunet_%s.a" % name))
 
 
 def link_with_mpich(shop):
@@ -667,7 +704,7 @@ def main():
             if tools.long and several:
                 several = (check_same, check_shards, check_random_kills)
             alone = (refusals, check_bytes, check_share, check_plans, check_near, check_synchronised, check_overlap, check_exchange, check_connections,
-                     check_ddp,
+                     check_strangers, check_ddp,
                      *([check_synchronised_poison] if tools.long else []))
             for check in (*(alone[3:5] if tools.mpich else alone), *several):
                 print(check(shop), flush=True)

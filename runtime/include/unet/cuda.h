@@ -12,29 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "unet/control.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-enum { UNET_CONTROL_LABELS = 8 }; /* UNET_MOST_LABEL_COUNTS */
-enum { UNET_STREAMS = 2 };        /* of a step */
-
-/* The arguments of a step, copied to the device before it.  Behind them lie three int32_t for each sample
- * of the batch: how many points of its depth, height and width are image and not padding. */
-typedef struct {
-    double learning_rate;
-    int64_t step;  /* of the optimiser, from 1 */
-    uint64_t seed; /* of random numbers */
-    int32_t n; /* valid samples of the batch; kernels work on all, losses and their gradients on these */
-    int32_t start;       /* the first sample of this iteration of a loop over samples, 0 without a loop */
-    int32_t first, last; /* of ranks: the samples [first, last) of the batch are computed here; else all */
-    double labelled[UNET_CONTROL_LABELS]; /* what is counted of the labels of the batch */
-    /* What Adam divides its means of gradients and of their squares by at this step: 1 - beta^step.  Where
-     * losses are scaled, the kernel that judges the step writes both. */
-    double correction[2];
-    /* In each stream, blocks of the kernel that runs, 0 between two; the last one does what needs all. */
-    uint32_t arrived[UNET_STREAMS];
-} UnetControl;
 
 /* Rows [begin, end) of a sample, which has depth * height of them: those of a kernel's output that it
  * computes.  Whoever launches it keeps them inside the sample; of an empty range nothing is computed. */

@@ -45,11 +45,20 @@ typedef struct {
 
 /* UnetModel.device_tables of a program for a GPU. */
 typedef struct UnetCudaModel {
+    int32_t table_bytes; /* UNET_CUDA_TABLE_BYTES where the tables were compiled */
     int32_t nconvolution;
     const UnetConvolution *convolution;
     const uint8_t *streams; /* per convolution: bit K is set where it runs in stream K */
+    bool forks;             /* some steps run in the second stream, be they convolutions or not */
     UnetCudaProgram train, eval, predict;
 } UnetCudaModel;
+
+/* As UNET_TABLE_BYTES: a sum that is the same where the tables are compiled, the kernels and the runtime.
+ */
+#define UNET_CUDA_TABLE_BYTES                                                                              \
+    ((int32_t)(sizeof(UnetCudaModel) + sizeof(UnetCudaProgram) + sizeof(UnetCudaPiece) +                   \
+               sizeof(UnetStaging) + sizeof(UnetConvolution) + sizeof(UnetLabelCount) +                    \
+               sizeof(UnetControl) + sizeof(UnetLaunch)))
 
 extern const UnetDevice unet_cuda_device;
 

@@ -23,6 +23,10 @@ typedef enum {
 
 enum { UNET_MAX_KNOBS = 16 };
 
+/* The workspace that any convolution may have: room for kernels that split a sum, too little for a copy of
+ * a large tensor in another order. */
+enum { UNET_MOST_WORKSPACE = 32 << 20 };
+
 /* An engine with its settings means something to one version of cuDNN only. */
 typedef struct {
     int64_t version; /* of cuDNN; 0: unknown, and any allowed engine will do that fits the workspace */

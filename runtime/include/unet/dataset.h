@@ -23,18 +23,21 @@ typedef enum {
 
 typedef struct UnetDataset UnetDataset;
 
-/* Hears of a problem, or of something else, in one line. */
-typedef void UnetProblemReport(void *context, const char *problem);
+/* Hears of a problem with a file, or of something else, in one line. */
+typedef void UnetProblemReport(void *context, const UnetError *problem);
+typedef void UnetNote(void *context, const char *note);
 
 /* Where data lies: FOLDER, where relative patterns start; CACHE, the folder of files into which volumes are
  * decoded, or NULL: beside the volumes.  NOTE (NULL: nobody) hears that it is done.  FOLD: which one is
  * held out, where the model's file splits the data into such; from their number on, a fifth that is drawn
- * for it. */
+ * for it.  SKIP: every file is decoded when the data is opened, samples with a problem are left out, and
+ * SKIP hears of each; NULL: the first problem that is met ends what is being done. */
 typedef struct {
     const char *folder, *cache;
     int32_t fold;
-    UnetProblemReport *note;
-    void *context;
+    UnetNote *note;
+    UnetProblemReport *skip;
+    void *context; /* of both */
 } UnetDataPlace;
 
 static inline UnetDataPlace unet_in_folder(const char *folder) {
@@ -45,11 +48,12 @@ static inline UnetDataPlace unet_in_folder(const char *folder) {
 bool unet_dataset_exists(const UnetModel *model, UnetPurpose purpose);
 
 /* Volumes are decoded now, unless their cache files are there.  Sizes: without `crop`, those of the program
- * exactly; with it, no file may be smaller than the window unless it has `pad`.  In evaluation a smaller
- * file is always padded (by reflection, unless `crop` says how) behind its last row and column, and READ
- * reports the valid part. An input s times as large as the first one needs files s times as large; an input
- * s times smaller takes files s times smaller, or shows the centre of files as large as the first one's. On
- * failure *DATASET is NULL.  MODEL must outlive the dataset. */
+ * exactly; with it, files that are smaller than the window are padded as its `pad` says, or, without it,
+ * pictures by reflection and volumes by their mean, where labels then count nowhere.  In evaluation a
+ * smaller file is always padded (by reflection, unless `crop` says how) behind its last row and column, and
+ * READ reports the valid part. An input s times as large as the first one needs files s times as large; an
+ * input s times smaller takes files s times smaller, or shows the centre of files as large as the first
+ * one's. On failure *DATASET is NULL.  MODEL must outlive the dataset. */
 UNET_MUST_USE UnetStatus unet_dataset_open(UnetDataset **dataset, const UnetModel *model,
                                            UnetPurpose purpose, UnetDataPlace place, UnetError *error);
 /* Evaluation on all samples that the sources find there, whatever is held out elsewhere. */
@@ -62,13 +66,20 @@ const UnetProgram *unet_dataset_program(const UnetDataset *dataset);
 int32_t unet_dataset_samples(const UnetDataset *dataset);
 
 /* What stands for the stars in the files of SAMPLE: "03", or "scene/03" for two stars; where there are
- * several folders, the first of its files. */
+ * several folders, the name of the first of its files. */
 const char *unet_dataset_stem(const UnetDataset *dataset, int32_t sample);
+
+/* What the file of SAMPLE is called that fills the first input: "noisy/03.png", relative to the folder of
+ * the data where its pattern is. */
+const char *unet_dataset_name(const UnetDataset *dataset, int32_t sample);
 
 /* The file from which input INPUT of SAMPLE comes, itself or by way of other sources; fails with UNET_IO
  * where none does.  Of a volume with several channels it is that of the first. */
 UNET_MUST_USE UnetStatus unet_dataset_file(const UnetDataset *dataset, int32_t sample, int32_t input,
                                            char path[UNET_PATH_BYTES], UnetError *error);
+
+/* Of pictures: height and width of all of SAMPLE, in points of the first input. */
+void unet_dataset_picture_size(const UnetDataset *dataset, int32_t sample, int32_t size[2]);
 
 /* Of volumes: how many voxels a sample has along depth, height and width, resampled where the model says
  * so; and the classes, or UNET_IGNORED, of row (Z, Y) of those that fill INPUT, which is labels. */
@@ -106,7 +117,7 @@ UNET_MUST_USE UnetStatus unet_dataset_read(const UnetDataset *dataset, int32_t s
 
 /* Tells NOTE which files are not read as one may expect: alpha dropped, grey in three channels, not turned,
  * or left out for the case of their ending. */
-void unet_dataset_notes(const UnetDataset *dataset, UnetProblemReport *note, void *context);
+void unet_dataset_notes(const UnetDataset *dataset, UnetNote *note, void *context);
 
 /* What check-data does: goes through all data of the model, decodes every file to its end and tells REPORT
  * about every problem instead of stopping at the first, and NOTE (NULL: nobody) what the files of labels
@@ -117,7 +128,7 @@ typedef struct {
     int64_t problems;
 } UnetDataCheck;
 UNET_MUST_USE UnetStatus unet_check_data(const UnetModel *model, UnetDataPlace place,
-                                         UnetProblemReport *report, UnetProblemReport *note, void *context,
+                                         UnetProblemReport *report, UnetNote *note, void *context,
                                          UnetDataCheck *check, UnetError *error);
 
 #endif

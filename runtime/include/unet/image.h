@@ -1,14 +1,17 @@
-/* image.h - reading and writing PNG, JPEG, TIFF and reading GIF images, row by row.
+/* image.h - reading and writing images of several formats, row by row.
  *
- * A file's first bytes tell what it is, not its name.  Read: PNG of 8 and 16 bits, grey, RGB, with alpha
- * (dropped), palette (resolved), grey of 1, 2 and 4 bits, interlaced; JPEG, also progressive, grey or in
- * colour but not CMYK, where the build has libjpeg; the first page of a TIFF, in strips or tiles, of the
- * same kinds as PNG and of floats, where it has libtiff; the first picture of a GIF, where it has giflib.
- * Nothing is turned as EXIF says.  Numbers come as floats 0..1 (8 bits / 255, 16 bits / 65535), those that
- * are floats in the file as they are, never gamma-corrected; grey is repeated where three channels are
- * asked for, and colour where one is asked for is an error.  A plain image takes the memory of a few rows,
- * a tiled one that of a row of tiles; an interlaced one, and a progressive JPEG's coefficients, are held
- * whole.
+ * A file's first bytes tell what it is, not its name.  Read: PNG of all kinds; BMP; Netpbm and PFM; arrays
+ * of NumPy of two or three axes; where the build has their libraries JPEG (libjpeg), also progressive, in
+ * colour, grey or CMYK; TIFF (libtiff), in strips or tiles, of whole numbers with and without a sign, of
+ * floats, of palettes and of any number of channels; the first picture of a GIF (giflib); WebP (libwebp);
+ * JPEG 2000 (OpenJPEG); archives of NumPy (libminizip).
+ *
+ * Numbers come as floats: those of 8 bits without a sign as n / 255, those of 16 as n / 65535, others as
+ * they are, never gamma-corrected.  Grey is repeated where three channels are asked for; three colours
+ * become one, where that is asked for, as ITU-R 601 weighs them: 0.299 red + 0.587 green + 0.114 blue,
+ * rounded.  Alpha is dropped, unless one more channel is asked for than there are colours.  CMYK becomes (1
+ * - C) (1 - K) and so on.  A plain image takes the memory of a few rows, a tiled one that of a row of
+ * tiles; one that is interlaced, turned or in WebP, and a progressive JPEG's coefficients, are held whole.
  *
  * Files are not trusted: at most 2^28 points, and no more memory than the length of the file can justify.
  * An error of a decoder names the file and, in the picture's data, the row.
@@ -28,14 +31,15 @@ extern "C" {
 #endif
 /* What a reader of the file may not expect, and who asks for an image should tell. */
 enum {
-    UNET_IMAGE_ALPHA = 1,  /* has alpha, which is dropped */
-    UNET_IMAGE_SPREAD = 2, /* is grey, and fills three channels alike */
-    UNET_IMAGE_TURNED = 4, /* says that it is to be turned or mirrored, which it is not */
-    UNET_IMAGE_PAGES = 8,  /* has several pages, of which the first counts */
-    UNET_IMAGE_DEEP = 16,  /* has 16 bits, all of which count */
-    UNET_IMAGE_FLOATS = 32 /* holds floats, whatever their range */
+    UNET_IMAGE_ALPHA = 1,   /* has alpha, which is dropped */
+    UNET_IMAGE_SPREAD = 2,  /* is grey, and fills three channels alike */
+    UNET_IMAGE_TURNED = 4,  /* says that it is to be turned or mirrored, which it is not */
+    UNET_IMAGE_PAGES = 8,   /* has several pages, of which the first counts */
+    UNET_IMAGE_DEEP = 16,   /* has 16 bits, all of which count */
+    UNET_IMAGE_FLOATS = 32, /* holds numbers that are taken as they are */
+    UNET_IMAGE_CMYK = 64    /* holds colours of print, which become red, green and blue */
 };
-enum { UNET_IMAGE_TRAITS = 6 };
+enum { UNET_IMAGE_TRAITS = 7, UNET_IMAGE_MOST_CHANNELS = 1024 };
 
 /* What to tell of trait number TRAIT, from 0 on, of images that become numbers of type INTO: "alpha is
  * dropped"; begins with "warning: " where that is hardly meant. */
@@ -43,8 +47,8 @@ const char *unet_image_trait(int trait, UnetType into);
 
 typedef struct {
     int32_t width, height;
-    int32_t channels; /* 1 or 3: alpha does not count, a palette has 3 */
-    int32_t bits;     /* 8 or 16: fewer bits count as 8; 32: floats */
+    int32_t channels; /* alpha does not count, a palette has 3 */
+    int32_t bits;     /* 8 or 16: fewer bits count as 8; 32: floats, as which others than these are read */
     bool palette;
     bool interlaced;
     int32_t held_rows; /* that decoding holds at once, beside a few: of tiles and strips; else 0 */
@@ -58,7 +62,7 @@ typedef struct {
     const char *package;  /* of Debian, without which this build was made; NULL: it needs no other */
     bool is_read;         /* by a build that has its package */
     int32_t written_bits; /* of a channel, at most; 0: such files are not written */
-    const char *start[4]; /* with one of which its files begin, in as many bytes as: */
+    const char *start[8]; /* with one of which its files begin, in as many bytes as: */
     size_t start_bytes;
 } UnetImageKind;
 
@@ -67,7 +71,7 @@ const UnetImageKind *unet_image_kind_of_name(const char *path);
 /* By the first 8 bytes of a file; NULL: none that is read. */
 const UnetImageKind *unet_image_kind_of_bytes(const uint8_t bytes[8]);
 
-/* What the header says, without decoding; also an error when the file has no end mark. */
+/* What the header says, without decoding, in the plain way; also an error when the file has no end mark. */
 UNET_MUST_USE UnetStatus unet_image_probe(const char *path, UnetImageInfo *info, UnetError *error);
 
 /* ---- reading ---- */
@@ -80,16 +84,22 @@ typedef struct UnetImageMemory UnetImageMemory;
 UnetImageMemory *unet_image_memory_create(void);
 void unet_image_memory_destroy(UnetImageMemory *memory); /* when no reader has it; NULL is fine */
 
-/* CHANNELS: 1 or 3, or 0 for as many as the file has, or UNET_IMAGE_CLASSES: one, of the numbers that stand
- * in the file, the index of a palette, grey of 1 to 16 bits, or three channels, which must be equal at each
- * point that is read.  On failure *READER is NULL. */
-enum { UNET_IMAGE_CLASSES = -1 };
+/* CHANNELS: a number, or 0 for as many as the file has, or UNET_IMAGE_CLASSES: one, of the numbers that
+ * stand in the file, the index of a palette, grey of 1 to 16 bits, or three channels, which must be equal
+ * at each point that is read; or UNET_IMAGE_COLOURS: one number for the colour of a point, red * 65536 +
+ * green * 256
+ * + blue, of files of 8 bits.  On failure *READER is NULL. */
+enum { UNET_IMAGE_CLASSES = -1, UNET_IMAGE_COLOURS = -2 };
 UNET_MUST_USE UnetStatus unet_image_open(UnetImageReader **reader, const char *path, int32_t channels,
                                          UnetError *error);
 /* The same with MEMORY, which the reader has until it is closed; NULL: memory for this image only. */
 UNET_MUST_USE UnetStatus unet_image_open_in(UnetImageMemory *memory, UnetImageReader **reader,
                                             const char *path, int32_t channels, UnetError *error);
-/* Of the file; channels as asked for. */
+/* The same in this WAY, which must outlive the reader; NULL: in the plain one. */
+UNET_MUST_USE UnetStatus unet_image_open_as(UnetImageMemory *memory, const UnetImageWay *way,
+                                            UnetImageReader **reader, const char *path, int32_t channels,
+                                            UnetError *error);
+/* Of the file; channels as asked for, sizes as it is turned. */
 UnetImageInfo unet_image_info(const UnetImageReader *reader);
 
 /* The next row, planar: CHANNELS times width floats from 0 to 1.  Called at most height times. */
@@ -100,9 +110,10 @@ UNET_MUST_USE UnetStatus unet_image_read_row(UnetImageReader *reader, float *row
 typedef struct {
     int32_t width;
     int32_t channels; /* asked for */
-    int32_t stored;   /* of the row: 1 or 3 */
+    int32_t stored;   /* of the row */
     int32_t bits;     /* 8, 16, or 32: floats of this machine */
-    bool classes;     /* whole numbers, not scaled to 0..1 */
+    bool classes;     /* whole numbers, not scaled to 0..1, */
+    bool colours;     /*   each made of the three of a colour */
 } UnetRowFormat;
 
 UnetRowFormat unet_image_format(const UnetImageReader *reader);
@@ -125,6 +136,15 @@ static inline double unet_stored_number(int32_t bits, const uint8_t *at) {
     return (double)number;
 }
 
+/* The whole number of a point of classes, whose bytes begin at AT. */
+static inline float unet_class_number(const UnetRowFormat *format, const uint8_t *at) {
+    if (!format->colours) {
+        return (float)unet_stored_number(format->bits, at);
+    }
+    const int last = format->stored - 1; /* grey is one number for all three */
+    return (float)(at[0] << 16 | at[last > 0 ? 1 : 0] << 8 | at[last]);
+}
+
 /* What in a row stands for 1. */
 static inline float unet_row_one(const UnetRowFormat *format) {
     return format->classes || format->bits == 32 ? 1.0f : format->bits == 16 ? 65535.0f : 255.0f;
@@ -137,6 +157,11 @@ const uint8_t *unet_image_bytes(const UnetImageReader *reader);
 /* Points FIRST to FIRST + COUNT - 1 of a row as floats, planar, the channels COUNT apart. */
 void unet_row_convert(const UnetRowFormat *format, const uint8_t *row, int32_t first, int32_t count,
                       float *values);
+
+/* Of COUNT numbers of a file that is read in this WAY, those that are none become what it says, NaN where
+ * they are ignored; false: there are some, and it says nothing: unet_fail_missing() returns UNET_IO. */
+bool unet_settle_missing(const UnetImageWay *way, float *value, size_t count);
+UnetStatus unet_fail_missing(const char *path, UnetError *error);
 
 /* Passes over COUNT rows. */
 UNET_MUST_USE UnetStatus unet_image_skip_rows(UnetImageReader *reader, int32_t count, UnetError *error);
@@ -154,14 +179,18 @@ typedef struct UnetImageWriter UnetImageWriter;
 /* In which pictures of classes show this one; class 0 is black. */
 void unet_class_colour(int32_t number, uint8_t rgb[3]);
 
-/* Whether a file called PATH can be written, whose suffix says the format: .png, .jpg, .tif; any other that
- * is no format means PNG.  CLASSES: of numbers that must come back as they are. */
-UNET_MUST_USE UnetStatus unet_image_check_name(const char *path, bool classes, UnetError *error);
+/* Whether an image of CHANNELS can be written to a file called PATH, whose suffix says the format: .png and
+ * .jpg, of 1 or 3, .tif and .npy, of any number; any other that is no format means PNG.  CLASSES: of
+ * numbers that must come back as they are. */
+UNET_MUST_USE UnetStatus unet_image_check_name(const char *path, int32_t channels, bool classes,
+                                               UnetError *error);
 
-/* How many of BITS, 8, 16 or 32, a file of this name can hold. */
+/* How many of BITS, 8, 16 or 32, a file of this name can hold; and whether such files hold floats where
+ * nobody says otherwise. */
 int32_t unet_image_bits(const char *path, int32_t bits);
+bool unet_image_holds_floats(const char *path);
 
-/* INFO: width, height, channels 1 or 3, bits 8, 16 or, in TIFF, 32 for floats; PALETTE: rows are classes
+/* INFO: width, height, channels, bits 8, 16 or, in TIFF and NumPy, 32 for floats; PALETTE: rows are classes
  * from 0 to 255, stored as the indices of a palette; the rest is ignored.  The file appears under its name
  * when it is complete.  On failure *WRITER is NULL. */
 UNET_MUST_USE UnetStatus unet_image_create(UnetImageWriter **writer, const char *path,

@@ -22,8 +22,8 @@
 extern "C" {
 #endif
 
-#define UNET_MOST_THREADS 1024 /* that a program can be compiled for */
-#define UNET_RUNTIME_VERSION 9 /* generated code refuses to compile against another */
+#define UNET_MOST_THREADS 1024  /* that a program can be compiled for */
+#define UNET_RUNTIME_VERSION 11 /* generated code refuses to compile against another */
 
 typedef enum { UNET_F32, UNET_F64, UNET_U8, UNET_BF16, UNET_F16, UNET_UNORM8 } UnetType;
 
@@ -107,6 +107,25 @@ typedef enum {
     UNET_NORMALIZED_CT
 } UnetNormalizing;
 
+/* What becomes of numbers in files of images that are none: NaN, infinite, and what TIFF calls nodata. */
+typedef enum {
+    UNET_MISSING_REFUSED,
+    UNET_MISSING_VALUE,  /* they are another number */
+    UNET_MISSING_IGNORED /* they are 0, and labels there count nowhere */
+} UnetMissing;
+
+/* How files of images are read. */
+typedef struct {
+    UnetMissing missing;
+    double missing_value;
+    bool to_grey;      /* three colours become one channel, as unet/image.h says */
+    bool upright;      /* turned as EXIF or TIFF says */
+    bool alpha;        /* its alpha alone is read, as one channel */
+    bool names_page;   /* of a file of several pages that with this number, from 0 on: */
+    int32_t page;      /*   else the first, which is told */
+    const char *entry; /* of an archive of arrays, the name of that which is read; NULL: the only one */
+} UnetImageWay;
+
 /* Of volumes that are predicted, those of COUNT channels are written as one map of classes: each point has
  * the class of the last channel that is ABOVE there, or 0. */
 enum { UNET_MOST_REGIONS = 64 };
@@ -124,6 +143,7 @@ typedef struct {
     int32_t classes, ignore; /* of labels: how many; the value in files that counts nowhere, or -1 */
     UnetNormalizing normalizing;
     UnetNormal normal; /* UNET_NORMALIZED: as the file says */
+    UnetImageWay way;  /* of images: as files of the data are read, from which it comes */
 } UnetInput;
 
 typedef struct {
@@ -147,7 +167,7 @@ typedef struct {
     int32_t classes;        /* a metric of classes: the program leaves so many times as many doubles, how
                                often each true class (rows) met each predicted one; 0: none */
     int32_t of_class;       /* "iou", "dice", "precision", "recall": of this one */
-    int32_t output;         /* a metric of classes: the output that it compares; -1: what is none */
+    int32_t output;         /* that it compares; -1: what is none */
     int32_t ignored;        /* of its labels: a class that counts nowhere, or -1 */
 } UnetResult;
 
@@ -233,10 +253,19 @@ typedef struct {
     int32_t rows, lag, of_unit;
 } UnetBand;
 
-/* Prediction of volumes by windows of the compiled size, which overlap (unet/windows.h).  Outputs are what
- * windows blend: of a map of classes that which `argmax` reads. */
+/* Along an axis of images, in points of the input: images are padded to whole units, windows begin at
+ * multiples of `grid`, and so many points at the beginning and at the end of a window see what lies beside
+ * it, so that they do not count. */
 typedef struct {
-    int32_t most[2]; /* height and width of a volume; its depth may be any */
+    int32_t unit, grid, before, after;
+} UnetReach;
+
+/* Prediction of what is larger than the compiled size by windows of it (unet/windows.h). */
+typedef struct {
+    bool given; /* by the file: all goes by windows, and outputs are what windows blend, of a map of classes
+                   that which `argmax` reads; else only what is larger, and of classes the most votes count
+                 */
+    int32_t most[2]; /* height and width of volumes for which there is room in the arena; 0: none */
     double overlap;  /* share of a window that its neighbours have, too, at least */
     bool gaussian;   /* weights; else all points count alike */
     uint32_t mirror; /* bit 0 depth, bit 1 height, bit 2 width: each window counts mirrored along each set
@@ -245,6 +274,12 @@ typedef struct {
      * input, and sums of each output. */
     int64_t slices;
     const int64_t *sums;
+    /* Images: along height and width; and whether windows make what the whole image would, to the bit. */
+    UnetReach reach[2];
+    bool exact, same_bits;
+    const char
+        *sees_all; /* else: "instance_norm of enc1.0", which needs all of an image, on this line; NULL: */
+    int32_t line;  /*   windows are too small */
 } UnetWindows;
 
 typedef struct {
@@ -270,7 +305,7 @@ typedef struct {
     int32_t units;
     const UnetBand *input_bands,
         *output_bands;             /* with input_offsets; without units: one band of all rows */
-    const UnetWindows *windows;    /* NULL: a volume is not larger than the compiled size */
+    const UnetWindows *windows;    /* NULL: nothing may be larger than the compiled size */
     const int64_t *result_offsets; /* one per UnetModel.results: offset of its double, -1: not measured */
     int64_t gradient_norm;         /* training that clips by it: offset of its double; 0: none */
     int64_t input_bytes; /* of one loader slot: batch * sample_bytes of each input, rounded up to 64, in all
@@ -289,6 +324,11 @@ typedef struct {
 } UnetLabelCount;
 
 enum { UNET_MOST_LABEL_COUNTS = 8 }; /* of a program */
+
+/* Adds the points of each class in sample N of labels that lie in INPUT, as far as they are VALID; ignored
+ * ones are points[UNET_IGNORED]. */
+void unet_count_points(const UnetLayout *layout, const void *input, int32_t n, const int32_t valid[3],
+                       int64_t points[UNET_IGNORED + 1]);
 
 /* Over all samples of the batch, those of other processes too; programs count for themselves. */
 void unet_count_labels(const UnetLabelCount *count, int32_t ncount, const UnetStep *step, double *sum);
@@ -322,6 +362,7 @@ typedef struct {
     bool volumes;            /* of files: they are volumes, as all files of the section are, or none */
     int32_t channel;         /* of volumes: which they fill; from 1 on, of the operand before, nothing is
                                 pushed */
+    UnetImageWay way;        /* of files of images */
 } UnetSourceTerm;
 
 typedef struct {
@@ -333,6 +374,8 @@ typedef struct {
     const int32_t *values; /* of labels: the values in files of each class, and -1 behind those of each;
                               NULL: its number */
     bool ignores_others;   /* of labels: points of any other value count nowhere */
+    bool rounds;           /* of labels: numbers that are not whole are the nearest */
+    bool colours;          /* of labels: values are colours, red * 65536 + green * 256 + blue */
 } UnetSource;
 
 typedef enum {
@@ -456,7 +499,8 @@ typedef struct {
 /* ---- the model ---- */
 
 typedef struct {
-    int32_t runtime_version;
+    int32_t runtime_version; /* UNET_RUNTIME_VERSION and */
+    int32_t table_bytes;     /* UNET_TABLE_BYTES where the model was compiled */
     const char *name;        /* "tiny_unet" */
     const char *source;      /* "tiny_unet.unet" */
     const char *source_hash; /* hexadecimal, of the text and the options that say what is trained */
@@ -496,6 +540,19 @@ typedef struct {
     const UnetData *data, *eval_data; /* NULL: no such section */
     const UnetTraining *training;     /* NULL: prediction only */
 } UnetModel;
+
+/* The tables of generated code, as whoever includes this file sees them.  A program that was compiled with
+ * one version of this file and linked with a runtime of another is told so by the sum. */
+#define UNET_TABLE_BYTES                                                                                   \
+    ((int32_t)(sizeof(UnetModel) + sizeof(UnetParameter) + sizeof(UnetInput) + sizeof(UnetOutput) +        \
+               sizeof(UnetResult) + sizeof(UnetStep) + sizeof(UnetProgram) + sizeof(UnetWindows) +         \
+               sizeof(UnetLabelCount) + sizeof(UnetSource) + sizeof(UnetSourceTerm) +                      \
+               sizeof(UnetTransform) + sizeof(UnetData) + sizeof(UnetSchedule) + sizeof(UnetSlices) +      \
+               sizeof(UnetBucket) + sizeof(UnetTraining)))
+#define UNET_OTHER_TABLES                                                                                  \
+    "the program was compiled with the headers of another runtime than it is linked with: compile it "     \
+    "again "                                                                                               \
+    "with this `unetc`"
 
 /* The first of INSTRUCTIONS (unet/instructions.h) that this processor does not have, or NULL. */
 const char *unet_lacking_instruction(int64_t instructions);

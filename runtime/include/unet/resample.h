@@ -56,7 +56,8 @@ void unet_resampler_take(UnetResampler *resampler, float *slice);
 typedef struct {
     double spacing[3];
     UnetInterpolation how;
-    bool masked; /* who decodes it (unet/voxels.h) notes the mask of what is not 0 */
+    bool masked;  /* who decodes it (unet/voxels.h) notes the mask of what is not 0 */
+    double whole; /* who decodes it makes whole numbers of those that are as near to one; 0: of none */
 } UnetSampling;
 
 /* A volume that is read from a file on another grid. */

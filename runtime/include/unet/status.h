@@ -23,7 +23,8 @@ typedef enum {
 } UnetStatus;
 
 typedef struct {
-    char text[1024]; /* "photos/noisy/03.png: cut short after row 17", no trailing newline */
+    char text[1024];  /* "photos/noisy/03.png: cut short after row 17", no trailing newline */
+    const char *kind; /* the same pointer for all failures of a kind: the format that unet_fail() had */
 } UnetError;
 
 #define UNET_MUST_USE __attribute__((warn_unused_result))

@@ -1,5 +1,6 @@
 /* volume.h - reading and writing volumes: NIfTI-1 files, alone (`.nii`) or packed by gzip
- * (`.nii.gz`), where the build has Debian's NIfTI library.
+ * (`.nii.gz`), where the build has Debian's NIfTI library; reading arrays of NumPy (`.npy`, and
+ * where it has libminizip `.npz`).
  *
  * A volume is three axes of voxels, each one number: bytes, integers of up to 64 bits, floats or doubles,
  * as they lie in the file.  Nothing is turned: axis order here is z, y, x, x being the one that runs
@@ -38,8 +39,8 @@ typedef struct {
     uint8_t header[UNET_NIFTI_HEADER]; /* of the file, in this machine's order of bytes */
 } UnetVolumeInfo;
 
-/* Whether PATH is called as volumes are: .nii or .nii.gz; and, where this build reads none, the package of
- * Debian that is missing, else NULL. */
+/* Whether PATH is called as volumes alone are: .nii or .nii.gz; and, where this build reads none, the
+ * package of Debian that is missing, else NULL. */
 bool unet_volume_is_name(const char *path);
 const char *unet_volume_package(void);
 

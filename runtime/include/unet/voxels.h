@@ -27,7 +27,11 @@ typedef struct {
     UnetFileFacts file;
     float least, most;
     int64_t strange; /* that were not finite */
-    int32_t nvalue;  /* numbers that occur, where there are few and all may be classes; else 0 */
+    int64_t rounded; /* that became whole numbers */
+    int64_t odd;     /* that should be whole numbers and are not; the first: */
+    int32_t odd_at[3], odd_unused;
+    double odd_value;
+    int32_t nvalue; /* numbers that occur, where there are few and all may be classes; else 0 */
 } UnetVoxelFacts;
 
 enum { UNET_MOST_VALUES = 256 };

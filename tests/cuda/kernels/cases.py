@@ -82,6 +82,8 @@ class Instances:
         text = body(template("%s/%s.%s" % (self.folder, name, "cu" if self.cuda else "c")))
         others = self.constants(numbers, layouts or {}, reals or {}, arrays or {})
 
+        numbers = {"SCRATCH": 2**31 - 1, **numbers}  # the compiler's plan has what a template asks for
+
         def sizes(match):
             function = match.group(2)
             named = lambda name: not self.cuda or re.search(r"\b%s\b" % name, function)
@@ -116,7 +118,7 @@ class Cases:
         self.random, self.stored, self.rows, self.wide = random.Random(seed), stored, rows, wide
         self.tested = set()
         self.lanes = 16 // BYTES[stored]
-        head = device_head(stored, "rows", "filters", "tiles", "comparisons", "labels", "similarity")
+        head = device_head(stored, "rows", "filters", "tiles", "comparisons", "labels", "similarity", "moments")
         self.cuda = Instances("cuda", head)
         prologue = template("reference/prologue.c")
         self.reference = Instances("reference", prologue.replace("/* BEGIN */", "").replace("/* END */", "") +
@@ -436,11 +438,16 @@ def pooling(cases, variant):
         *by_marks])
 
 
-def resizing(cases):
+def resizing_long_rows(cases):
+    """Rows of more vectors than a block of resize_grad adds up at a time."""
+    resizing(cases, 3 * cases.lanes, [1, 2, cases.random.randint(350, 450)], ("linear", "nearest", "pad"))
+
+
+def resizing(cases, c=None, size=None, ways=("nearest", "linear", "corners", "pad", "repeat")):
     """What the nearest point is, or those around it; what is cropped or padded; and the gradients."""
     r = cases.random
-    c, n, size = cases.channels(), r.randint(1, 2), cases.size()
-    for how in ("nearest", "linear", "corners", "pad", "repeat"):
+    c, n, size = c or cases.channels(), r.randint(1, 2), size or cases.size()
+    for how in ways:
         axes = [resized_axis(r, how, extent) for extent in size]
         if size[0] == 1:
             axes[0] = (1, 1, 0, 1)
@@ -511,7 +518,9 @@ def across(cases):
     check("subtract", "y", {"a": "x", "b": "z"}, {"Y": "y", "A": "x", "B": "z"})
     check("affine", "y", {"x": "x"}, {"Y": "y", "X": "x"})
     check("map_factor_grad", "map", {"dy": "z", "a": "x"}, {"DB": "map", "DY": "z", "A": "x"})
-    check("channel_factor_grad", "one", {"dy": "z", "a": "x"}, {"DB": "one", "DY": "z", "A": "x"}, rows=None)
+    bands = cases.bands(1, 2, 200)
+    lines.append("Result scratch = test.result(%d);" % (n * bands * 2 * shapes["x"].block))
+    check("channel_factor_grad", "one", {"scratch": "scratch", "dy": "z", "a": "x"}, {"DB": "one", "DY": "z", "A": "x"}, {"BANDS": bands}, rows=None)
     check("channel_mean", "map", {"x": "x"}, {"Y": "map", "X": "x"})
     check("channel_mean_grad", "y", {"dy": "map"}, {"DX": "y", "DY": "map"})
     check("channel_max", "map", {"x": "x"}, {"Y": "map", "X": "x"})
@@ -540,11 +549,14 @@ def scaling(cases):
     r = cases.random
     c, n, size = cases.channels(), cases.samples(3), cases.size()
     shape, rows, count = cases.shape(c, n, size), size[0] * size[1], r.choice([1, c])
-    numbers = {"C": c, "N": n, "SHARED": int(count < c), "BIAS": 0, "BELOW_ZERO": 0, "ACCUMULATE": r.randint(0, 1), **extents("", size)}
+    bands = cases.bands(1, 2, 70)
+    numbers = {"C": c, "N": n, "SHARED": int(count < c), "BIAS": 0, "BELOW_ZERO": 0, "BANDS": bands, "ACCUMULATE": r.randint(0, 1), **extents("", size)}
     both = lambda name, **more: cases.both(name, {**numbers, **more}, {k: shape for k in ("X", "Y", "DX", "DY")}, {"EPSILON": 0.01})
+    cancels = {"dw": [8]}  # of either sign, so that the sum may be far smaller than its terms
     lines = ["const Shape shape = %s;" % shape.cpp(),
              "Tensor x = test.numbers(shape), dy = test.numbers(shape), y = test.output(shape), same_y = test.output(shape);",
              "Tensor w = test.reals(%d), b = test.reals(%d), dw = test.reals(%d), db = test.reals(%d);" % (count, c, count, c),
+             "Result scratch = test.result(%d);" % (n * bands * 2 * shape.block),
              *cases.by_rows("prelu", "prelu", both("scale", BELOW_ZERO=1), rows, {"y": "y", "x": "x", "w": "w", "b": None}, before=[n]),
              *cases.by_rows("prelu_grad", "prelu_grad", both("prelu_grad"), rows, {"dx": "y", "x": "x", "dy": "dy", "w": "w"},
                             before=[n]),
@@ -552,13 +564,14 @@ def scaling(cases):
              *cases.by_rows("layer_norm_grad", "layer_norm_grad", both("layer_norm_grad"), rows,
                             {"dx": "y", "x": "x", "dy": "dy"}, before=[n]),
              *cases.run("prelu_wgrad", "prelu_wgrad", both("scale_wgrad", BELOW_ZERO=1),
-                        {"dw": "dw", "db": None, "scratch": None, "x": "x", "dy": "dy"}, adds=numbers["ACCUMULATE"], before=[n])]
+                        {"dw": "dw", "db": None, "scratch": "scratch", "x": "x", "dy": "dy"}, adds=numbers["ACCUMULATE"], before=[n],
+                        tolerance=cancels)]
     biased = int(count == c)
     lines += [*cases.by_rows("scale", "scale", both("scale", BIAS=biased), rows,
                              {"y": "y", "x": "x", "w": "w", "b": "b" if biased else None}, before=[n]),
               *cases.run("scale_wgrad", "scale_wgrad", both("scale_wgrad", BIAS=biased),
-                         {"dw": "dw", "db": "db" if biased else None, "scratch": None, "x": "x", "dy": "dy"},
-                         adds=numbers["ACCUMULATE"], before=[n])]
+                         {"dw": "dw", "db": "db" if biased else None, "scratch": "scratch", "x": "x", "dy": "dy"},
+                         adds=numbers["ACCUMULATE"], before=[n], tolerance=cancels)]
     cases.function("scales of %d channels by %d, %d x %s" % (c, count, n, size), lines)
 
 
@@ -604,10 +617,10 @@ def normalising(cases, operator):
     groups = r.choice([g for g in range(1, c + 1) if c % g == 0]) if operator == "group_norm" else c
     affine = int(operator != "instance_norm" or r.random() < 0.5)
     shape, rows = cases.shape(c, n, size), size[0] * size[1]
-    numbers = {"C": c, "N": n, "GROUPS": groups, "BATCH": batch, "AFFINE": affine, "BANDS": 3 if cases.wide else r.randint(1, rows), "CO": c,
-               "POINTS": size[0] * size[1] * size[2], "ACCUMULATE": r.randint(0, 1), "LEAKY": 0, "GROUP": 0, "SYNC": 0,
+    numbers = {"C": c, "N": n, "GROUPS": groups, "BATCH": batch, "AFFINE": affine, "BANDS": 3 if cases.wide else r.randint(1, r.choice([rows, rows * size[2]])), "CO": c,
+               "POINTS": size[0] * size[1] * size[2], "ACCUMULATE": r.randint(0, 1), "LEAKY": r.randint(0, 1), "GROUP": 0, "SYNC": 0,
                **extents("", size)}
-    reals = {"EPSILON": 1e-3, "MOMENTUM": 0.2, "SLOPE": 0}
+    reals = {"EPSILON": 1e-3, "MOMENTUM": 0.2, "SLOPE": r.choice([0, 0.3])}
     vector, double = Shape(groups, 1, [1, 1, 1], groups), Shape(2 * groups, 1, [1, 1, 1], 2 * groups)
     layouts = {"X": shape, "Y": shape, "DX": shape, "DY": shape, "MEAN": vector, "SUMS": double}
     both = lambda name: cases.both(name, numbers, layouts, reals)
@@ -616,7 +629,8 @@ def normalising(cases, operator):
     w, b, dw, db = [name if affine else None for name in ("w", "b", "dw", "db")]
     given = {"x": "x", "mean": "mean", "variance": "variance", "w": w}
     prefix = "batch" if batch else "norm"
-    dgrad, slopes = both("norm_dgrad"), {**given, "dx": "y", "dy": "dy", "sums": "sums", "b": None}
+    shift = b if numbers["LEAKY"] else None
+    dgrad, slopes = both("norm_dgrad"), {**given, "dx": "y", "dy": "dy", "sums": "sums", "b": shift}
     lines = ["const Shape shape = %s;" % shape.cpp(),
              "static const int32_t valid[][3] = {%s};" % ", ".join(["{1, 1, 1}"] * (start + n)),
              "Tensor x = test.numbers(shape), dy = test.numbers(shape), y = test.output(shape), same_y = test.output(shape);",
@@ -632,7 +646,7 @@ def normalising(cases, operator):
              "test.control(%d, valid, %d, %d);" % (start + valid, start + n, start),
              *cases.run("norm_dgrad of fewer", "norm_dgrad", dgrad, slopes, rows=rows, before=[valid]),
              *cases.run("wgrad", "batch_norm_wgrad" if batch else "norm_wgrad", both("norm_wgrad"),
-                        {**given, "dw": dw, "db": db, "scratch": "scratch", "sums": "sums", "dy": "dy", "b": None},
+                        {**given, "dw": dw, "db": db, "scratch": "scratch", "sums": "sums", "dy": "dy", "b": shift},
                         adds=numbers["ACCUMULATE"], before=[valid]),
              *cases.run("statistics", prefix + "_statistics", both("norm_statistics"),
                         {"mean": "mean", "variance": "variance", "scratch": "scratch", "x": "x"}, before=[valid])]
@@ -1292,6 +1306,8 @@ def grouped_convolution(cases):
     letters = {"%s%s" % (name, axis): axes[i][column] for column, name in enumerate("KSLP") for i, axis in enumerate("DHW")}
     numbers = {"N": n, "CI": ci, "CO": co, "GROUPS": groups, "BIAS": r.randint(0, 1), "ACCUMULATE": r.randint(0, 1), **letters,
                **extents("I", x_size), **extents("", y_size)}
+    depthwise = groups == ci == co
+    numbers["BANDS"] = cases.bands(1, 2, 60) if depthwise else 0
     both = lambda name: cases.both(name, numbers, {"X": x, "Y": y, "DX": x, "DY": y})
     bias = lambda name: name if numbers["BIAS"] else None
     weights = "test.weights(%d)" % (co * ins * taps)
@@ -1300,56 +1316,60 @@ def grouped_convolution(cases):
         "Tensor x = test.numbers(in), dx = test.output(in), same_dx = test.output(in);",
         "Tensor dy = test.numbers(out), y = test.output(out), same_y = test.output(out);",
         "Tensor w = %s, dw = %s, b = test.weights(%d), db = test.weights(%d);" % (weights, weights, co, co),
+        *(["Result scratch = test.result(%d);" % (n * numbers["BANDS"] * (taps + 1) * y.block)] if depthwise else []),
         *cases.by_rows("conv_groups", "conv_groups", both("conv_groups"), y_size[0] * y_size[1],
                        {"y": "y", "x": "x", "w": "w", "b": bias("b")}, before=[n]),
         *cases.by_rows("conv_groups_dgrad", "conv_groups_dgrad", both("conv_groups_dgrad"), x_size[0] * x_size[1],
                        {"dx": "dx", "dy": "dy", "w": "w"}, before=[n]),
         *cases.run("conv_groups_wgrad", "conv_groups_wgrad", both("conv_groups_wgrad"),
-                   {"dw": "dw", "db": bias("db"), "x": "x", "dy": "dy"}, adds=numbers["ACCUMULATE"], before=[n])])
+                   {"dw": "dw", "db": bias("db"), "scratch": "scratch" if depthwise else None, "x": "x", "dy": "dy"},
+                   adds=numbers["ACCUMULATE"], before=[n])])
 
 
 def make(seed, stored, rounds, rows, wide=False, few=False):
     cases = Cases(seed, stored, Rows(rows), wide)
+
+    def draw(case, *arguments):
+        """Each from a seed of its own, so that one case more or less leaves the others as they are."""
+        count[case] = count.get(case, -1) + 1
+        cases.random = random.Random("%d %s %d" % (seed, case.__name__, count[case]))
+        case(cases, *arguments)
+
+    count = {}
     if few:
-        mapping(cases)
+        draw(mapping)
         return cases
     for i in range(rounds):
-        mapping(cases)
-        joining(cases)
-        casting(cases)
-        pooling(cases, i)
-        resizing(cases)
-        across(cases)
+        for case in (mapping, joining, casting):
+            draw(case)
+        draw(pooling, i)
+        draw(resizing)
+        draw(across)
         for operator in ("batch_norm", "instance_norm", "group_norm"):
-            normalising(cases, operator)
-        folding(cases)
-        merging(cases, i % 2)
-        losses(cases, i == 0 and not wide)
-        similarities(cases)
-        class_losses(cases)
+            draw(normalising, operator)
+        draw(folding)
+        draw(merging, i % 2)
+        draw(losses, i == 0 and not wide)
+        draw(similarities)
+        draw(class_losses)
         for loss in ("dice_loss", "tversky_loss", "overlap_loss"):
-            overlaps(cases, loss)
-        ohem(cases)
-        lovasz(cases)
-        classes(cases)
-        grouped_convolution(cases)
-        convolution(cases, False)
-        convolution(cases, True)
+            draw(overlaps, loss)
+        for case in (ohem, lovasz, classes, grouped_convolution):
+            draw(case)
+        draw(convolution, False)
+        draw(convolution, True)
         for variant in (0, 1) if cases.wide else range(i, 3, rounds):
-            updates(cases, variant)
-    for _ in range(rounds):
-        resized_labels(cases)
-        scaling(cases)
-        unpooling(cases)
-    for _ in range(rounds):
-        banded(cases)
+            draw(updates, variant)
+        for case in (resized_labels, scaling, unpooling, banded):
+            draw(case)
     if wide:
-        large_filters(cases)
-    parameters(cases)
-    zeroing(cases)
-    ranks(cases)
+        draw(large_filters)
+    else:
+        draw(resizing_long_rows)
+    for case in (parameters, zeroing, ranks):
+        draw(case)
     for i in range(rounds if cases.wide or cases.lanes == 8 else 0): # nvcc knows no tensor cores of this kind for f32
-        cells(cases, i == 0)
+        draw(cells, i == 0)
     cases.rows.check_tested(cases.tested)
     return cases
 

@@ -9,6 +9,9 @@
  *
  * With UNET_NCCL_STOPS=R rank R stops itself before its third group.
  *
+ * A communicator that is aborted or destroyed waits until no stream and no graph holds a call of its own,
+ * as NCCL's does; another thread may destroy the graphs meanwhile.
+ *
  * Two processes that share a device are refused, and so is memory of the host.  What NCCL does not do in a
  * program ends it with a message: a group that is not ended, a length that differs. */
 #include <nccl.h> /* in front of the words that the shim defines */
@@ -21,6 +24,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
+#include <memory>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <vector>
@@ -81,6 +85,7 @@ struct ncclComm {
     Shared *shared;
     int rank, size;
     std::atomic<ncclResult_t> error;
+    std::atomic<int> held; /* groups of calls in streams and in graphs */
 };
 
 namespace {
@@ -257,7 +262,7 @@ ncclResult_t ncclCommInitRank(ncclComm_t *comm, int size, ncclUniqueId id, int r
         shm_unlink(id.internal);
     while (shared->joined < size)
         usleep(1000);
-    *comm = new ncclComm{shared, rank, size, {ncclSuccess}};
+    *comm = new ncclComm{shared, rank, size, {ncclSuccess}, {0}};
     for (int r = 0; r < size; r++)
         if (r != rank && shared->device[r] == shared->device[rank])
             return ncclInvalidUsage;
@@ -269,7 +274,13 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *error) {
     return ncclSuccess;
 }
 
+/* NCCL would wait without end. */
 ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+    for (int waited = 0; comm->held > 0; waited++) {
+        if (waited > 5000)
+            misused("a communicator ends while graphs hold its calls");
+        usleep(1000);
+    }
     munmap(comm->shared, sizeof *comm->shared);
     delete comm;
     return ncclSuccess;
@@ -278,7 +289,6 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
 /* What was queued finds an error, and ends. */
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
     comm->error = ncclSystemError;
-    (void)cudaDeviceSynchronize();
     return ncclCommDestroy(comm);
 }
 
@@ -301,7 +311,10 @@ ncclResult_t ncclGroupEnd(void) {
     for (const Call &c : calls)
         if (c.comm != calls[0].comm || c.stream != calls[0].stream)
             misused("a group of several streams or communicators");
-    shim::submit(calls[0].stream, [=] { run_calls(calls); });
+    const ncclComm_t comm = calls[0].comm;
+    comm->held++;
+    const std::shared_ptr<void> holds(nullptr, [=](void *) { comm->held--; });
+    shim::submit(calls[0].stream, [calls, holds] { run_calls(calls); });
     return ncclSuccess;
 }
 

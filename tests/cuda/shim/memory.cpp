@@ -254,6 +254,9 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int dev
     case cudaDevAttrMultiProcessorCount:
         *value = 1;
         return cudaSuccess;
+    case cudaDevAttrL2CacheSize:
+        *value = 1 << 16;
+        return cudaSuccess;
     default:
         return fail(cudaErrorInvalidValue);
     }

@@ -115,6 +115,12 @@ inline unsigned atomicInc(unsigned *at, unsigned last) {
     return was;
 }
 
+inline unsigned atomicAdd(unsigned *at, unsigned x) {
+    const unsigned before = *at;
+    *at += x;
+    return before;
+}
+
 inline double atomicAdd(double *at, double x) {
     const double was = *at;
     *at += x;

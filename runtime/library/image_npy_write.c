@@ -1,0 +1,52 @@
+/* image_npy_write.c - images as arrays of NumPy: (height, width), or (height, width, channels), of bytes,
+ * whole numbers of 16 bits, or floats, the lowest byte of a number first. */
+#include "image_format.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { HEAD_BYTES = 128, PLACE_OF_TEXT = 10 };
+
+static bool begin_npy(UnetImageWriter *writer) {
+    const UnetImageInfo *shape = &writer->shape;
+    const char *type = shape->bits == 32 ? "<f4" : shape->bits == 16 ? "<u2" : "|u1";
+    char head[HEAD_BYTES + 1], channels[16] = "";
+    if (shape->channels > 1) {
+        (void)snprintf(channels, sizeof channels, ", %d", (int)shape->channels);
+    }
+    memset(head, ' ', HEAD_BYTES);
+    memcpy(head, "\x93NUMPY\1", 7);
+    head[7] = 0; /* version 1.0 */
+    head[8] = HEAD_BYTES - PLACE_OF_TEXT;
+    head[9] = 0;
+    const int length = snprintf(head + PLACE_OF_TEXT, sizeof head - PLACE_OF_TEXT,
+                                "{'descr': '%s', 'fortran_order': False, 'shape': (%d, %d%s), }", type,
+                                (int)shape->height, (int)shape->width, channels);
+    head[PLACE_OF_TEXT + length] = ' ';
+    head[HEAD_BYTES - 1] = '\n';
+    return unet_atomic_write(&writer->file, head, HEAD_BYTES, &writer->error) == UNET_OK;
+}
+
+static bool write_row(UnetImageWriter *writer) {
+    const size_t bytes = (size_t)writer->shape.bits / 8;
+    for (size_t i = 0; i < writer->row_bytes; i += bytes) {
+        for (size_t low = 0, high = bytes - 1; low < high; low++, high--) {
+            const uint8_t byte = writer->row[i + low];
+            writer->row[i + low] = writer->row[i + high];
+            writer->row[i + high] = byte;
+        }
+    }
+    return unet_atomic_write(&writer->file, writer->row, writer->row_bytes, &writer->error) == UNET_OK;
+}
+
+static bool write_end(UnetImageWriter *writer) {
+    (void)writer; /* the last row is the last of the file */
+    return true;
+}
+
+static void close_npy(UnetImageWriter *writer) {
+    (void)writer;
+}
+
+const ImageEncoder image_npy_encoder = {
+    .begin = begin_npy, .write_row = write_row, .end = write_end, .close = close_npy};

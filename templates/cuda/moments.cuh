@@ -1,0 +1,247 @@
+/* moments.cuh - sums over the points of each channel, and what normalisations make of them.
+ *
+ * The points of a sample are split into bands, and a block takes a band and up to WARP columns of vectors.
+ * Its threads go through the points once.  Then blocks join the bands, each for one number of the result.
+ */
+#include "prologue.cuh"
+
+/* BEGIN */
+/* ---- sums over bands of points, for normalisations --------------------------------------------------- */
+
+/* Of the numbers that each lane saw: their mean, and the sum of the squares of their differences from it.
+ */
+struct Moments {
+    Vector mean, squares;
+};
+
+/* Joins those of MORE numbers, at least one, with those of `count`. */
+DEVICE void join(Moments *to, real count, const Moments &from, real more) {
+    const real share = more / (count + more);
+#pragma unroll
+    for (int l = 0; l < LANES; l++) {
+        const real apart = from.mean.lane[l] - to->mean.lane[l];
+        to->mean.lane[l] += apart * share;
+        to->squares.lane[l] += from.squares.lane[l] + apart * apart * (count * share);
+    }
+}
+
+enum { AT_ONCE = 4 }; /* vectors that a thread reads before it uses the first */
+
+/* Of the vectors x[p], x[p + step], ... up to AT_ONCE of them; P is below END. */
+template <int COLUMNS>
+DEVICE Moments moments_of(const stored *__restrict__ x, int column, unsigned p, unsigned step, int count) {
+    Vector v[AT_ONCE];
+    Moments m = {filled(0), filled(0)};
+#pragma unroll
+    for (int k = 0; k < AT_ONCE; k++)
+        v[k] = load_vector(x, (k < count ? p + k * step : p) * COLUMNS + column);
+#pragma unroll
+    for (int k = 0; k < AT_ONCE; k++)
+        if (k < count)
+            m.mean = sum(m.mean, v[k]);
+    m.mean = times(1 / (real)count, m.mean);
+#pragma unroll
+    for (int k = 0; k < AT_ONCE; k++)
+        if (k < count)
+            for (int l = 0; l < LANES; l++)
+                m.squares.lane[l] += (v[k].lane[l] - m.mean.lane[l]) * (v[k].lane[l] - m.mean.lane[l]);
+    return m;
+}
+
+/* Where a block works: band `blockIdx.x`, counted through the samples, of the points [begin, end); the
+ * threads of a row have different columns, and take every sum_height-th point. */
+struct Band {
+    int row, lane, column;
+    bool busy;
+    unsigned sample, begin, end;
+};
+
+template <int COLUMNS, int BANDS> DEVICE Band band_of_block(unsigned points) {
+    constexpr int WIDTH = sum_width<COLUMNS>();
+    Band b;
+    b.row = threadIdx.x / WIDTH;
+    b.lane = threadIdx.x % WIDTH;
+    b.column = blockIdx.y * WIDTH + b.lane;
+    b.busy = b.row < sum_height<COLUMNS>() && b.column < COLUMNS;
+    b.sample = blockIdx.x / BANDS;
+    const unsigned band = blockIdx.x % BANDS, start = b.sample * points;
+    b.begin = start + part_start(points, BANDS, band);
+    b.end = start + part_start(points, BANDS, band + 1);
+    return b;
+}
+
+/* A band's two numbers for each channel lie at scratch[blockIdx.x][2][COLUMNS * LANES]. */
+template <int COLUMNS> DEVICE void store_numbers(double *scratch, int column, Vector first, Vector second) {
+    double *const to = scratch + (long)blockIdx.x * 2 * COLUMNS * LANES + column * LANES;
+    for (int l = 0; l < LANES; l++) {
+        to[l] = (double)first.lane[l];
+        to[COLUMNS * LANES + l] = (double)second.lane[l];
+    }
+}
+
+/* The mean of each channel over a band, and the sum of the squares of the differences from it. */
+template <int COLUMNS, int BANDS>
+static __global__ void unet_band_moments(double *scratch, const stored *__restrict__ x, unsigned points) {
+    constexpr int WIDTH = sum_width<COLUMNS>(), HEIGHT = sum_height<COLUMNS>();
+    SHARED(Moments, part, [HEIGHT][WIDTH]);
+    SHARED(real, counted, [HEIGHT]);
+    const Band b = band_of_block<COLUMNS, BANDS>(points);
+    Moments total = {filled(0), filled(0)};
+    real count = 0;
+    if (b.busy) {
+        for (unsigned p = b.begin + b.row; p < b.end; p += AT_ONCE * HEIGHT) {
+            const unsigned left = (b.end - p + HEIGHT - 1) / HEIGHT;
+            const int here = left < AT_ONCE ? (int)left : (int)AT_ONCE;
+            join(&total, count, moments_of<COLUMNS>(x, b.column, p, HEIGHT, here), (real)here);
+            count += (real)here;
+        }
+        part[b.row][b.lane] = total;
+        counted[b.row] = count;
+    }
+    for (int below = upper_half(HEIGHT); below > 0; below /= 2) {
+        __syncthreads();
+        if (!b.busy || b.row >= below || b.row + below >= HEIGHT)
+            continue;
+        const real more = counted[b.row + below];
+        if (more > 0) {
+            join(&total, count, part[b.row + below][b.lane], more);
+            count += more;
+            part[b.row][b.lane] = total;
+        }
+        if (below > 1)
+            counted[b.row] = count; /* the same from each lane */
+    }
+    if (b.busy && b.row == 0)
+        store_numbers<COLUMNS>(scratch, b.column, total.mean, total.squares);
+}
+
+/* What a normalisation has for each channel or group, as far as it is there. */
+struct NormOperands {
+    const real *mean, *variance, *w, *b;
+};
+
+/* The sums of slopes and of products over a band.  Terms::known(operands, sample, column) is of type
+ * Terms::Known and the same for all points; terms(known, lane, dy, x) has what a point adds to both sums.
+ */
+struct SlopeTerms {
+    real slope, product;
+};
+
+template <int COLUMNS, int BANDS, class Terms>
+static __global__ void unet_band_slopes(double *scratch, const stored *__restrict__ x,
+                                        const stored *__restrict__ dy, NormOperands operands,
+                                        unsigned points) {
+    constexpr int WIDTH = sum_width<COLUMNS>(), HEIGHT = sum_height<COLUMNS>();
+    SHARED(Vector, part, [2][HEIGHT][WIDTH]);
+    const Band b = band_of_block<COLUMNS, BANDS>(points);
+    Vector total = filled(0), product = filled(0);
+    if (b.busy) {
+        const typename Terms::Known known = Terms::known(operands, b.sample, b.column);
+#pragma unroll 4
+        for (unsigned p = b.begin + b.row; p < b.end; p += HEIGHT) {
+            const Vector a = load_vector(x, p * COLUMNS + b.column),
+                         slope = load_vector(dy, p * COLUMNS + b.column);
+            for (int l = 0; l < LANES; l++) {
+                const SlopeTerms terms = Terms::terms(known, l, slope.lane[l], a.lane[l]);
+                total.lane[l] += terms.slope;
+                product.lane[l] += terms.product;
+            }
+        }
+        part[0][b.row][b.lane] = total;
+        part[1][b.row][b.lane] = product;
+    }
+    for (int below = upper_half(HEIGHT); below > 0; below /= 2) {
+        __syncthreads();
+        if (b.busy && b.row < below && b.row + below < HEIGHT) {
+            part[0][b.row][b.lane] = sum(part[0][b.row][b.lane], part[0][b.row + below][b.lane]);
+            part[1][b.row][b.lane] = sum(part[1][b.row][b.lane], part[1][b.row + below][b.lane]);
+        }
+    }
+    if (b.busy && b.row == 0)
+        store_numbers<COLUMNS>(scratch, b.column, part[0][0][b.lane], part[1][0][b.lane]);
+}
+
+/* dy and dy x themselves; BELOW_ZERO: the latter where x is not positive. */
+template <int BELOW_ZERO> struct Products {
+    struct Known {};
+    DEVICE Known known(NormOperands, unsigned, int) { return {}; }
+    DEVICE SlopeTerms terms(Known, int, real dy, real x) { return {dy, BELOW_ZERO && x > 0 ? 0 : dy * x}; }
+};
+
+/* The sum of x over the threads of a block, for each of them; PART is shared, a number for each warp. */
+template <class Part> DEVICE double block_total(Part &part, double x) {
+    for (int distance = WARP / 2; distance > 0; distance /= 2)
+        x += __shfl_down_sync(~0u, x, distance);
+    __syncthreads(); /* those of the last call were read */
+    if (threadIdx.x % WARP == 0)
+        part[threadIdx.x / WARP] = x;
+    __syncthreads();
+    double total = 0;
+    for (int w = 0; w < THREADS / WARP; w++)
+        total += part[w];
+    return total;
+}
+
+/* The threads that add up so many numbers: a warp for a few. */
+[[maybe_unused]] static constexpr __host__ __device__ int team_for(int count) {
+    return count <= 4 * WARP ? (int)WARP : (int)THREADS;
+}
+
+/* The team of this thread in the grid. */
+template <int TEAM> DEVICE int team_index() {
+    return (int)(blockIdx.x * (THREADS / TEAM) + threadIdx.x / TEAM);
+}
+
+/* The sum of COUNT numbers that are STEP apart, for the first thread of a team at least; all threads of a
+ * block call this.  PART is shared, a number for each warp. */
+template <int TEAM, class Part>
+DEVICE double team_sum(Part &part, const double *from, long step, int count) {
+    double total = 0;
+#pragma unroll 4
+    for (int k = threadIdx.x % TEAM; k < count; k += TEAM)
+        total += from[k * step];
+    if constexpr (TEAM == THREADS) {
+        total = block_total(part, total);
+    } else {
+        for (int distance = WARP / 2; distance > 0; distance /= 2)
+            total += __shfl_down_sync(~0u, total, distance);
+    }
+    return total;
+}
+
+/* ---- vectors that are normalised --------------------------------------------------------------------- */
+
+/* A thread takes this many, of the same channels if a block has room for whole points, and works out once
+ * what is the same for them. */
+enum { NORM_VECTORS = 8 };
+
+template <int COLUMNS> static constexpr __host__ __device__ unsigned norm_threads() {
+    return COLUMNS <= THREADS ? THREADS / COLUMNS * COLUMNS : THREADS;
+}
+
+/* Calls DO(i, sample, column, is_new) for the vectors i of this thread; is_new: SAMPLE, if `by_sample`, or
+ * COLUMN is not the one of the call before. */
+template <int COLUMNS, class Do> DEVICE void each_normalised(Range range, bool by_sample, Do what) {
+    constexpr unsigned threads = norm_threads<COLUMNS>();
+    unsigned known = ~0u;
+    if (threadIdx.x >= threads)
+        return;
+    for (int k = 0; k < NORM_VECTORS; k++) {
+        const unsigned counted = (blockIdx.x * NORM_VECTORS + k) * threads + threadIdx.x;
+        if (counted >= range.count)
+            return;
+        const unsigned i = in_range(range, counted), sample = i / range.sample, column = i % COLUMNS,
+                       key = sample * (by_sample ? COLUMNS : 0) + column;
+        what(i, sample, (int)column, key != known);
+        known = key;
+    }
+}
+
+#define LAUNCH_NORMALISED(at, kernel, columns, range, ...)                                                 \
+    do {                                                                                                   \
+        const Range launched = range;                                                                      \
+        constexpr unsigned of_block = norm_threads<columns>() * NORM_VECTORS;                              \
+        if (launched.count > 0)                                                                            \
+            LAUNCH(at, kernel, (launched.count - 1) / of_block + 1, launched, __VA_ARGS__);                \
+    } while (0)
+/* END */

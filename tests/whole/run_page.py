@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""The page of a run: what report.html shows is what log.csv and the pictures of `predict` say.
+
+    run_page.py --unetc=UNETC [--flags=FLAGS]
+
+Two small nets, one of classes and one of images, are trained for a few steps on pictures made here.  Then: the page is
+well-formed and refers to nothing outside of itself; each curve has as many points as the log has numbers, also in a resumed run
+and, thinned, in a long one; the confusion matrix is the one counted from predicted pictures; names are escaped; a page that cannot
+be written is told, and training goes on.  Standard library only."""
+
+import argparse
+import csv
+import math
+import os
+import re
+import subprocess
+import tempfile
+import xml.etree.ElementTree as tree
+
+from classes import make_data, pairs_of, read_rows, VALUES
+
+MASKS = """input  photo : image(1, 20, 24)
+target truth : labels(3, ignore = 7)
+logits = photo -> conv(4, 3) -> relu -> conv(3, 3)
+output mask = argmax(logits)
+data {
+    photo = images("photos/*.png")
+    truth = labels("masks/*.png", values = [0, 100, 255])
+}
+train {
+    loss   cross_entropy(logits, truth)
+    metric miou(mask, truth)
+    metric accuracy(mask, truth)
+    optimizer adam(lr = 0.02)
+    batch  2
+    steps  12
+}
+eval {
+    every 3, "steps"
+    photo = images("photos/*.png")
+    truth = labels("masks/*.png", values = [0, 100, 255])
+}
+"""
+IMAGES = """input  photo : image(1, 20, 24)
+target wanted : image(1)
+made = photo -> conv(4, 3) -> relu -> conv(1, 3)
+output result = made
+data {
+    photo = images("photos/*.png")
+    wanted = images("weights/*.png")
+}
+train {
+    loss   mse(result, wanted)
+    optimizer adam(lr = 0.01)
+    batch  2
+    steps  4100
+}
+"""
+
+
+def run(*command):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        raise SystemExit("%s: exit code %d\n%s" % (" ".join(command), done.returncode, done.stderr[-2000:]))
+    return done.stderr
+
+
+def read_page(out):
+    with open(os.path.join(out, "report.html"), encoding="utf-8") as file:
+        text = file.read()
+    if re.search(r"https?:|<script|<link|\bsrc=|\bhref=|url\(", text):
+        raise SystemExit("%s: the page refers to something outside of itself" % out)
+    return text, tree.fromstring(text.split("\n", 1)[1])
+
+
+def check_curves(out, most=2000):
+    """Returns how many rows of training the log has."""
+    page = read_page(out)[1]
+    with open(os.path.join(out, "log.csv"), newline="") as log:
+        rows = list(csv.DictReader(log))
+    curves = {}
+    for title, chart in zip(page.iter("h3"), page.iter("svg")):
+        curves[title.text] = {line.get("class").split()[1]: len(line.get("points").split()) for line in chart.iter("polyline")}
+        if any(not 0 <= float(at) <= 720 for line in chart.iter("polyline") for at in re.split("[ ,]", line.get("points")) if at):
+            raise SystemExit("%s: a curve leaves its chart" % out)
+    for column in list(rows[0])[3:]:
+        if column in ("images_per_s", "seconds"):
+            continue
+        if column != "loss" and all(row[column] == row["loss"] for row in rows):
+            if column in curves:
+                raise SystemExit("%s: %s is the loss, which has a chart" % (out, column))
+            continue
+        found = curves.get("learning rate" if column == "lr" else column, {})
+        for split in ("train",) if column == "lr" else ("train", "eval"):
+            count = sum(row["split"] == split and row[column] != "" and math.isfinite(float(row[column])) for row in rows)
+            wanted = math.ceil(count / ((count - 1) // most + 1)) if count else 0
+            if found.get(split, 0) != wanted:
+                raise SystemExit("%s: %s of %s: %s points of %d rows" % (out, column, split, found, count))
+    return sum(row["split"] == "train" for row in rows)
+
+
+def check_matrix(program, folder, out):
+    os.mkdir(os.path.join(folder, "predicted"))
+    names = ["p%d.png" % number for number in range(4)]
+    run(program, "predict", "--weights=" + os.path.join(out, "masks.safetensors"), *(os.path.join(folder, "photos", name) for name in names),
+        "-o", os.path.join(folder, "predicted"))
+    wanted = [[0] * 3 for _ in range(3)]
+    for name in names:
+        found, mask = (read_rows(os.path.join(folder, part, name))[0] for part in ("predicted", "masks"))
+        for row, more in zip(wanted, pairs_of(found, mask, VALUES)):
+            row[:] = [a + b for a, b in zip(row, more)]
+    tables = [table for table in read_page(out)[1].iter("table") if table.get("class") == "matrix"]
+    shown = [[[int(cell.text) for cell in row.findall("td")] for row in list(table)[1:]] for table in tables]
+    if shown != [wanted]:
+        raise SystemExit("the confusion matrix is %s, not %s" % (shown, wanted))
+
+
+def check_masks(program, folder):
+    out = os.path.join(folder, 'a<b&"c\'')
+    said = run(program, "train", "--threads=1", "--data=" + folder, "--out=" + out)
+    if "report: %s/report.html" % out not in said:
+        raise SystemExit("train does not say where the page is:\n" + said)
+    text, page = read_page(out)
+    if "a<b" in text or "a&lt;b&amp;&quot;c" not in text or not any("--out=" in (cell.text or "") for cell in page.iter("td")):
+        raise SystemExit("the name of the folder is not escaped")
+    check_curves(out)
+    check_matrix(program, folder, out)
+    before = check_curves(out)
+    run(program, "train", "--threads=1", "--data=" + folder, "--out=" + out, "--resume", "--steps=24")
+    if check_curves(out) <= before:
+        raise SystemExit("the page of a resumed run lacks its new rows")
+
+
+def check_images(program, folder):
+    out = os.path.join(folder, "images")
+    run(program, "train", "--threads=1", "--checkpoint-every=5000", "--data=" + folder, "--out=" + out)
+    if check_curves(out) != 2050:
+        raise SystemExit("the log of images has another number of rows")
+    if "Confusion" in read_page(out)[0]:
+        raise SystemExit("images have a confusion matrix")
+
+
+def check_refused(program, folder):
+    out = os.path.join(folder, "refused")
+    os.makedirs(os.path.join(out, "report.html"))
+    said = run(program, "train", "--threads=1", "--data=" + folder, "--out=" + out)
+    if "warning: no report: %s/report.html" % out not in said or said.count("no report") != 1 or "report: %s/report.html\n" % out in said.replace("no report", ""):
+        raise SystemExit("a page that cannot be written:\n" + said)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--unetc", required=True)
+    parser.add_argument("--flags", default="")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        make_data(folder)
+        programs, compiler = {}, os.path.join(folder, "cc")
+        with open(compiler, "w") as script:
+            script.write("#!/bin/sh\nexec cc \"$@\" -O1 %s\n" % arguments.flags)
+        os.chmod(compiler, 0o755)
+        os.environ["CC"] = compiler
+        for name, text in (("masks", MASKS), ("images", IMAGES)):
+            net = os.path.join(folder, name + ".unet")
+            with open(net, "w") as file:
+                file.write(text)
+            programs[name] = os.path.join(folder, "run_" + name)
+            run(arguments.unetc, "-o", programs[name], net)
+        check_masks(programs["masks"], folder)
+        check_images(programs["images"], folder)
+        check_refused(programs["masks"], folder)
+    print("report.html is what the log and the pictures say")
+
+
+if __name__ == "__main__":
+    main()
