@@ -390,7 +390,8 @@ UnetStatus driver_check_data(Driver *driver) {
     if (check.samples[UNET_EVALUATION] > 0)
         (void)printf("%" PRId64 " in `eval`, ", check.samples[UNET_EVALUATION]);
     (void)printf("%" PRId64 " file%s\n", check.files, unet_plural(check.files));
-    const int64_t problems = driver->problems.count; /* a file of `data` and of `eval` has its problem once */
+    const int64_t problems =
+        driver->problems.count; /* a file of `data` and of `eval` has its problem once */
     if (problems > 0 && driver->options.skip_bad)
         (void)printf("%" PRId64 " problem%s: `train --skip-bad` leaves these samples out\n", problems,
                      unet_plural(problems));
