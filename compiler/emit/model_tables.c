@@ -128,6 +128,11 @@ static const char *const pad_name[] = {
 
 static const char *const unit_name[] = {[UNIT_EPOCHS] = "UNET_EPOCHS", [UNIT_STEPS] = "UNET_STEPS"};
 
+static const char *const fit_name[] = {[FIT_NONE] = "UNET_FIT_NONE",
+                                       [FIT_EXACT] = "UNET_FIT_EXACT",
+                                       [FIT_INSIDE] = "UNET_FIT_INSIDE",
+                                       [FIT_OUTSIDE] = "UNET_FIT_OUTSIDE"};
+
 /* ", .way = {.exif = true}", or nothing for files that are read in the plain way. */
 static const char *image_way(Pool *pool, const ImageWay *way) {
     Text out = text_new(pool);
@@ -145,6 +150,9 @@ static const char *image_way(Pool *pool, const ImageWay *way) {
         text_add(&out, ", .names_page = true, .page = %d", way->page);
     if (way->entry != NULL)
         text_add(&out, ", .entry = %s", c_quoted(pool, way->entry));
+    if (way->fit != FIT_NONE)
+        text_add(&out, ", .fit = %s, .box = {%d, %d}, .times = %d", fit_name[way->fit], way->box[0],
+                 way->box[1], way->times);
     return out.length == 0 ? "" : pool_text(pool, ", .way = {%s}", out.bytes + 2);
 }
 
@@ -698,6 +706,8 @@ static void model_table(const Tables *t) {
     text_line(t->out, ".ring = %lld, .loader_ring_bytes = %lld,", (long long)plan->ring_slots,
               (long long)plan->loader_ring);
     text_line(t->out, ".predict_pad = %s,", pad_name[m->predict.pad]);
+    if (m->eval.at_original)
+        text_line(t->out, ".measures_original = true,");
     regions(t, &m->predict.regions);
     if (m->data.spacing[0] > 0)
         text_line(t->out, ".spacing = {%.17g, %.17g, %.17g},", m->data.spacing[0], m->data.spacing[1],

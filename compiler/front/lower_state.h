@@ -373,6 +373,17 @@ void check_spacing(Lower *l);
 void set_trim(Call *call);
 void check_trim(Lower *l);
 
+/* ---- settings_resize.c ---- */
+
+void set_resize(Call *call);
+/* Tells the files of DATA that they are resized as LIKE says; TIMES: of each source, how many times as
+ * large its files are as those of the first input. */
+void resize_sources(Lower *l, DataSection *data, const DataSection *like, const int64_t *times);
+/* Reports sizes that no window of training has. */
+void check_resized(Lower *l);
+void set_at(Call *call);
+void check_at(Lower *l);
+
 /* ---- settings_normalize.c ---- */
 
 void set_normalize(Call *call);

@@ -344,7 +344,7 @@ static const Setting settings[] = {
     {"trim", "trim(on)", set_trim, IN_DATA, false},
     {"shuffle", "shuffle(on)", set_shuffle, IN_DATA, false},
     {"threads", "threads(n)", set_threads, IN_DATA, false},
-    {"resize", "", NULL, IN_DATA, true},
+    {"resize", "resize(h, w = none, fit = \"exact\")", set_resize, IN_DATA, false},
     {"scale", "scale(low, high, step = 0, p = 1, axes = none)", set_scale, IN_DATA, true},
     {"rot90", "rot90(p = 1)", set_rot90, IN_DATA, true},
     {"rotate", "rotate(angle, step = 0, p = 1, axes = none)", set_rotate, IN_DATA, true},
@@ -378,6 +378,7 @@ static const Setting settings[] = {
     {"init", "", NULL, IN_TRAIN, false},
     {"every", "every(n = 1, unit = \"epochs\")", set_every, IN_EVAL, false},
     {"size", "size(h, w, ...)", set_size, IN_EVAL | IN_PREDICT, false},
+    {"at", "at(size)", set_at, IN_EVAL, false},
     {"tiles", "", NULL, IN_EVAL, false},
     {"pad", "pad(how)", set_pad, IN_PREDICT, false},
     {"regions", "regions(classes, above = 0.5)", set_regions, IN_PREDICT, false},
@@ -768,13 +769,16 @@ void check_sections(Lower *l) {
     synchronise_norms(l);
     check_sources(l);
     check_folds(l);
-    if (l->options->program == PROGRAM_TRAIN) /* nothing else has them */
+    if (l->options->program == PROGRAM_TRAIN) { /* nothing else has them */
         check_transforms(l, &model->data);
+        check_resized(l);
+    }
     check_predict_pad(l);
     check_windows(l);
     check_regions(l);
     check_spacing(l);
     check_trim(l);
+    check_at(l);
     normalize_inputs(l);
     find_measured_outputs(l);
     if (model->nresult > 0)

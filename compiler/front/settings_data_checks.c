@@ -144,8 +144,8 @@ static void check_volumes(Lower *l, const DataSection *data, const bool *reads) 
     }
 }
 
-/* The files of one source have one size. */
-static void check_shared_files(Lower *l, const DataSection *data, const bool *reads) {
+/* The files of one source have one size: so many times that of the first input's. */
+static const int64_t *check_shared_files(Lower *l, const DataSection *data, const bool *reads) {
     int64_t *times = NEW_ARRAY(l->pool, int64_t, data->nsource);
     for (int i = data->nsource - 1; i >= 0; i--) {
         const Source *source = &data->source[i];
@@ -168,13 +168,14 @@ static void check_shared_files(Lower *l, const DataSection *data, const bool *re
             *wanted = times[i];
         }
     }
+    return times;
 }
 
-static void check_data(Lower *l, const DataSection *data, bool targets) {
+static void check_data(Lower *l, DataSection *data, bool targets) {
     const bool *reads = reading_files(l, data);
     check_filled(l, data, targets);
     check_volumes(l, data, reads);
-    check_shared_files(l, data, reads);
+    resize_sources(l, data, &l->model->data, check_shared_files(l, data, reads));
 }
 
 void check_sources(Lower *l) {

@@ -68,6 +68,7 @@ typedef enum {
 } SourceOp;
 
 /* How files of images are read; the same as UnetImageWay. */
+typedef enum { FIT_NONE, FIT_EXACT, FIT_INSIDE, FIT_OUTSIDE } Fit;
 typedef enum { MISSING_REFUSED, MISSING_VALUE, MISSING_IGNORED } Missing;
 typedef struct {
     Missing missing;
@@ -75,6 +76,9 @@ typedef struct {
     bool to_grey, upright, alpha, names_page;
     int page;
     const char *entry;
+    Fit fit;
+    int box[2];
+    int times;
 } ImageWay;
 
 typedef struct {
@@ -154,6 +158,9 @@ typedef struct {
     double spacing[3]; /* of depth, height, width, in mm, to which volumes are resampled; 0: they are not */
     bool cubic;        /*   images by splines of order 3, else linearly */
     Span spacing_span;
+    Fit fit;    /* of pictures, as they are read; */
+    int box[2]; /*   height and width: see UnetImageWay */
+    Span resize_span;
     bool trims; /* of volumes all that lies beside the box of what is not 0 */
     Span trim_span;
 } DataSection;
@@ -236,6 +243,8 @@ typedef struct {
     Unit every_unit;
     int64_t size[AXES]; /* 0: the input's */
     int64_t batch;
+    bool at_original; /* the command `eval` measures at the size that pictures have in their files */
+    Span at_span;
 } EvalSection;
 
 /* Windows that are blended, or mirrored; the same as UnetWindows. */

@@ -5,7 +5,7 @@
 #include "simple_denoiser.h"
 #include "simple_denoiser_plan.h"
 
-#if UNET_RUNTIME_VERSION != 11
+#if UNET_RUNTIME_VERSION != 12
 #error "made for another version of the runtime: compile the .unet file again"
 #endif
 

@@ -5,7 +5,7 @@
 #include "tiny_unet.h"
 #include "tiny_unet_plan.h"
 
-#if UNET_RUNTIME_VERSION != 11
+#if UNET_RUNTIME_VERSION != 12
 #error "made for another version of the runtime: compile the .unet file again"
 #endif
 

@@ -160,8 +160,9 @@ UNET_MUST_USE UnetStatus check_fold(Driver *driver);
  * says. */
 bool evaluation_exists(const Driver *driver);
 UNET_MUST_USE UnetStatus evaluation_open(Driver *driver, UnetDataset **dataset);
-/* The same for MODEL, that of the driver but for the size of its evaluation. */
-UNET_MUST_USE UnetStatus evaluation_open_as(Driver *driver, const UnetModel *model, UnetDataset **dataset);
+/* The same for MODEL, that of the driver but for the size of its evaluation; OWN_SIZE: not resized. */
+UNET_MUST_USE UnetStatus evaluation_open_as(Driver *driver, const UnetModel *model, bool own_size,
+                                            UnetDataset **dataset);
 
 /* A number of bytes as people read it: "1.25 GiB". */
 void format_bytes(char *text, size_t size, int64_t bytes);

@@ -51,17 +51,19 @@ UnetStatus check_fold(Driver *driver) {
                      fold, model->source);
 }
 
-UnetStatus evaluation_open_as(Driver *driver, const UnetModel *model, UnetDataset **dataset) {
+UnetStatus evaluation_open_as(Driver *driver, const UnetModel *model, bool own_size,
+                              UnetDataset **dataset) {
     const char *own = driver->options.eval_data;
     if (own == NULL && !unet_dataset_exists(model, UNET_EVALUATION))
         own = data_folder(driver);
-    if (own != NULL)
-        return unet_dataset_open_evaluation(dataset, model, data_place(driver, own), &driver->error);
-    return unet_dataset_open(dataset, model, UNET_EVALUATION, data_place(driver, NULL), &driver->error);
+    UnetDataPlace place = data_place(driver, own);
+    place.own_size = own_size;
+    return own != NULL ? unet_dataset_open_evaluation(dataset, model, place, &driver->error)
+                       : unet_dataset_open(dataset, model, UNET_EVALUATION, place, &driver->error);
 }
 
 UnetStatus evaluation_open(Driver *driver, UnetDataset **dataset) {
-    return evaluation_open_as(driver, driver->model, dataset);
+    return evaluation_open_as(driver, driver->model, false, dataset);
 }
 
 /* ---- eval ------------------------------------------------------------------------------------- */
@@ -179,6 +181,9 @@ static UnetStatus start(Evaluation *evaluation, Driver *driver) {
     if (evaluation->windows)
         (void)fprintf(stderr, "whole volumes, by windows that overlap: what `predict` makes is measured, "
                               "and no loss\n");
+    else if (evaluation->whole != NULL && model->measures_original)
+        (void)fprintf(stderr, "pictures at their own size: metrics of classes, mse, l1 and psnr of what "
+                              "`predict` makes are measured\n");
     else if (evaluation->whole != NULL)
         (void)fprintf(
             stderr,

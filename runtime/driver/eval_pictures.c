@@ -1,4 +1,5 @@
-/* eval_pictures.c - evaluation of whole pictures, where some are larger than evaluation was compiled for.
+/* eval_pictures.c - evaluation of whole pictures, where some are larger than evaluation was compiled for,
+ * or where pictures that are resized for the network are measured at their own size.
  *
  *     data --sample, whole--> input --predict: at once or by windows--> rows --with those of targets-->
  * tally
@@ -8,6 +9,11 @@
  * meets that of a target.  So metrics of classes, and `mse`, `l1` and `psnr`, are measured of what
  * `predict` makes, where what they compare is an output; other losses and metrics are not.  A picture and
  * its targets are in memory as a whole.
+ *
+ * With `at "original"` a sample is read twice, resized for the network and as it is in its files:
+ *
+ *     resized --predict--> rows --predict_restore.c--> rows of the picture's own size --targets as they
+ * are--> tally
  */
 #include "eval_windows.h"
 #include "predict.h"
@@ -21,29 +27,61 @@
 
 enum { ANY_SIZE = 1 << 20 }; /* points of a program that takes all pictures, to learn their sizes */
 
-struct WholePictures {
-    Driver *driver;
+/* The samples as evaluation of some size reads them. */
+typedef struct {
     UnetModel model; /* that of the driver, but for the size of its evaluation */
     UnetProgram eval;
     UnetLayout *layout; /* one per input */
     UnetDataset *data;
+    bool own_size; /* of pictures that are else resized */
+} View;
+
+struct WholePictures {
+    Driver *driver;
+    View in;  /* for the network */
+    View own; /* at their own size, where that is measured; its data is NULL elsewhere */
 };
 
-/* A picture on its way. */
+/* What predictions are compared with. */
+static const View *compared(const WholePictures *whole) {
+    return whole->own.data != NULL ? &whole->own : &whole->in;
+}
+
+/* One sample in memory. */
 typedef struct {
+    const View *view;
+    void **inputs;   /* one per input of the model */
+    int32_t size[2]; /* of the picture, in points of the first input */
+} Shown;
+
+/* An output on its way to the size of the picture. */
+typedef struct {
+    RowTaker taker; /* first: what restore_put() calls gets it */
+    struct Measure *measure;
+    Restore *restore; /* NULL: it has that size */
+    int output;
+    int32_t done; /* rows that were compared */
+} Compared;
+
+/* A picture on its way. */
+typedef struct Measure {
     Ends ends; /* first: what predict_rows() calls gets it */
     const WholePictures *whole;
     Prediction prediction;
-    void **inputs; /* one sample: one per input of the model */
+    Shown in, own; /* OWN has inputs where WHOLE has such a view */
     void *scratch;
-    int32_t size[2]; /* of the picture, in points of the first input */
-    int32_t read;    /* rows of the input, */
-    int32_t *done;   /*   and of each output */
-    float *row, *truth;
-    double *sum;     /* per result: of errors of this picture, */
-    int64_t *points; /* and how many */
-    Tally *tally[2]; /* of all pictures, and of this one, or NULL */
+    int32_t read;       /* rows of the input */
+    Compared *compared; /* one per output */
+    float *truth;       /* a row */
+    double *sum;        /* per result: of errors of this picture, */
+    int64_t *points;    /* and how many */
+    Tally *tally[2];    /* of all pictures, and of this one, or NULL */
 } Measure;
+
+/* What the outputs of this picture are compared with. */
+static const Shown *truth_of(const Measure *m) {
+    return m->whole->own.data != NULL ? &m->own : &m->in;
+}
 
 /* ---- what can be measured --------------------------------------------------------------------- */
 
@@ -152,21 +190,21 @@ static UnetLayout plain_layout(const UnetModel *model, int i, const int32_t size
 }
 
 /* Opens the data for pictures of up to SIZE. */
-static UnetStatus open_at(WholePictures *whole, const int32_t size[2]) {
-    const UnetModel *model = whole->driver->model;
-    unet_dataset_close(whole->data);
-    whole->data = NULL;
-    whole->model = *model;
-    whole->eval = *model->eval;
+static UnetStatus open_at(View *view, Driver *driver, const int32_t size[2]) {
+    const UnetModel *model = driver->model;
+    unet_dataset_close(view->data);
+    view->data = NULL;
+    view->model = *model;
+    view->eval = *model->eval;
     for (int i = 0; i < model->ninput; i++)
-        whole->layout[i] = plain_layout(model, i, size);
+        view->layout[i] = plain_layout(model, i, size);
     for (int k = 0; k < 2; k++) {
-        whole->eval.size[k + 1] = size[k];
-        whole->eval.measured[k + 1] = scaled(model->eval, k + 1, whole->eval.measured[k + 1], size[k]);
+        view->eval.size[k + 1] = size[k];
+        view->eval.measured[k + 1] = scaled(model->eval, k + 1, view->eval.measured[k + 1], size[k]);
     }
-    whole->eval.inputs = whole->layout;
-    whole->model.eval = &whole->eval;
-    return evaluation_open_as(whole->driver, &whole->model, &whole->data);
+    view->eval.inputs = view->layout;
+    view->model.eval = &view->eval;
+    return evaluation_open_as(driver, &view->model, view->own_size, &view->data);
 }
 
 /* The least size that holds each picture of DATA. */
@@ -182,29 +220,62 @@ static void find_largest(const UnetModel *model, const UnetDataset *data, int32_
         largest[k] = whole_points(model, k + 1, largest[k]);
 }
 
-static UnetStatus open_whole(WholePictures *whole, const UnetDataset *compiled, bool *larger) {
-    const UnetModel *model = whole->driver->model;
+/* COMPILED: the data as the program takes it, or NULL; LARGER: whether it takes less than there is.  Unless
+ * ALWAYS, the view is opened for such data alone. */
+static UnetStatus open_view(View *view, Driver *driver, const UnetDataset *compiled, bool always,
+                            bool *larger) {
+    const UnetModel *model = driver->model;
     const int32_t any[2] = {whole_points(model, 1, ANY_SIZE), whole_points(model, 2, ANY_SIZE)};
     int32_t largest[2];
-    whole->layout = calloc((size_t)model->ninput + 1, sizeof *whole->layout);
-    if (whole->layout == NULL)
-        return unet_fail(&whole->driver->error, UNET_TOO_SMALL, "no memory for the inputs");
-    UnetStatus status = compiled == NULL ? open_at(whole, any) : UNET_OK;
+    view->layout = calloc((size_t)model->ninput + 1, sizeof *view->layout);
+    if (view->layout == NULL)
+        return unet_fail(&driver->error, UNET_TOO_SMALL, "no memory for the inputs");
+    UnetStatus status = compiled == NULL ? open_at(view, driver, any) : UNET_OK;
     if (status != UNET_OK)
         return status;
-    find_largest(model, compiled != NULL ? compiled : whole->data, largest);
+    find_largest(model, compiled != NULL ? compiled : view->data, largest);
     *larger = largest[0] > model->eval->size[1] || largest[1] > model->eval->size[2];
-    return *larger ? open_at(whole, largest) : UNET_OK;
+    return *larger || always ? open_at(view, driver, largest) : UNET_OK;
+}
+
+static void close_view(View *view) {
+    unet_dataset_close(view->data);
+    free(view->layout);
+}
+
+/* The targets at their own size, too. */
+static UnetStatus open_own(WholePictures *whole) {
+    UnetError *error = &whole->driver->error;
+    bool larger;
+    whole->own.own_size = true;
+    UnetStatus status = open_view(&whole->own, whole->driver, NULL, true, &larger);
+    if (status == UNET_OK && unet_dataset_samples(whole->own.data) != unet_dataset_samples(whole->in.data))
+        status =
+            unet_fail(error, UNET_IO,
+                      "`at \"original\"`: %" PRId32 " samples can be read at their own size, and %" PRId32
+                      " resized: `check-data` names the files",
+                      unet_dataset_samples(whole->own.data), unet_dataset_samples(whole->in.data));
+    return status;
 }
 
 UnetStatus whole_pictures_open(WholePictures **whole, Driver *driver, const UnetDataset *compiled) {
+    const bool original = driver->model->measures_original;
     bool larger = false;
     *whole = measures_any(driver) ? calloc(1, sizeof **whole) : NULL;
     if (*whole == NULL)
-        return UNET_OK;
+        return original
+                   ? unet_fail(&driver->error, UNET_USAGE,
+                               "`at \"original\"` in %s measures outputs, and none of the metrics is of "
+                               "one: leave it out, or write `metric` of an output",
+                               driver->model->source)
+                   : UNET_OK;
     (*whole)->driver = driver;
-    const UnetStatus status = open_whole(*whole, compiled, &larger);
-    if (status != UNET_OK || !larger) {
+    UnetStatus status = open_view(&(*whole)->in, driver, compiled, original, &larger);
+    if (status == UNET_OK && original) {
+        unet_dataset_normalize((*whole)->in.data, driver->normal);
+        status = open_own(*whole);
+    }
+    if (status != UNET_OK || (!larger && !original)) {
         whole_pictures_close(*whole);
         *whole = NULL;
     }
@@ -214,40 +285,40 @@ UnetStatus whole_pictures_open(WholePictures **whole, Driver *driver, const Unet
 void whole_pictures_close(WholePictures *whole) {
     if (whole == NULL)
         return;
-    unet_dataset_close(whole->data);
-    free(whole->layout);
+    close_view(&whole->in);
+    close_view(&whole->own);
     free(whole);
 }
 
 UnetDataset *whole_pictures_data(const WholePictures *whole) {
-    return whole->data;
+    return compared(whole)->data;
 }
 
 const UnetModel *whole_pictures_model(const WholePictures *whole) {
-    return &whole->model;
+    return &compared(whole)->model;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------- */
 
 /* Row Y of input I, of WIDTH points. */
-static void load_row(const Measure *m, int i, int32_t y, int32_t width, float *row) {
-    const UnetLayout *layout = &m->whole->layout[i];
-    unet_layout_load_row(layout, m->inputs[i], 0, 0, y, row);
+static void load_row(const Shown *shown, int i, int32_t y, int32_t width, float *row) {
+    const UnetLayout *layout = &shown->view->layout[i];
+    unet_layout_load_row(layout, shown->inputs[i], 0, 0, y, row);
     for (size_t c = 1; c < (size_t)layout->channels; c++)
         memmove(row + c * (size_t)width, row + c * (size_t)layout->size[2], (size_t)width * sizeof *row);
 }
 
 static UnetStatus read_input(Ends *ends, float *row, UnetError *error) {
     Measure *m = (Measure *)ends;
+    const int i = m->prediction.input;
     (void)error;
-    load_row(m, m->prediction.input, m->read++, m->size[1], m->truth);
-    memcpy(row, m->truth,
-           (size_t)m->whole->layout[m->prediction.input].channels * (size_t)m->size[1] * sizeof *row);
+    load_row(&m->in, i, m->read++, m->in.size[1], m->truth);
+    memcpy(row, m->truth, (size_t)m->in.view->layout[i].channels * (size_t)m->in.size[1] * sizeof *row);
     return UNET_OK;
 }
 
 static void count_classes(const Measure *m, int i, int32_t width, const float *row) {
-    const UnetResult *result = &m->whole->model.results[i];
+    const UnetResult *result = &m->in.view->model.results[i];
     for (int32_t x = 0; x < width; x++) {
         const int32_t truth = (int32_t)m->truth[x], found = (int32_t)row[x];
         for (int k = 0; k < 2 && truth < result->classes && truth != result->ignored; k++)
@@ -257,23 +328,26 @@ static void count_classes(const Measure *m, int i, int32_t width, const float *r
 }
 
 static void add_errors(Measure *m, int i, int64_t points, const float *row) {
-    ErrorOf *error = measures[measure_of(&m->whole->model, i)].error;
+    ErrorOf *error = measures[measure_of(&m->in.view->model, i)].error;
     for (int64_t k = 0; k < points; k++)
         m->sum[i] += error(row[k], m->truth[k]);
     m->points[i] += points;
 }
 
-static UnetStatus take_row(Ends *ends, int output, const float *row, UnetError *error) {
-    Measure *m = (Measure *)ends;
-    const UnetModel *model = &m->whole->model;
-    const UnetImageInfo shape = predicted_shape(&m->prediction, m->size[0], m->size[1], output);
-    const int32_t y = m->done[output]++;
+/* The next row of an output, as large as what it is compared with. */
+static UnetStatus compare_row(RowTaker *taker, const float *row, UnetError *error) {
+    Compared *c = (Compared *)taker;
+    Measure *m = c->measure;
+    const Shown *truth = truth_of(m);
+    const UnetModel *model = &truth->view->model;
+    const UnetImageInfo shape = predicted_shape(&m->prediction, truth->size[0], truth->size[1], c->output);
+    const int32_t y = c->done++;
     (void)error;
     for (int i = 0; i < model->nresult; i++) {
         const UnetResult *result = &model->results[i];
-        if (result->output != output || !is_measured(model, i))
+        if (result->output != c->output || !is_measured(model, i))
             continue;
-        load_row(m, result->target_input, y, shape.width, m->truth);
+        load_row(truth, result->target_input, y, shape.width, m->truth);
         if (result->classes > 0)
             count_classes(m, i, shape.width, row);
         else
@@ -282,7 +356,39 @@ static UnetStatus take_row(Ends *ends, int output, const float *row, UnetError *
     return UNET_OK;
 }
 
+static UnetStatus take_row(Ends *ends, int output, const float *row, UnetError *error) {
+    Compared *c = &((Measure *)ends)->compared[output];
+    return c->restore != NULL ? restore_put(c->restore, row, error) : compare_row(&c->taker, row, error);
+}
+
 /* ---- one picture ------------------------------------------------------------------------------ */
+
+static UnetStatus read_shown(Measure *m, Shown *shown, int32_t sample, int32_t valid[3]) {
+    unet_dataset_picture_size(shown->view->data, sample, shown->size);
+    return unet_dataset_read(shown->view->data, sample, 0, 0, m->scratch, NULL, shown->inputs, 0, 1, valid,
+                             &m->whole->driver->error);
+}
+
+static UnetStatus begin_outputs(Measure *m) {
+    const Shown *truth = truth_of(m);
+    UnetStatus status = UNET_OK;
+    for (int i = 0; i < truth->view->model.noutput && status == UNET_OK; i++) {
+        Compared *c = &m->compared[i];
+        const UnetImageInfo made = predicted_shape(&m->prediction, m->in.size[0], m->in.size[1], i),
+                            wanted = predicted_shape(&m->prediction, truth->size[0], truth->size[1], i);
+        *c = (Compared){.taker = {compare_row}, .measure = m, .output = i};
+        if (made.height != wanted.height || made.width != wanted.width)
+            status = restore_open(&c->restore, &made, &wanted, &c->taker, &m->whole->driver->error);
+    }
+    return status;
+}
+
+static void end_outputs(const Measure *m) {
+    for (int i = 0; i < m->in.view->model.noutput; i++) {
+        restore_close(m->compared[i].restore);
+        m->compared[i].restore = NULL;
+    }
+}
 
 static void add_sample(const Measure *m, Tally *tally, const UnetBatch *batch) {
     tally->samples++;
@@ -290,27 +396,34 @@ static void add_sample(const Measure *m, Tally *tally, const UnetBatch *batch) {
         tally->sum[i] += m->points[i] > 0
                              ? measures[measure_of(tally->model, i)].end(m->sum[i] / (double)m->points[i])
                              : NAN;
-    tally_add_identity(tally, &m->whole->eval, batch);
+    tally_add_identity(tally, &truth_of(m)->view->eval, batch);
+}
+
+/* Predicts the sample that was read; its rows are compared on their way. */
+static UnetStatus predict_sample(Measure *m) {
+    const UnetModel *model = &m->in.view->model;
+    m->read = 0;
+    memset(m->sum, 0, (size_t)model->nresult * sizeof *m->sum);
+    memset(m->points, 0, (size_t)model->nresult * sizeof *m->points);
+    UnetStatus status = begin_outputs(m);
+    if (status == UNET_OK)
+        status = predict_rows(&m->prediction, m->in.size[0], m->in.size[1], &m->ends);
+    end_outputs(m);
+    return status;
 }
 
 static UnetStatus measure_sample(Measure *m, int32_t sample, TallyListener *listener) {
-    const WholePictures *whole = m->whole;
-    const UnetModel *model = &whole->model;
     int32_t valid[1][3];
-    UnetStatus status = unet_dataset_read(whole->data, sample, 0, 0, m->scratch, NULL, m->inputs, 0, 1,
-                                          valid[0], &whole->driver->error);
-    unet_dataset_picture_size(whole->data, sample, m->size);
-    m->read = 0;
-    memset(m->done, 0, (size_t)model->noutput * sizeof *m->done);
-    memset(m->sum, 0, (size_t)model->nresult * sizeof *m->sum);
-    memset(m->points, 0, (size_t)model->nresult * sizeof *m->points);
+    UnetStatus status = read_shown(m, &m->in, sample, valid[0]);
+    if (status == UNET_OK && m->whole->own.data != NULL)
+        status = read_shown(m, &m->own, sample, valid[0]);
     if (listener != NULL) {
         tally_clear(&listener->tally[0]);
         tally_forget_identity(&listener->tally[0]);
     }
     if (status == UNET_OK)
-        status = predict_rows(&m->prediction, m->size[0], m->size[1], &m->ends);
-    const UnetBatch batch = {.inputs = (const void *const *)m->inputs,
+        status = predict_sample(m);
+    const UnetBatch batch = {.inputs = (const void *const *)truth_of(m)->inputs,
                              .valid = (const int32_t(*)[3])valid,
                              .samples = &sample,
                              .n = 1};
@@ -324,40 +437,59 @@ static UnetStatus measure_sample(Measure *m, int32_t sample, TallyListener *list
 
 /* ---- all of them ------------------------------------------------------------------------------ */
 
-static UnetStatus take_memory(Measure *m) {
-    const WholePictures *whole = m->whole;
-    const UnetModel *model = &whole->model;
-    size_t longest = 1;
+/* Room for one sample of VIEW; LONGEST becomes at least the numbers of its longest row. */
+static bool take_shown(Shown *shown, const View *view, size_t *longest) {
+    const int ninput = view->model.ninput;
     bool good = true;
-    m->inputs = calloc((size_t)model->ninput + 1, sizeof *m->inputs);
-    for (int i = 0; i < model->ninput && m->inputs != NULL && good; i++) {
-        const UnetLayout *layout = &whole->layout[i];
+    shown->view = view;
+    shown->inputs = calloc((size_t)ninput + 1, sizeof *shown->inputs);
+    for (int i = 0; i < ninput && shown->inputs != NULL && good; i++) {
+        const UnetLayout *layout = &view->layout[i];
         const size_t row = (size_t)layout->channels * (size_t)layout->size[2];
         if (layout->sample_bytes == 0)
             continue;
-        longest = row > longest ? row : longest;
-        m->inputs[i] = calloc(1, (size_t)layout->sample_bytes);
-        good = m->inputs[i] != NULL;
+        *longest = row > *longest ? row : *longest;
+        shown->inputs[i] = calloc(1, (size_t)layout->sample_bytes);
+        good = shown->inputs[i] != NULL;
     }
-    m->scratch = aligned_alloc(64, (unet_dataset_scratch_bytes(whole->data) + 63) / 64 * 64);
-    m->done = calloc((size_t)model->noutput + 1, sizeof *m->done);
+    return good && shown->inputs != NULL;
+}
+
+static void give_shown(const Shown *shown) {
+    for (int i = 0; shown->inputs != NULL && i < shown->view->model.ninput; i++)
+        free(shown->inputs[i]);
+    free(shown->inputs);
+}
+
+static size_t scratch_bytes(const View *view) {
+    return view->data != NULL ? (unet_dataset_scratch_bytes(view->data) + 63) / 64 * 64 : 0;
+}
+
+static UnetStatus take_memory(Measure *m) {
+    const WholePictures *whole = m->whole;
+    const UnetModel *model = &whole->in.model;
+    const size_t scratch[2] = {scratch_bytes(&whole->in), scratch_bytes(&whole->own)};
+    size_t longest = 1;
+    bool good = take_shown(&m->in, &whole->in, &longest) &&
+                (whole->own.data == NULL || take_shown(&m->own, &whole->own, &longest));
+    m->scratch = aligned_alloc(64, scratch[0] > scratch[1] ? scratch[0] : scratch[1]);
+    m->compared = calloc((size_t)model->noutput + 1, sizeof *m->compared);
     m->truth = calloc(longest, sizeof *m->truth);
     m->sum = calloc((size_t)model->nresult + 1, sizeof *m->sum);
     m->points = calloc((size_t)model->nresult + 1, sizeof *m->points);
-    good &= m->inputs != NULL && m->scratch != NULL && m->done != NULL && m->truth != NULL &&
-            m->sum != NULL && m->points != NULL;
+    good &= m->scratch != NULL && m->compared != NULL && m->truth != NULL && m->sum != NULL &&
+            m->points != NULL;
+    const int32_t *size = compared(whole)->eval.size;
     return good ? UNET_OK
                 : unet_fail(&whole->driver->error, UNET_TOO_SMALL,
-                            "no memory for pictures of %" PRId32 " x %" PRId32, whole->eval.size[1],
-                            whole->eval.size[2]);
+                            "no memory for pictures of %" PRId32 " x %" PRId32, size[1], size[2]);
 }
 
-static void give_back(Measure *m) {
-    for (int i = 0; m->inputs != NULL && i < m->whole->model.ninput; i++)
-        free(m->inputs[i]);
-    free(m->inputs);
+static void give_back(const Measure *m) {
+    give_shown(&m->in);
+    give_shown(&m->own);
     free(m->scratch);
-    free(m->done);
+    free(m->compared);
     free(m->truth);
     free(m->sum);
     free(m->points);
@@ -376,7 +508,7 @@ UnetStatus whole_pictures_evaluate(const WholePictures *whole, Tally *tally, Tal
     status = take_memory(&m);
     if (status == UNET_OK)
         status = measuring_open(&m.prediction);
-    for (int32_t s = 0; s < unet_dataset_samples(whole->data) && status == UNET_OK; s++)
+    for (int32_t s = 0; s < unet_dataset_samples(whole->in.data) && status == UNET_OK; s++)
         status = measure_sample(&m, s, listener);
     prediction_close(&m.prediction);
     give_back(&m);

@@ -158,6 +158,10 @@ static const UnetOptionRow rows[] = {
      .value = "8|16|32",
      .help =
          "bits of the numbers in a picture that is written (as the input has; .npy: 32, which are floats)"},
+    {"--size", .kind = UNET_CHOICE, .commands = IN(PREDICT), .place = AT(size), .value = "picture|network",
+     .help =
+         "of pictures that `resize` brings to another size: write results as large as the picture, or as "
+         "the network makes them (picture)"},
     {"--overlay", .commands = IN(PREDICT), .place = AT(overlay),
      .help = "also write OUT-overlay.png: classes in colours over the image"},
     {"--format", .kind = UNET_CHOICE, .commands = IN(EVAL), .place = AT(format), .value = "text|csv|json",
@@ -222,7 +226,8 @@ UnetStatus unet_options_parse(UnetOptions *options, int argc, char **argv, UnetE
                              .timeout = 600,
                              .exchange = "auto",
                              .overlap = "yes",
-                             .reduce = "tree"};
+                             .reduce = "tree",
+                             .size = "picture"};
     const UnetStatus status = unet_command_line_read(&grammar, argc, argv, options, &line, error);
     options->command = line.command >= 0 ? (UnetCommand)line.command : UNET_COMMAND_HELP;
     options->about = (UnetCommand)line.about;

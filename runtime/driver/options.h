@@ -50,6 +50,7 @@ typedef struct {
     int64_t timeout;                /* seconds that other processes may be silent */
     const char *exchange;           /* of their gradients: "auto", "nccl", "host" */
     const char *overlap;            /* "yes", "no": they are sent while the backward pass goes on */
+    const char *size;               /* "picture", or "network": of results, where pictures are resized */
     const char *reduce;             /* "tree", or "fast": NCCL's own sums */
     bool trust_network;             /* whoever of it says to be one of these processes */
     bool resume, overwrite, overlay, tensorboard, tune, skip_bad;

@@ -204,13 +204,16 @@ static UnetStatus predict_and_show(Prediction *prediction, const char *in) {
     UnetStatus status =
         prediction->volumes ? predict_volume(prediction, in) : predict_image(prediction, in);
     const bool shows = driver->options.overlay && driver->stopped_by == 0;
+    UnetImageWay way = *prediction_way(prediction);
+    if (prediction_restores(prediction))
+        way.fit = UNET_FIT_NONE;
     for (int i = 0; shows && i < driver->model->noutput && status == UNET_OK; i++) {
         char path[UNET_PATH_BYTES];
         if (driver->model->outputs[i].kind != UNET_LABELS)
             continue;
         status = output_path(prediction, in, i, path);
         if (status == UNET_OK)
-            status = write_overlay(in, prediction_way(prediction), path, &prediction->driver->error);
+            status = write_overlay(in, &way, path, &prediction->driver->error);
     }
     return status;
 }

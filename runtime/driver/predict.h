@@ -17,19 +17,40 @@ typedef struct SliceTaker {
                        UnetError *error);
 } SliceTaker;
 
+/* Takes the rows of an output. */
+typedef struct RowTaker {
+    UnetStatus (*take)(struct RowTaker *taker, const float *row, UnetError *error);
+} RowTaker;
+
+/* predict_restore.c: brings rows of an output of size FROM to size TO, of which the height, the width, the
+ * channels and whether they are classes (`palette`) count.  *RESTORE is closed whatever the status. */
+typedef struct Restore Restore;
+UNET_MUST_USE UnetStatus restore_open(Restore **restore, const UnetImageInfo *from, const UnetImageInfo *to,
+                                      RowTaker *taker, UnetError *error);
+void restore_close(Restore *restore); /* NULL is fine */
+/* The next row; TAKER gets none, one or more of the result. */
+UNET_MUST_USE UnetStatus restore_put(Restore *restore, const float *row, UnetError *error);
+
+/* Where rows of an output are written. */
+typedef struct {
+    RowTaker taker;          /* of rows that are restored */
+    UnetImageWriter *writer; /* of the file */
+    Restore *restore;        /* NULL: rows are written as they come */
+} OutputFile;
+
 typedef struct {
     Driver *driver;
     const UnetProgram *program;
     int input; /* the one input that prediction reads */
     Device device;
-    char *staged;             /* one sample of it, where the arena does not hold it; else NULL */
-    const void **inputs;      /* one per input of the model */
-    float *row;               /* of an input or output */
-    float *normal;            /* a row of the input, normalised */
-    int32_t *from;            /* point x of a padded row is point from[x] of the image */
-    UnetImageWriter **writer; /* one per output of the model */
-    uint32_t told;            /* what was told already: traits of images (unet/image.h), and TOLD_BITS */
-    bool volumes;             /* not images */
+    char *staged;        /* one sample of it, where the arena does not hold it; else NULL */
+    const void **inputs; /* one per input of the model */
+    float *row;          /* of an input or output */
+    float *normal;       /* a row of the input, normalised */
+    int32_t *from;       /* point x of a padded row is point from[x] of the image */
+    OutputFile *file;    /* one per output of the model */
+    uint32_t told;       /* what was told already: traits of images (unet/image.h), and TOLD_BITS */
+    bool volumes;        /* not images */
     bool into_folder;
     bool normalized;   /* rows come as the input has them, and not as in files */
     SliceTaker *taker; /* of volumes, which then all go by windows: no files are written; or NULL */
@@ -46,6 +67,9 @@ typedef struct Ends {
 
 /* How images are read: as those of the data, from which the network was trained. */
 const UnetImageWay *prediction_way(const Prediction *prediction);
+
+/* Whether outputs get the size that the picture has in its file, which was resized for the network. */
+bool prediction_restores(const Prediction *prediction);
 
 /* Where the rows of the input go. */
 char *prediction_input(const Prediction *prediction);

@@ -82,6 +82,11 @@ const UnetImageWay *prediction_way(const Prediction *prediction) {
     return &prediction->driver->model->inputs[prediction->input].way;
 }
 
+bool prediction_restores(const Prediction *prediction) {
+    return prediction_way(prediction)->fit != UNET_FIT_NONE &&
+           strcmp(prediction->driver->options.size, "network") != 0;
+}
+
 char *prediction_input(const Prediction *prediction) {
     const int64_t *offset = prediction->program->input_offsets;
     return offset == NULL ? prediction->staged : prediction->device.arena + offset[prediction->input];
@@ -102,9 +107,9 @@ UnetStatus prediction_open(Prediction *prediction) {
     prediction->row = calloc(longest_row(prediction), sizeof *prediction->row);
     prediction->normal = calloc(longest_row(prediction), sizeof *prediction->normal);
     prediction->from = calloc((size_t)layout->size[2], sizeof *prediction->from);
-    prediction->writer = calloc((size_t)model->noutput + 1, sizeof(UnetImageWriter *));
+    prediction->file = calloc((size_t)model->noutput + 1, sizeof *prediction->file);
     if (prediction->inputs == NULL || prediction->row == NULL || prediction->normal == NULL ||
-        prediction->from == NULL || prediction->writer == NULL)
+        prediction->from == NULL || prediction->file == NULL)
         return unet_fail(error, UNET_TOO_SMALL, "no memory for a row of the image");
     prediction->inputs[prediction->input] = prediction->staged;
     return device_try_threads(&prediction->device, prediction->driver->threads, error);
@@ -117,7 +122,7 @@ void prediction_close(Prediction *prediction) {
     free(prediction->row);
     free(prediction->normal);
     free(prediction->from);
-    free(prediction->writer);
+    free(prediction->file);
 }
 
 /* ---- in --------------------------------------------------------------------------------------- */
@@ -260,8 +265,8 @@ static UnetStatus bring_band(const Passage *p, int32_t b) {
 
 /* ---- out -------------------------------------------------------------------------------------- */
 
-/* Of output I, cropped as its size relates to that of the input. */
-static UnetImageInfo output_info(const Passage *p, int i) {
+/* Of output I for an image of SIZE, cropped as its size relates to that of the input. */
+static UnetImageInfo info_for(const Passage *p, int i, const int32_t size[2]) {
     const UnetProgram *program = p->prediction->program;
     const UnetLayout *layout = &program->outputs[i];
     const bool labels = p->prediction->driver->model->outputs[i].kind == UNET_LABELS;
@@ -269,9 +274,19 @@ static UnetImageInfo output_info(const Passage *p, int i) {
         .channels = labels ? 1 : layout->channels,
         .bits = labels ? 8 : p->info.bits,
         .palette = labels,
-        .height = (int32_t)((int64_t)p->info.height * layout->size[1] / program->size[1]),
-        .width = (int32_t)((int64_t)p->info.width * layout->size[2] / program->size[2]),
+        .height = (int32_t)((int64_t)size[0] * layout->size[1] / program->size[1]),
+        .width = (int32_t)((int64_t)size[1] * layout->size[2] / program->size[2]),
     };
+}
+
+/* As the network makes it. */
+static UnetImageInfo output_info(const Passage *p, int i) {
+    return info_for(p, i, (const int32_t[]){p->info.height, p->info.width});
+}
+
+/* As it is written: in the size of the file, unless --size=network keeps the network's. */
+static UnetImageInfo written_info(const Passage *p, int i) {
+    return prediction_restores(p->prediction) ? info_for(p, i, p->info.own) : output_info(p, i);
 }
 
 /* As --bits says, else floats where the file is for these, else as many as the input has. */
@@ -281,29 +296,51 @@ static int32_t written_bits(const Passage *p, const char *path) {
     return unet_image_bits(path, bits);
 }
 
-static UnetStatus begin_outputs(const Passage *p, const char *in) {
+static UnetStatus write_restored(RowTaker *taker, const float *row, UnetError *error) {
+    return unet_image_write_row(((OutputFile *)taker)->writer, row, error);
+}
+
+static UnetStatus write_row(OutputFile *file, const float *row, UnetError *error) {
+    return file->restore != NULL ? restore_put(file->restore, row, error)
+                                 : unet_image_write_row(file->writer, row, error);
+}
+
+/* Said once: that PATH has fewer bits of a number than its input. */
+static void tell_bits(Prediction *prediction, const char *path, int32_t bits, const char *in,
+                      int32_t of_input) {
+    if (bits >= of_input)
+        return;
+    if (prediction->driver->options.bits == 0 && (prediction->told & TOLD_BITS) == 0)
+        (void)fprintf(stderr, "%s holds %" PRId32 " bits of a number, and %s has %" PRId32 "\n", path, bits,
+                      in, of_input);
+    prediction->told |= TOLD_BITS;
+}
+
+static UnetStatus begin_output(const Passage *p, const char *in, int i) {
     Prediction *prediction = p->prediction;
     UnetError *error = &prediction->driver->error;
-    for (int i = 0; i < prediction->driver->model->noutput; i++) {
-        UnetImageInfo info = output_info(p, i);
-        char path[UNET_PATH_BYTES];
-        UnetStatus status = output_path(prediction, in, i, path);
-        if (status == UNET_OK && !info.palette)
-            info.bits = written_bits(p, path);
-        if (info.bits < output_info(p, i).bits && prediction->driver->options.bits == 0 &&
-            (prediction->told & TOLD_BITS) == 0)
-            (void)fprintf(stderr, "%s holds %" PRId32 " bits of a number, and %s has %" PRId32 "\n", path,
-                          info.bits, in, output_info(p, i).bits);
-        prediction->told |= info.bits < output_info(p, i).bits ? TOLD_BITS : 0;
-        if (status == UNET_OK && (info.height < 1 || info.width < 1))
-            status =
-                unet_fail(error, UNET_IO, "%s: the input is too small for a single point of output", path);
-        if (status == UNET_OK)
-            status = unet_image_create(&prediction->writer[i], path, &info, error);
-        if (status != UNET_OK)
-            return status;
-    }
-    return UNET_OK;
+    OutputFile *file = &prediction->file[i];
+    UnetImageInfo made = output_info(p, i), info = written_info(p, i);
+    char path[UNET_PATH_BYTES];
+    UnetStatus status = output_path(prediction, in, i, path);
+    if (status != UNET_OK)
+        return status;
+    if (!info.palette)
+        info.bits = written_bits(p, path);
+    tell_bits(prediction, path, info.bits, in, made.bits);
+    if (info.height < 1 || info.width < 1 || made.height < 1 || made.width < 1)
+        return unet_fail(error, UNET_IO, "%s: the input is too small for a single point of output", path);
+    *file = (OutputFile){.taker = {write_restored}};
+    if (info.height != made.height || info.width != made.width)
+        status = restore_open(&file->restore, &made, &info, &file->taker, error);
+    return status == UNET_OK ? unet_image_create(&file->writer, path, &info, error) : status;
+}
+
+static UnetStatus begin_outputs(const Passage *p, const char *in) {
+    UnetStatus status = UNET_OK;
+    for (int i = 0; i < p->prediction->driver->model->noutput && status == UNET_OK; i++)
+        status = begin_output(p, in, i);
+    return status;
 }
 
 /* Planes close up where the row was cropped. */
@@ -318,7 +355,7 @@ static UnetStatus take_row(const Passage *p, int i, int32_t h) {
                 width * sizeof *prediction->row);
     UnetError *error = &prediction->driver->error;
     return p->ends != NULL ? p->ends->write(p->ends, i, prediction->row, error)
-                           : unet_image_write_row(prediction->writer[i], prediction->row, error);
+                           : write_row(&prediction->file[i], prediction->row, error);
 }
 
 /* The rows of band B of all outputs; *DONE: these were the last. */
@@ -345,8 +382,9 @@ static UnetStatus end_outputs(const Passage *p, const char *in, UnetStatus statu
     const bool whole = prediction->driver->stopped_by == 0;
     for (int i = 0; i < prediction->driver->model->noutput; i++) {
         char path[UNET_PATH_BYTES];
-        UnetImageWriter *writer = prediction->writer[i];
-        prediction->writer[i] = NULL;
+        UnetImageWriter *writer = prediction->file[i].writer;
+        restore_close(prediction->file[i].restore);
+        prediction->file[i] = (OutputFile){.writer = NULL};
         if (whole && status == UNET_OK)
             status = unet_image_finish(writer, &prediction->driver->error);
         else
@@ -394,7 +432,7 @@ static UnetStatus read_file(Ends *ends, float *row, UnetError *error) {
 }
 
 static UnetStatus write_file(Ends *ends, int i, const float *row, UnetError *error) {
-    return unet_image_write_row(((FileEnds *)ends)->passage->prediction->writer[i], row, error);
+    return write_row(&((FileEnds *)ends)->passage->prediction->file[i], row, error);
 }
 
 /* Said once: windows that are blended are not what the whole image would be. */

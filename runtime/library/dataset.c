@@ -109,7 +109,7 @@ static UnetStatus check_source(UnetDataset *dataset, int32_t index, UnetError *e
     return dataset_is_border(dataset, index) ? dataset_check_border(dataset, index, error) : UNET_OK;
 }
 
-static UnetStatus list_series(UnetDataset *dataset, UnetError *error) {
+static UnetStatus list_series(UnetDataset *dataset, bool own_size, UnetError *error) {
     if (dataset->nsource > MAX_SOURCES) {
         return unet_fail(error, UNET_BUG, "too many data sources");
     }
@@ -138,11 +138,14 @@ static UnetStatus list_series(UnetDataset *dataset, UnetError *error) {
                                        .more = source->term[t].more,
                                        .list = source->term[t].list,
                                        .column = source->term[t].column,
-                                       .way = &source->term[t].way,
+                                       .way = source->term[t].way,
                                        .channels = !dataset_is_labels(dataset, s) ? source->channels
                                                    : source->colours              ? UNET_IMAGE_COLOURS
                                                                                   : UNET_IMAGE_CLASSES,
                                        .source = s};
+                if (own_size) {
+                    next[-1].way.fit = UNET_FIT_NONE;
+                }
             }
         }
     }
@@ -238,7 +241,7 @@ static UnetStatus build(UnetDataset *dataset, UnetDataPlace place, bool holdout,
         return out_of_memory(error);
     }
     choose_sections(dataset);
-    UnetStatus status = list_series(dataset, error);
+    UnetStatus status = list_series(dataset, place.own_size, error);
     dataset->warps &= !dataset->volumes; /* their windows have the size of the input */
     if (status == UNET_OK) {
         status = dataset_check_missing(dataset, error);

@@ -52,7 +52,7 @@ UnetStatus dataset_open_file(const UnetDataset *dataset, const Sample *sample, i
     *reader = NULL;
     UnetStatus status = dataset_path(dataset, series, sample, path, error);
     if (status == UNET_OK) {
-        status = unet_image_open_as(memory, series->way, reader, path, series->channels, error);
+        status = unet_image_open_as(memory, &series->way, reader, path, series->channels, error);
     }
     if (*reader == NULL) {
         return status;

@@ -12,7 +12,7 @@
 static bool ignores_missing(const UnetDataset *dataset) {
     bool ignores = false;
     for (int32_t i = 0; i < dataset->nseries; i++) {
-        ignores |= dataset->series[i].way->missing == UNET_MISSING_IGNORED;
+        ignores |= dataset->series[i].way.missing == UNET_MISSING_IGNORED;
     }
     return ignores;
 }
@@ -42,7 +42,7 @@ UnetStatus dataset_check_missing(const UnetDataset *dataset, UnetError *error) {
 UnetStatus dataset_settle_missing(const UnetDataset *dataset, const Sample *sample, int32_t series,
                                   float *value, size_t count, UnetError *error) {
     const FileSeries *files = &dataset->series[series];
-    if (unet_settle_missing(files->way, value, count)) {
+    if (unet_settle_missing(&files->way, value, count)) {
         return UNET_OK;
     }
     char path[UNET_PATH_BYTES];

@@ -38,7 +38,7 @@ typedef struct {
     const char *const *more; /* and of the others, as in UnetSourceTerm */
     int32_t channels;        /* or UNET_IMAGE_CLASSES, or UNET_IMAGE_COLOURS */
     int32_t source;          /* that reads it */
-    const UnetImageWay *way; /* in which it is read */
+    UnetImageWay way;        /* in which it is read */
     const char *list;        /* that says what the stars stand for, or NULL: all files that there are */
     int32_t column; /* of the list called `pattern`, whose words name the files; 0: it is a pattern */
     StemList word;  /* what its files are called, one for each stem */

@@ -7,18 +7,26 @@
  */
 #include "dataset_parts.h"
 #include "size_math.h"
+#include "unet/resize.h"
 #include "warp.h"
 #include "window.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What a decoder takes for one file: its state and windows, a buffer of the file, a few rows, and those
- * that it holds at once, all of an interlaced image. */
+ * that it holds at once, all of an interlaced image; and what resizing takes. */
 static size_t decoder_bytes(const UnetImageInfo *info) {
     const size_t channels = info->channels > 4 ? (size_t)info->channels : 4;
-    size_t row = (size_t)info->width * channels * (size_t)(info->bits / 8);
-    return 96 * 1024 + 4 * row + row * (size_t)(info->interlaced ? info->height : info->held_rows);
+    const size_t number = (size_t)info->bits / 8, row = (size_t)info->own[1] * channels * number;
+    const UnetResizeShape resize = {{info->own[0], info->own[1]},
+                                    {info->height, info->width},
+                                    .channels = (int32_t)channels,
+                                    .bits = info->bits};
+    const bool resized = info->own[0] != info->height || info->own[1] != info->width;
+    return 96 * 1024 + 4 * row + row * (size_t)(info->interlaced ? info->own[0] : info->held_rows) +
+           (resized ? unet_resize_bytes(&resize) + (size_t)info->width * channels * number : 0);
 }
 
 static void note_traits(FileSeries *series, const char *path, const UnetImageInfo *info) {
@@ -35,7 +43,7 @@ static void note_traits(FileSeries *series, const char *path, const UnetImageInf
 static UnetStatus probe(FileSeries *series, const char *path, UnetImageInfo *info, size_t *decoded,
                         UnetError *error) {
     UnetImageReader *reader;
-    UnetStatus status = unet_image_open_as(NULL, series->way, &reader, path, series->channels, error);
+    UnetStatus status = unet_image_open_as(NULL, &series->way, &reader, path, series->channels, error);
     if (reader == NULL) {
         return status;
     }
@@ -159,8 +167,28 @@ static UnetStatus compare_size(const UnetDataset *dataset, int32_t series, const
                      sample->size[1] * of_first, (long long)height, (long long)width);
 }
 
+/* Whether A and B, height and width, show one picture, but for the rounding of sizes. */
+static bool has_proportions(const int32_t a[2], const int32_t b[2]) {
+    const int64_t away = (int64_t)b[0] * a[1] - (int64_t)a[0] * b[1];
+    const int64_t of_a = (int64_t)a[0] + a[1], of_b = (int64_t)b[0] + b[1];
+    return llabs(away) <= (of_a > of_b ? of_a : of_b);
+}
+
+/* Resizing makes files of one size of those that do not belong together. */
+static UnetStatus compare_proportions(const char *path, const UnetImageInfo *info, const char *first,
+                                      const UnetImageInfo *of_first, UnetError *error) {
+    if (has_proportions(of_first->own, info->own)) {
+        return UNET_OK;
+    }
+    return unet_fail(error, UNET_IO,
+                     "%.300s is %d x %d, and its partner %.300s is %d x %d (height x width), which are "
+                     "other proportions: `resize` would draw one of them out of shape",
+                     path, info->own[0], info->own[1], first, of_first->own[0], of_first->own[1]);
+}
+
 static UnetStatus probe_sample(UnetDataset *dataset, Sample *sample, UnetError *error) {
     char path[UNET_PATH_BYTES], first[UNET_PATH_BYTES];
+    UnetImageInfo of_first = {0};
     size_t decoders = 0;
     for (int32_t i = 0; i < dataset->nseries; i++) {
         UnetImageInfo info = {0};
@@ -172,8 +200,15 @@ static UnetStatus probe_sample(UnetDataset *dataset, Sample *sample, UnetError *
         if (status != UNET_OK) {
             return status;
         }
-        status = i == 0 ? settle_size(dataset, where, &info, sample, error)
-                        : compare_size(dataset, i, where, &info, first, sample, error);
+        if (i == 0) {
+            of_first = info;
+        } else if (dataset->series[i].way.fit != UNET_FIT_NONE) {
+            status = compare_proportions(where, &info, first, &of_first, error);
+        }
+        if (status == UNET_OK) {
+            status = i == 0 ? settle_size(dataset, where, &info, sample, error)
+                            : compare_size(dataset, i, where, &info, first, sample, error);
+        }
         if (status != UNET_OK) {
             return status;
         }

@@ -45,7 +45,7 @@ static bool first_size(const UnetDataset *dataset, int32_t index, int32_t size[2
     char path[UNET_PATH_BYTES];
     UnetImageReader *reader;
     if (dataset->stems.count == 0 || dataset_path(dataset, series, &sample, path, NULL) != UNET_OK ||
-        unet_image_open_as(NULL, series->way, &reader, path, series->channels, NULL) != UNET_OK) {
+        unet_image_open_as(NULL, &series->way, &reader, path, series->channels, NULL) != UNET_OK) {
         return false;
     }
     UnetImageInfo info = unet_image_info(reader);

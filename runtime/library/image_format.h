@@ -6,6 +6,7 @@
 #include "image_memory.h"
 #include "unet/atomic_file.h"
 #include "unet/image.h"
+#include "unet/resize.h"
 
 enum { SIGNATURE_BYTES = 8 }; /* of a file: enough to tell its format */
 
@@ -46,6 +47,10 @@ struct UnetImageReader {
     bool has_cmyk;    /* which becomes red, green and blue */
     bool scaled;      /* floats from 0 to 1, of whole numbers in the file */
     ImageReduction reduction;
+    int32_t resized[2];  /* height and width that the way asks for */
+    UnetResize *resize;  /* once a row is read; NULL: rows come as they are */
+    uint8_t *resize_row; /*   the last that it made */
+    int32_t resized_row; /*   and its number */
     bool cut_short;
     bool classes;     /* numbers as they stand in the file, but no colours of a palette */
     bool packed;      /* colours, as numbers */

@@ -74,6 +74,27 @@ UnetStatus image_fail_decoding(UnetImageReader *reader, UnetError *error) {
                      reader->shape.height, reader->reason);
 }
 
+static bool swaps_axes(const UnetImageReader *reader) {
+    return reader->turn > 4;
+}
+
+/* Of the picture before it is resized. */
+static UnetImageInfo own_info(const UnetImageReader *reader) {
+    UnetImageInfo info = reader->shape;
+    info.interlaced = holds_all(reader);
+    if (swaps_axes(reader)) {
+        info.width = reader->shape.height;
+        info.height = reader->shape.width;
+    }
+    info.own[0] = info.height;
+    info.own[1] = info.width;
+    return info;
+}
+
+static bool resizes(const UnetImageReader *reader) {
+    return reader->way.fit != UNET_FIT_NONE;
+}
+
 /* ---- opening ---------------------------------------------------------------------------------- */
 
 /* What the build leaves out is refused with the package that brings it. */
@@ -190,6 +211,18 @@ static int32_t reduced_channels(const UnetImageReader *reader) {
     return reader->reduction != REDUCE_NOT ? 1 : reader->has_cmyk ? 3 : reader->stored_channels;
 }
 
+/* The size that the way asks for. */
+static UnetStatus settle_size(UnetImageReader *reader, UnetError *error) {
+    const UnetImageInfo info = own_info(reader);
+    unet_resized(&reader->way, info.own, reader->resized);
+    if ((int64_t)reader->resized[0] * reader->resized[1] > MAX_POINTS) {
+        return unet_fail(error, UNET_IO,
+                         "%s: has %d x %d points, and `resize` would make %d x %d of them (at most 2^28)",
+                         reader->path, info.height, info.width, reader->resized[0], reader->resized[1]);
+    }
+    return UNET_OK;
+}
+
 /* The decoder is ready: what its rows become. */
 static UnetStatus settle_shape(UnetImageReader *reader, int32_t channels, UnetError *error) {
     const size_t sample = (size_t)reader->shape.bits / 8;
@@ -204,7 +237,7 @@ static UnetStatus settle_shape(UnetImageReader *reader, int32_t channels, UnetEr
     } else if (channels < 0 || reader->way.alpha) {
         reader->shape.channels = 1;
     }
-    return UNET_OK;
+    return settle_size(reader, error);
 }
 
 static UnetStatus open_image(UnetImageReader *reader, int32_t channels, UnetError *error) {
@@ -278,19 +311,15 @@ void unet_image_close(UnetImageReader *reader) {
     }
     image_file_close(&reader->file);
     image_memory_give(reader->memory, reader->rows);
+    image_memory_give(reader->memory, reader->resize_row);
     image_memory_give(reader->memory, reader);
 }
 
-static bool swaps_axes(const UnetImageReader *reader) {
-    return reader->turn > 4;
-}
-
 UnetImageInfo unet_image_info(const UnetImageReader *reader) {
-    UnetImageInfo info = reader->shape;
-    info.interlaced = holds_all(reader);
-    if (swaps_axes(reader)) {
-        info.width = reader->shape.height;
-        info.height = reader->shape.width;
+    UnetImageInfo info = own_info(reader);
+    if (resizes(reader)) {
+        info.height = reader->resized[0];
+        info.width = reader->resized[1];
     }
     return info;
 }
@@ -312,7 +341,7 @@ static void turn_row(const UnetImageReader *reader, const uint8_t *from, int32_t
 
 /* All rows, turned. */
 static bool turn_all(UnetImageReader *reader, size_t bytes) {
-    const UnetImageInfo shown = unet_image_info(reader);
+    const UnetImageInfo shown = own_info(reader);
     const size_t point = reader->row_bytes / (size_t)reader->shape.width;
     uint8_t *turned = image_memory_take(reader->memory, bytes);
     if (turned == NULL) {
@@ -366,12 +395,17 @@ static UnetStatus prepare_rows(UnetImageReader *reader, UnetError *error) {
     return good ? UNET_OK : image_fail_decoding(reader, error);
 }
 
+static uint8_t *own_row(const UnetImageReader *reader) {
+    size_t row = holds_all(reader) ? (size_t)reader->next_row - 1 : 0;
+    return reader->rows + row * reader->row_bytes;
+}
+
 /* Many tools write grey masks with three channels, which are then equal; any of them is the class. */
 static UnetStatus check_grey(const UnetImageReader *reader, UnetError *error) {
     const UnetRowFormat format = unet_image_format(reader);
     const ptrdiff_t sample = unet_number_bytes(&format);
-    const uint8_t *at = unet_image_bytes(reader);
-    for (int32_t x = 0; x < format.width; x++, at += 3 * sample) {
+    const uint8_t *at = own_row(reader);
+    for (int32_t x = 0; x < own_info(reader).width; x++, at += 3 * sample) {
         const double red = unet_stored_number(format.bits, at);
         const double green = unet_stored_number(format.bits, at + sample);
         const double blue = unet_stored_number(format.bits, at + 2 * sample);
@@ -387,13 +421,9 @@ static UnetStatus check_grey(const UnetImageReader *reader, UnetError *error) {
     return UNET_OK;
 }
 
-static uint8_t *current_row(const UnetImageReader *reader) {
-    size_t row = holds_all(reader) ? (size_t)reader->next_row - 1 : 0;
-    return reader->rows + row * reader->row_bytes;
-}
-
-UnetStatus unet_image_decode_row(UnetImageReader *reader, UnetError *error) {
-    if (reader->next_row >= unet_image_info(reader).height) {
+/* The next row of the picture, before it is resized. */
+static UnetStatus decode_own_row(UnetImageReader *reader, UnetError *error) {
+    if (reader->next_row >= own_info(reader).height) {
         return unet_fail(error, UNET_BUG, "%s: read beyond its last row", reader->path);
     }
     if (reader->rows == NULL) {
@@ -406,12 +436,69 @@ UnetStatus unet_image_decode_row(UnetImageReader *reader, UnetError *error) {
         return image_fail_decoding(reader, error);
     }
     reader->next_row++;
-    image_reduce_row(reader, current_row(reader), unet_image_info(reader).width);
+    image_reduce_row(reader, own_row(reader), own_info(reader).width);
     return reader->classes && reader->shown_channels == 3 ? check_grey(reader, error) : UNET_OK;
 }
 
+/* Classes have no numbers between them. */
+static UnetStatus begin_resizing(UnetImageReader *reader, UnetError *error) {
+    const UnetImageInfo info = own_info(reader);
+    const UnetRowFormat format = unet_image_format(reader);
+    const UnetResizeShape shape = {.from = {info.height, info.width},
+                                   .to = {reader->resized[0], reader->resized[1]},
+                                   .channels = reader->shown_channels,
+                                   .bits = info.bits,
+                                   .nearest = reader->classes || reader->packed};
+    const size_t row = (unet_row_bytes(&format) + 63) / 64 * 64, bytes = unet_resize_bytes(&shape);
+    size_t all;
+    reader->resize_row =
+        bytes > 0 && checked_add(row, bytes, &all) ? image_memory_take(reader->memory, all) : NULL;
+    if (reader->resize_row == NULL) {
+        return image_fail(reader, error, "out of memory");
+    }
+    reader->resize = unet_resize_at(reader->resize_row + row, &shape);
+    return UNET_OK;
+}
+
+/* Rows that are asked for no more are passed over. */
+static UnetStatus pass_rows(UnetImageReader *reader, int32_t count, UnetError *error) {
+    const UnetStatus status = reader->resize == NULL ? begin_resizing(reader, error) : UNET_OK;
+    if (status == UNET_OK) {
+        unet_resize_skip(reader->resize, count);
+        reader->resized_row += count;
+    }
+    return status;
+}
+
+static UnetStatus resize_row(UnetImageReader *reader, UnetError *error) {
+    UnetStatus status = pass_rows(reader, 0, error);
+    if (status == UNET_OK && reader->resized_row >= reader->resized[0]) {
+        return unet_fail(error, UNET_BUG, "%s: read beyond its last row", reader->path);
+    }
+    while (status == UNET_OK && unet_resize_wants(reader->resize)) {
+        status = decode_own_row(reader, error);
+        if (status == UNET_OK) {
+            unet_resize_push(reader->resize, own_row(reader));
+        }
+    }
+    if (status == UNET_OK) {
+        unet_resize_pull(reader->resize, reader->resize_row);
+        reader->resized_row++;
+    }
+    /* The last row may need none of the last ones: these are read all the same, so that damage is seen. */
+    const bool ends = reader->resized_row == reader->resized[0];
+    while (ends && status == UNET_OK && reader->next_row < own_info(reader).height) {
+        status = decode_own_row(reader, error);
+    }
+    return status;
+}
+
+UnetStatus unet_image_decode_row(UnetImageReader *reader, UnetError *error) {
+    return resizes(reader) ? resize_row(reader, error) : decode_own_row(reader, error);
+}
+
 const uint8_t *unet_image_bytes(const UnetImageReader *reader) {
-    return current_row(reader);
+    return resizes(reader) ? reader->resize_row : own_row(reader);
 }
 
 UnetRowFormat unet_image_format(const UnetImageReader *reader) {
@@ -475,9 +562,9 @@ UnetStatus unet_image_read_row(UnetImageReader *reader, float *row, UnetError *e
 }
 
 UnetStatus unet_image_skip_rows(UnetImageReader *reader, int32_t count, UnetError *error) {
-    UnetStatus status = UNET_OK;
-    for (int32_t i = 0; i < count && status == UNET_OK; i++) {
-        status = unet_image_decode_row(reader, error);
+    UnetStatus status = resizes(reader) ? pass_rows(reader, count, error) : UNET_OK;
+    for (int32_t i = 0; i < count && !resizes(reader) && status == UNET_OK; i++) {
+        status = decode_own_row(reader, error);
     }
     return status;
 }

@@ -31,10 +31,12 @@ typedef void UnetNote(void *context, const char *note);
  * decoded, or NULL: beside the volumes.  NOTE (NULL: nobody) hears that it is done.  FOLD: which one is
  * held out, where the model's file splits the data into such; from their number on, a fifth that is drawn
  * for it.  SKIP: every file is decoded when the data is opened, samples with a problem are left out, and
- * SKIP hears of each; NULL: the first problem that is met ends what is being done. */
+ * SKIP hears of each; NULL: the first problem that is met ends what is being done.  OWN_SIZE: pictures are
+ * not resized, whatever the model's file says. */
 typedef struct {
     const char *folder, *cache;
     int32_t fold;
+    bool own_size;
     UnetNote *note;
     UnetProblemReport *skip;
     void *context; /* of both */

@@ -47,6 +47,7 @@ const char *unet_image_trait(int trait, UnetType into);
 
 typedef struct {
     int32_t width, height;
+    int32_t own[2];   /* height and width before the picture is resized */
     int32_t channels; /* alpha does not count, a palette has 3 */
     int32_t bits;     /* 8 or 16: fewer bits count as 8; 32: floats, as which others than these are read */
     bool palette;

@@ -23,7 +23,7 @@ extern "C" {
 #endif
 
 #define UNET_MOST_THREADS 1024  /* that a program can be compiled for */
-#define UNET_RUNTIME_VERSION 11 /* generated code refuses to compile against another */
+#define UNET_RUNTIME_VERSION 12 /* generated code refuses to compile against another */
 
 typedef enum { UNET_F32, UNET_F64, UNET_U8, UNET_BF16, UNET_F16, UNET_UNORM8 } UnetType;
 
@@ -114,6 +114,10 @@ typedef enum {
     UNET_MISSING_IGNORED /* they are 0, and labels there count nowhere */
 } UnetMissing;
 
+/* How pictures are made larger or smaller as they are read: not at all; to just this size; to the largest
+ * of their own proportions that fits into it; to the smallest that covers it. */
+typedef enum { UNET_FIT_NONE, UNET_FIT_EXACT, UNET_FIT_INSIDE, UNET_FIT_OUTSIDE } UnetFit;
+
 /* How files of images are read. */
 typedef struct {
     UnetMissing missing;
@@ -124,6 +128,9 @@ typedef struct {
     bool names_page;   /* of a file of several pages that with this number, from 0 on: */
     int32_t page;      /*   else the first, which is told */
     const char *entry; /* of an archive of arrays, the name of that which is read; NULL: the only one */
+    UnetFit fit;       /* else than by UNET_FIT_NONE: */
+    int32_t box[2];    /*   height and width, and what comes of these is */
+    int32_t times;     /*   so many times as large */
 } UnetImageWay;
 
 /* Of volumes that are predicted, those of COUNT channels are written as one map of classes: each point has
@@ -532,8 +539,9 @@ typedef struct {
     int32_t ring;                              /* loader slots, at most */
     int64_t loader_ring_bytes; /* ring * the largest input_bytes, of training the share of a process */
     UnetPad predict_pad;
-    bool trims; /* of volumes only the box of what is not 0 is there */
-    bool cubic; /* images of volumes are resampled by splines of order 3, else linearly */
+    bool measures_original; /* the command `eval` measures resized pictures at their own size */
+    bool trims;             /* of volumes only the box of what is not 0 is there */
+    bool cubic;             /* images of volumes are resampled by splines of order 3, else linearly */
     UnetRegions regions;
     double spacing[3]; /* of depth, height, width, in mm, to which volumes are resampled; 0: they are not */
 
