@@ -1,6 +1,6 @@
 /* image.c - fuzzes the reading of pictures, of any format: the first byte says how many channels are
- * wanted and in which way, the rest is the file.  Check sums of a PNG file are put right, or libpng would
- * look no further.
+ * wanted and in which way, the rest is the file, whose last two say whether it is resized.  Check sums of a
+ * PNG file are put right, or libpng would look no further.
  */
 #include "target.h"
 
@@ -52,7 +52,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                               .alpha = (data[0] >> 5 & 1) != 0,
                               .names_page = names,
                               .page = names ? 1 : 0,
-                              .entry = names ? "image" : NULL};
+                              .entry = names ? "image" : NULL,
+                              .fit = (UnetFit)(data[size - 1] & 3),
+                              .box = {1 + data[size - 1] / 4, 1 + data[size - 2] / 4},
+                              .times = 1 + data[size - 2] % 2};
     uint8_t *file = malloc(size - 1);
     if (file == NULL)
         abort();
