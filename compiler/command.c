@@ -378,6 +378,11 @@ static const UnetOptionRow options[] = {
      .max = 1000, .value = "N",
      .help = "search N times as long for what to compute twice (1): training computes less twice, and some "
              "plans fit that were not found before. It matters where the budget is small"},
+    {"--steps-per-file", .kind = UNET_NUMBER, .commands = FILES, .tag = PLAN,
+     .place = AT(options.steps_per_file), .min = 1, .max = INT32_MAX, .value = "N",
+     .help = "C files list the steps of a longer program in functions of N steps, a file for each, so that "
+             "the C "
+             "compiler takes them one beside the other (512)"},
     {"--poison", .commands = FILES, .tag = PLAN, .place = AT(options.poison),
      .help = "build a program that stops at the first access outside a buffer's lifetime"},
     {"--emit", .kind = UNET_TEXT, .commands = OF(COMPILE), .take = take_emit, .value = "STAGE",

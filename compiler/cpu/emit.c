@@ -1,6 +1,7 @@
 /* emit.c - C for this processor: a step is one OpenMP parallel region.
  *
  *     NAME.c           functions that list the calls of a program; tables
+ *     NAME_calls.h, NAME_steps_0.c ...  of a long program: its steps (parts.c)
  *     NAME_plan.h      where every buffer lies; the kernels
  *     NAME_kernels.h   what the kernels share
  *     NAME_conv.c ...  the kernels, a file a template, or for several that share NAME_winograd.h; or, of
@@ -12,6 +13,7 @@
  */
 #include "cpu/emit.h"
 #include "cpu/emit_halo.h"
+#include "cpu/parts.h"
 #include "emit/emit.h"
 #include "emit/template.h"
 #include "ir/ops.h"
@@ -53,28 +55,42 @@ static const char *extent_name(const Emitter *e, const Program *program) {
     return upper(e->pool, pool_text(e->pool, "%s_%s_BYTES", e->plan->model->name, program->name));
 }
 
-static void emit_steps(Emitter *e, const Program *program, const Step *step, int nstep, int position);
+/* What writes the calls of a program. */
+typedef struct {
+    Emitter *e;
+    const Program *program;
+    Parts *parts;
+} Calls;
+
+static void emit_steps(const Calls *calls, const Step *step, int nstep, int position);
 
 /* Within a loop over samples, `n` are those of this iteration, and `start` is the first of them. */
-static void emit_samples(Emitter *e, const Program *program, const Step *loop, int position) {
+static void emit_samples(const Calls *calls, const Step *loop, int position) {
+    Text *out = calls->e->out;
+    Scope *scope = &calls->parts->scope;
+    const Program *program = calls->program;
     const long long samples = loop->samples;
-    text_line(e->out, "/* %d: samples */", position);
+    text_line(out, "/* %d: samples */", position);
     const char *first = program->group > 0 ? "step->first" : "0",
                *end = program->group > 0 ? "last" : "step->n";
-    text_line(e->out, "for (int start = %s; start < %s; start += %lld) {", first, end, samples);
-    e->out->depth++;
-    text_line(e->out, "const int n = %s - start < %lld ? %s - start : %lld;", end, samples, end, samples);
-    text_line(e->out, "const int32_t(*const valid)[3] = step->valid ? step->valid + start : NULL;");
-    text_line(e->out, "(void)valid;");
-    emit_steps(e, program, loop->body, loop->nbody, position + 1);
-    e->out->depth--;
-    text_line(e->out, "}");
+    text_line(out, "for (int start = %s; start < %s; start += %lld) {", first, end, samples);
+    out->depth++;
+    text_line(out, "const int n = %s - start < %lld ? %s - start : %lld;", end, samples, end, samples);
+    text_line(out, "const int32_t(*const valid)[3] = step->valid ? step->valid + start : NULL;");
+    text_line(out, "(void)valid;");
+    scope->samples = true;
+    emit_steps(calls, loop->body, loop->nbody, position + 1);
+    scope->samples = false;
+    out->depth--;
+    text_line(out, "}");
 }
 
-static void emit_bands(Emitter *e, const Program *program, const Step *loop, int position) {
-    emit_bands_begin(e, program, loop, position);
-    emit_steps(e, program, loop->body, loop->nbody, position + 1);
-    emit_bands_end(e);
+static void emit_bands(const Calls *calls, const Step *loop, int position) {
+    emit_bands_begin(calls->e, calls->program, loop, position);
+    calls->parts->scope.bands = true;
+    emit_steps(calls, loop->body, loop->nbody, position + 1);
+    calls->parts->scope.bands = false;
+    emit_bands_end(calls->e);
 }
 
 /* Has a program in front of this one a step of the same name, which reads and writes the same? */
@@ -214,13 +230,35 @@ static void emit_step(Emitter *e, const Program *program, int position, const St
     e->out->depth -= condition != NULL;
 }
 
-static void emit_steps(Emitter *e, const Program *program, const Step *step, int nstep, int position) {
-    for (int i = 0; i < nstep; i++) {
-        if (step[i].node < 0) {
-            (step[i].axis == AXIS_SAMPLES ? emit_samples : emit_bands)(e, program, &step[i], position);
-            position += 1 + step_count(step[i].body, step[i].nbody);
+/* Steps that stand one after the other, from STEP[0] on, at most MOST. */
+static int steps_in_a_row(const Step *step, int nstep, int most) {
+    int count = 0;
+    while (count < nstep && count < most && step[count].node >= 0)
+        count++;
+    return count;
+}
+
+static void emit_row(const Calls *calls, const Step *step, int nstep, int position, bool apart) {
+    if (apart)
+        part_begin(calls->parts, calls->e, calls->program);
+    for (int i = 0; i < nstep; i++)
+        emit_step(calls->e, calls->program, position + i, &step[i]);
+    if (apart)
+        part_end(calls->parts, calls->e);
+}
+
+static void emit_steps(const Calls *calls, const Step *step, int nstep, int position) {
+    const bool splits = parts_split(calls->parts, step, nstep);
+    for (int i = 0; i < nstep;) {
+        const int row = steps_in_a_row(step + i, nstep - i, splits ? calls->parts->limit : nstep);
+        if (row > 0) {
+            emit_row(calls, step + i, row, position, splits);
+            position += row;
+            i += row;
         } else {
-            emit_step(e, program, position++, &step[i]);
+            (step[i].axis == AXIS_SAMPLES ? emit_samples : emit_bands)(calls, &step[i], position);
+            position += 1 + step_count(step[i].body, step[i].nbody);
+            i++;
         }
     }
 }
@@ -230,8 +268,13 @@ static void emit_steps(Emitter *e, const Program *program, const Step *step, int
 
 /* A function of that NAME that runs STEP[0..NSTEP), the first of them at POSITION, once so many sums of
  * LABELS are known. */
-static void emit_function(Emitter *e, const Program *program, const char *name, const Step *step, int nstep,
-                          int position, int labels) {
+static void emit_function(const Calls *calls, const char *name, const Step *step, int nstep, int position,
+                          int labels) {
+    Emitter *e = calls->e;
+    const Program *program = calls->program;
+    calls->parts->scope = (Scope){.samples = program->micro_batch == program->batch,
+                                  .last = program->group > 0,
+                                  .labels = labels > 0};
     text_blank(e->out);
     text_line(e->out, "static void %s(const UnetStep *step) {", name);
     e->out->depth++;
@@ -250,7 +293,7 @@ static void emit_function(Emitter *e, const Program *program, const char *name, 
     text_add(e->out, "#pragma omp parallel num_threads(step->threads)\n");
     text_line(e->out, "{");
     e->out->depth++;
-    emit_steps(e, program, step, nstep, position);
+    emit_steps(calls, step, nstep, position);
     e->out->depth--;
     text_line(e->out, "}");
     if (e->plan->options->poison)
@@ -259,16 +302,16 @@ static void emit_function(Emitter *e, const Program *program, const char *name, 
     text_line(e->out, "}");
 }
 
-static void emit_program(Emitter *e, const Program *program) {
+static void emit_program(Emitter *e, const Program *program, Parts *parts) {
+    const Calls calls = {.e = e, .program = program, .parts = parts};
     const int once = program->nonce;
     text_blank(e->out);
     text_line(e->out, "/* ---- %s: batch %lld, %s bytes of the arena ---- */", program->name,
               (long long)program->batch, grouped(e->pool, program->extent));
     if (once > 0)
-        emit_function(e, program, pool_text(e->pool, "%s_prepare", program->name), program->step, once, 0,
-                      0);
+        emit_function(&calls, pool_text(e->pool, "%s_prepare", program->name), program->step, once, 0, 0);
     const int labels = emit_label_counts(program, e->out);
-    emit_function(e, program, program->name, program->step + once, program->nstep - once, once, labels);
+    emit_function(&calls, program->name, program->step + once, program->nstep - once, once, labels);
 }
 
 /* ---- files ---- */
@@ -304,7 +347,7 @@ static void emit_kernels(const Emitter *e, Sources *sources) {
 }
 
 /* The names of what is compiled for each level. */
-static void emit_level_names(const Emitter *e, Text *out) {
+static void emit_level_names(const Emitter *e, const Parts *parts, Text *out) {
     if (levels_of(e->plan)->name == NULL)
         return;
     text_blank(out);
@@ -312,18 +355,42 @@ static void emit_level_names(const Emitter *e, Text *out) {
     text_line(out, "#define %s_model LEVEL_NAME(%s_model)", e->plan->model->name, e->plan->model->name);
     for (int i = 0; i < e->ninstance; i++)
         text_line(out, "#define %s LEVEL_NAME(%s)", e->instance[i].name, e->instance[i].name);
+    for (int i = 0; i < parts->count; i++)
+        text_line(out, "#define %s LEVEL_NAME(%s)", parts->name[i], parts->name[i]);
 }
 
-static void emit_plan_header(const Emitter *e, Sources *sources) {
+static void emit_plan_header(const Emitter *e, const Parts *parts, Sources *sources) {
     Text offsets = text_new(e->pool), names = text_new(e->pool), declarations = text_new(e->pool);
     emit_offsets(e, &offsets);
-    emit_level_names(e, &names);
+    emit_level_names(e, parts, &names);
     emit_declarations(e, &declarations);
     const Hole hole[] = {{"offsets", offsets.bytes},
                          {"level_names", names.bytes},
                          {"declarations", declarations.bytes},
                          {NULL, NULL}};
     emit_file(e->plan, sources, "program/plan.h.in", file_name(e, "_plan.h"), hole);
+}
+
+/* NAME.c; what stands before the steps is in it, or, where there are parts, in a header that these include,
+ * too. */
+static void emit_calls(const Emitter *e, const Parts *parts, const char *sizes, const char *programs,
+                       const char *tables, Sources *sources) {
+    const Plan *plan = e->plan;
+    const Hole before[] = {{"poison", plan->options->poison ? template_text("program/poison.c.in") : ""},
+                           {"sizes", sizes},
+                           {"bands", bands_text(plan)},
+                           {NULL, NULL}};
+    const char *prelude = filled_template(plan, "program/calls.in", before);
+    const Hole header[] = {{"calls", prelude}, {"parts", parts_declared(parts)}, {NULL, NULL}};
+    const Hole calls[] = {
+        {"calls",
+         parts->count == 0 ? prelude : pool_text(plan->pool, "#include \"%s\"", file_name(e, "_calls.h"))},
+        {"programs", programs},
+        {"tables", tables},
+        {NULL, NULL}};
+    emit_file(plan, sources, "program/calls.c.in", file_name(e, ".c"), calls);
+    if (parts->count > 0)
+        emit_file(plan, sources, "program/calls.h.in", file_name(e, "_calls.h"), header);
 }
 
 void emit_cpu(const Plan *plan, Sources *sources) {
@@ -335,25 +402,21 @@ void emit_cpu(const Plan *plan, Sources *sources) {
                              .held = "(start - step->first)"};
     Text programs = text_new(plan->pool), sizes = text_new(plan->pool), tables = text_new(plan->pool);
     Emitter e = {.plan = plan, .dialect = &dialect, .pool = plan->pool, .out = &programs};
+    Parts parts = parts_new(plan);
     for (int k = 0; k < PROGRAMS; k++)
         if (plan->program[k].model != NULL)
-            emit_program(&e, &plan->program[k]);
+            emit_program(&e, &plan->program[k], &parts);
     if (reference)
         emit_sizes(&e, &sizes);
     emit_model(plan, &tables);
-    const Hole calls[] = {{"poison", plan->options->poison ? template_text("program/poison.c.in") : ""},
-                          {"sizes", sizes.bytes},
-                          {"bands", bands_text(plan)},
-                          {"programs", programs.bytes},
-                          {"tables", tables.bytes},
-                          {NULL, NULL}};
+    emit_calls(&e, &parts, sizes.bytes, programs.bytes, tables.bytes, sources);
     const Hole kernels[] = {
         {"types", type_definitions(plan)}, {"prologue", prologue_text(&e)}, {NULL, NULL}};
-    emit_file(plan, sources, "program/calls.c.in", file_name(&e, ".c"), calls);
     emit_main(plan, sources);
     emit_header(plan, sources, "program/model.h.in");
-    emit_plan_header(&e, sources);
+    emit_plan_header(&e, &parts, sources);
     emit_file(plan, sources, "program/kernels.h.in", file_name(&e, "_kernels.h"), kernels);
+    emit_parts(&parts, sources);
     emit_kernels(&e, sources);
     emit_cmake(plan, sources);
 }
