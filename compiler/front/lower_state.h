@@ -186,6 +186,7 @@ typedef struct Lower {
     int64_t work;           /* statements run and elements copied */
     bool stop;              /* too much work, or too many errors */
     struct Seen *seen;      /* settings: which were set where */
+    bool in_loss;           /* what is being read stands in the setting `loss` */
 } Lower;
 
 /* ---- lower.c: statements ---- */
@@ -325,6 +326,8 @@ void check_trained(Lower *l);
 /* Reports what only the whole file shows: no loss, an input without a source. */
 void check_sections(Lower *l);
 
+/* The loss that a user of METRIC in its place may mean: "dice_loss". */
+const char *loss_like(Lower *l, const char *metric);
 /* True if TERM can be trained; otherwise reports that it is a metric. */
 bool has_gradient(Lower *l, const LossTerm *term);
 /* For the functions of settings: reports WHAT of an argument, or of the whole setting (NULL); false. */

@@ -91,14 +91,19 @@ static void report_no_number(const Call *call, const char *what, Datum d) {
     diag_end(l->diag);
 }
 
+const char *loss_like(Lower *l, const char *metric) {
+    const char *loss = pool_text(l->pool, "%s_loss", metric);
+    const bool overlaps = strcmp(metric, "iou") == 0 || strcmp(metric, "miou") == 0;
+    return op_by_name(loss) != OPS ? loss : overlaps ? "lovasz_loss" : "cross_entropy";
+}
+
 bool has_gradient(Lower *l, const LossTerm *term) {
     const Node *node = &l->graph->node[l->graph->value[term->value].producer];
     if (!has_trait(node, TRAIT_MORE_IS_BETTER))
         return true;
-    const char *metric = op_table[node->op].name, *loss = pool_text(l->pool, "%s_loss", metric);
+    const char *metric = op_table[node->op].name;
     diag_begin(l->diag, ERROR, "U0617", term->span, "`%s` is a metric and cannot be a loss", metric);
-    diag_help(l->diag, "write `metric %s`; `%s` is a loss", term->text,
-              op_by_name(loss) == OPS ? "cross_entropy" : loss);
+    diag_help(l->diag, "write `metric %s`; `%s` is a loss", term->text, loss_like(l, metric));
     diag_end(l->diag);
     return false;
 }
@@ -591,7 +596,10 @@ static void call_setting(Lower *l, const Stmt *stmt, const Setting *setting) {
         setting->set(&call);
         return;
     }
-    if (bind_arguments(&call, NULL, &stmt->args))
+    l->in_loss = setting->set == set_loss;
+    const bool bound = bind_arguments(&call, NULL, &stmt->args);
+    l->in_loss = false;
+    if (bound)
         setting->set(&call);
 }
 
