@@ -437,15 +437,22 @@ void check_ranks(Lower *l) {
     train->ranks = 1;
 }
 
+/* Whether training is evaluated: by a section, which may get its data from the command line, or on what is
+ * held out. */
+static bool is_evaluated(const Model *model) {
+    return model->eval.present || model->eval_data.nsource > 0 || model->data.holdout > 0 ||
+           model->data.folds > 0;
+}
+
 /* What several settings say together. */
 void check_updates(Lower *l) {
     const TrainSection *train = &l->model->train;
     const bool plateau = train->schedule.kind == SCHEDULE_PLATEAU;
-    if ((plateau || train->patience > 0) && !l->model->eval.present) {
+    if ((plateau || train->patience > 0) && !is_evaluated(l->model)) {
         diag_begin(l->diag, ERROR, "U0623", plateau ? train->schedule.span : train->patience_span,
                    "%s needs evaluations, and the file has none",
                    plateau ? "`schedule plateau`" : "`patience`");
-        diag_help(l->diag, "add a section `eval { every 1 }`, and `holdout 0.1` to `data`");
+        diag_help(l->diag, "add `holdout 0.1` to `data`");
         diag_end(l->diag);
     }
     if (train->schedule.kind == SCHEDULE_ONE_CYCLE && train->schedule.warmup > 0) {
