@@ -519,13 +519,9 @@ static bool report_numbers(const Call *call, ValueId v) {
     const Argument *a = argument(call, "prediction");
     diag_begin(l->diag, ERROR, "U0613", a->span, "`%s` compares classes, and this is %s",
                call->signature->name, datum_text(l, datum_tensor(v)));
-    const char *prediction = argument_text(call, argument(call, "prediction")),
-               *labels = argument_text(call, argument(call, "labels"));
-    if (l->in_loss)
-        diag_help(l->diag, "it is a metric: write `%s(%s, %s)`, which is a loss",
-                  loss_like(l, call->signature->name), prediction, labels);
-    else
-        diag_help(l->diag, "write `%s(argmax(%s), %s)`", call->signature->name, prediction, labels);
+    diag_help(l->diag, "write `%s(argmax(%s), %s)`", call->signature->name,
+              argument_text(call, argument(call, "prediction")),
+              argument_text(call, argument(call, "labels")));
     note_via(l);
     diag_end(l->diag);
     return false;

@@ -194,6 +194,14 @@ static const char *result_text(const Call *call) {
     return expr_text(l->pool, &written);
 }
 
+/* Said before the arguments are read: these may be missing for another error. */
+static bool is_metric_as_loss(Lower *l, const Expr *expr, Op op, Span span) {
+    if (!l->in_loss || (op_table[op].traits & TRAIT_MORE_IS_BETTER) == 0)
+        return false;
+    report_metric(l, span, expr_text(l->pool, expr), op_table[op].name);
+    return true;
+}
+
 static Datum call_operator(Call *call, Op op) {
     Lower *l = call->l;
     call->op = op;
@@ -217,6 +225,8 @@ static Datum call_link(Lower *l, const Expr *expr, const Position *position, Spa
         return failed;
     }
     if (forbidden_here(l, expr) || (block != NULL && calls_itself(l, expr, block)))
+        return failed;
+    if (block == NULL && is_metric_as_loss(l, expr, op, span))
         return failed;
     const Signature of_block = {.name = expr->text,
                                 .params = block == NULL ? (ParamList){NULL, 0} : block->params};

@@ -326,10 +326,8 @@ void check_trained(Lower *l);
 /* Reports what only the whole file shows: no loss, an input without a source. */
 void check_sections(Lower *l);
 
-/* The loss that a user of METRIC in its place may mean: "dice_loss". */
-const char *loss_like(Lower *l, const char *metric);
-/* True if TERM can be trained; otherwise reports that it is a metric. */
-bool has_gradient(Lower *l, const LossTerm *term);
+/* TEXT is a call of METRIC in the setting `loss`: says which loss its user may mean. */
+void report_metric(Lower *l, Span span, const char *text, const char *metric);
 /* For the functions of settings: reports WHAT of an argument, or of the whole setting (NULL); false. */
 bool report_setting(const Call *call, const char *argument_name, const char *what);
 bool read_nonnegative(const Call *call, const char *name, double *value);

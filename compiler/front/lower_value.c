@@ -307,12 +307,6 @@ static Datum loss_arithmetic(Lower *l, const Expr *expr, Datum a, Datum b) {
     return mismatch(l, expr, a, b);
 }
 
-/* Metrics among the terms of D, of a loss. */
-static void report_metrics(Lower *l, Datum d) {
-    for (int i = 0; d.kind == DATUM_LOSS && i < d.count; i++)
-        (void)has_gradient(l, &d.term[i]);
-}
-
 /* ---- operations ---- */
 
 Datum append(Lower *l, Datum a, Datum b, Span span) {
@@ -337,11 +331,8 @@ static bool takes_tensors(const Lower *l, Operator op) {
 Datum apply_binary(Lower *l, const Expr *expr, Datum a, Datum b) {
     Datum result;
     double x, y;
-    if (a.kind == DATUM_ERROR || b.kind == DATUM_ERROR) { /* all that is wrong with a sum is said at once */
-        report_metrics(l, a);
-        report_metrics(l, b);
+    if (a.kind == DATUM_ERROR || b.kind == DATUM_ERROR)
         return failed;
-    }
     if (expr->op >= OPERATOR_EQUAL && expr->op <= OPERATOR_GREATER_EQUAL)
         return comparison(l, expr, a, b);
     if (takes_tensors(l, expr->op) && a.kind == DATUM_TENSOR && b.kind == DATUM_TENSOR)

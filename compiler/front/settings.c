@@ -91,21 +91,24 @@ static void report_no_number(const Call *call, const char *what, Datum d) {
     diag_end(l->diag);
 }
 
-const char *loss_like(Lower *l, const char *metric) {
+void report_metric(Lower *l, Span span, const char *text, const char *metric) {
     const char *loss = pool_text(l->pool, "%s_loss", metric);
     const bool overlaps = strcmp(metric, "iou") == 0 || strcmp(metric, "miou") == 0;
-    return op_by_name(loss) != OPS ? loss : overlaps ? "lovasz_loss" : "cross_entropy";
+    diag_begin(l->diag, ERROR, "U0617", span, "`%s` is a metric and cannot be a loss", metric);
+    diag_help(l->diag, "write `%s%s`, or `metric %s`",
+              op_by_name(loss) != OPS ? loss
+              : overlaps              ? "lovasz_loss"
+                                      : "cross_entropy",
+              strchr(text, '(') != NULL ? strchr(text, '(') : "", text);
+    diag_end(l->diag);
 }
 
-bool has_gradient(Lower *l, const LossTerm *term) {
+/* A metric that was made outside of the setting has a name there. */
+static bool has_gradient(Lower *l, const LossTerm *term) {
     const Node *node = &l->graph->node[l->graph->value[term->value].producer];
-    if (!has_trait(node, TRAIT_MORE_IS_BETTER))
-        return true;
-    const char *metric = op_table[node->op].name;
-    diag_begin(l->diag, ERROR, "U0617", term->span, "`%s` is a metric and cannot be a loss", metric);
-    diag_help(l->diag, "write `metric %s`; `%s` is a loss", term->text, loss_like(l, metric));
-    diag_end(l->diag);
-    return false;
+    if (has_trait(node, TRAIT_MORE_IS_BETTER))
+        report_metric(l, term->span, term->text, op_table[node->op].name);
+    return !has_trait(node, TRAIT_MORE_IS_BETTER);
 }
 
 static void set_loss(Call *call) {
