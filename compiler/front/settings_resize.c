@@ -101,23 +101,38 @@ void resize_sources(Lower *l, DataSection *data, const DataSection *like, const 
         }
 }
 
-/* Training takes files of just the input's size, unless `crop` cuts windows of them. */
-void check_resized(Lower *l) {
-    const DataSection *data = &l->model->data;
-    if (data->fit != FIT_EXACT || l->model->ninput == 0 || l->only_axis >= 0)
-        return;
-    const Shape first = l->graph->value[l->model->input[0].value].shape;
-    const long long h = shape_extent(first, AXES - 2), w = shape_extent(first, AXES - 1);
+static bool has_crop(const DataSection *data) {
     bool crops = false;
     for (int i = 0; i < data->ntransform; i++)
         crops |= data->transform[i].op == TRANSFORM_CROP;
-    if (crops || (data->box[0] == h && data->box[1] == w))
+    return crops;
+}
+
+/* Training takes files of just the input's size, unless `crop` cuts windows of them, or pads them.  What
+ * fits into the input is padded without a word of the user: there is nothing else to do with it. */
+void check_resized(Lower *l) {
+    DataSection *data = &l->model->data;
+    if (data->fit == FIT_NONE || l->model->ninput == 0 || l->only_axis >= 0 || has_crop(data))
         return;
-    diag_begin(l->diag, ERROR, "U0614", data->resize_span,
-               "`resize` makes pictures of %d x %d, and `%s` is %lld x %lld", data->box[0], data->box[1],
-               l->model->input[0].name, h, w);
-    diag_help(l->diag, "write `resize %lld, %lld`, or `crop` below it, which takes windows of them", h, w);
-    diag_end(l->diag);
+    const char *input = l->model->input[0].name;
+    const Shape first = l->graph->value[l->model->input[0].value].shape;
+    const long long h = shape_extent(first, AXES - 2), w = shape_extent(first, AXES - 1);
+    if (data->fit == FIT_INSIDE && data->box[0] <= h && data->box[1] <= w) {
+        const Transform pads = {.op = TRANSFORM_CROP, .random = true, .span = data->resize_span};
+        PUSH(l->pool, data->transform, data->ntransform, pads);
+    } else if (data->fit != FIT_EXACT) {
+        report_resize(l, data,
+                      pool_text(l->pool, "`resize` makes pictures of many sizes, and `%s` is %lld x %lld",
+                                input, h, w),
+                      "write `crop` below it, which takes windows of them");
+    } else if (data->box[0] != h || data->box[1] != w) {
+        report_resize(
+            l, data,
+            pool_text(l->pool, "`resize` makes pictures of %d x %d, and `%s` is %lld x %lld", data->box[0],
+                      data->box[1], input, h, w),
+            pool_text(l->pool, "write `resize %lld, %lld`, or `crop` below it, which takes windows of them",
+                      h, w));
+    }
 }
 
 void set_at(Call *call) {

@@ -401,7 +401,10 @@ UnetStatus driver_check_data(Driver *driver) {
         (void)printf("%" PRId64 " problem%s: `train --skip-bad` leaves these samples out\n", problems,
                      unet_plural(problems));
     else if (problems > 0)
-        return unet_fail(&driver->error, UNET_IO, "%" PRId64 " problem%s in the data of %s", problems,
-                         unet_plural(problems), driver->model->source);
+        return unet_fail(&driver->error, UNET_IO, "%" PRId64 " problem%s in the data of %s%s", problems,
+                         unet_plural(problems), driver->model->source,
+                         check.samples[UNET_TRAINING] > 0 && problems < check.samples[UNET_TRAINING]
+                             ? "; `train --skip-bad` goes on without such samples"
+                             : "");
     return UNET_OK;
 }

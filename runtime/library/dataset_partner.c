@@ -143,8 +143,10 @@ UnetStatus dataset_missing_partner(const char *folder, const FileSide *present, 
     if (status != UNET_OK) {
         return status;
     }
-    status = unet_fail(error, UNET_IO, "%.300s has no partner: \"%.100s\" asks for %.300s", path,
-                       absent->pattern, partner);
+    const size_t length = strlen(absent->pattern);
+    const bool any = length > 0 && absent->pattern[length - 1] == '*' && strstr(partner, ".*") == NULL;
+    status = unet_fail(error, UNET_IO, "%.300s has no partner: \"%.100s\" asks for %.300s%s", path,
+                       absent->pattern, partner, any ? ".*" : "");
     const FoundFile *alike = present->stars == absent->stars ? find_alike(absent, file) : NULL;
     if (alike != NULL) {
         explain(file, alike, error);

@@ -177,8 +177,16 @@ static bool has_proportions(const int32_t a[2], const int32_t b[2]) {
 /* Resizing makes files of one size of those that do not belong together. */
 static UnetStatus compare_proportions(const char *path, const UnetImageInfo *info, const char *first,
                                       const UnetImageInfo *of_first, UnetError *error) {
+    const bool turned = ((info->traits | of_first->traits) & UNET_IMAGE_TURNED) != 0;
     if (has_proportions(of_first->own, info->own)) {
         return UNET_OK;
+    }
+    if (turned && has_proportions(of_first->own, (const int32_t[]){info->own[1], info->own[0]})) {
+        return unet_fail(
+            error, UNET_IO,
+            "%.300s is %d x %d, and its partner %.300s is %d x %d (height x width); one of them "
+            "lies on its side: `exif = true` in `images(...)` turns it",
+            path, info->own[0], info->own[1], first, of_first->own[0], of_first->own[1]);
     }
     return unet_fail(error, UNET_IO,
                      "%.300s is %d x %d, and its partner %.300s is %d x %d (height x width), which are "

@@ -186,15 +186,14 @@ def fitted(height, width, box, inside):
 
 
 def check_fits(made):
-    for name, data in (("inside", "resize 24, fit = \"inside\"\n    crop pad = \"reflect\""), ("outside", "resize 16, 24, fit = \"outside\"\n    crop")):
+    for name, data in (("inside", "resize 16, 24, fit = \"inside\""), ("outside", "resize 16, 24, fit = \"outside\"\n    crop")):
         compile_net(name, NET + DATA % (data, "eval { batch 1 }"))
         run("./" + name, "train", "--out=" + name + "_run")
         run("./" + name, "eval", "--out=" + name + "_run")
         os.makedirs(name + "_out")
-        box = (24, 24) if name == "inside" else (16, 24)
         for number, (height, width, _, _) in enumerate(made):
             file = "photos/p%d.ppm" % number
-            for options, wanted in (([], (height, width)), (["--size=network"], fitted(height, width, box, name == "inside"))):
+            for options, wanted in (([], (height, width)), (["--size=network"], fitted(height, width, (HEIGHT, WIDTH), name == "inside"))):
                 run("./" + name, "predict", "--out=" + name + "_run", *options, "-o", name + "_out/p.npy", file)
                 size = read(name + "_out/p-found.npy")[:2]
                 assert size == wanted, "%s of %d x %d: %s, not %s" % (name, height, width, size, wanted)
