@@ -22,11 +22,12 @@ typedef struct {
     const UnetProgram *program;
     int input; /* the one input that prediction reads */
     Device device;
-    char *staged;             /* one sample of it, where the arena does not hold it; else NULL */
-    const void **inputs;      /* one per input of the model */
-    float *row;               /* of an input or output */
-    float *normal;            /* a row of the input, normalised */
-    int32_t *from;            /* point x of a padded row is point from[x] of the image */
+    Device *lent;        /* in whose memory it runs, of which `device` is a copy; NULL: it takes its own */
+    char *staged;        /* one sample of it, where the arena does not hold it; else NULL */
+    const void **inputs; /* one per input of the model */
+    float *row;          /* of an input or output */
+    float *normal;       /* a row of the input, normalised */
+    int32_t *from;       /* point x of a padded row is point from[x] of the image */
     UnetImageWriter **writer; /* one per output of the model */
     uint32_t told;            /* what was told already: traits of images (unet/image.h), and TOLD_BITS */
     bool volumes;             /* not images */
