@@ -26,7 +26,8 @@ struct Board {
     Pictures *pictures;      /* NULL: none, */
     const UnetDataset *data; /*   else of these */
     bool has_given;          /* inputs and targets have been written */
-    int64_t shown;           /* the step whose pictures are on their way */
+    int32_t sample;          /* whose pictures are on their way, */
+    int64_t shown;           /*   of the weights behind this step */
     Tally since;             /* the last point */
     int64_t point;           /* the step of the last point, or the one that was done before, */
     double exchange;         /*   and Ranks.seconds then, */
@@ -37,11 +38,12 @@ struct Board {
 
 /* ---- pictures --------------------------------------------------------------------------------- */
 
-static UnetStatus take_picture(PictureTaker *taker, int32_t sample, const char *name,
+static UnetStatus take_picture(PictureTaker *taker, const char *name, const char *role,
                                const UnetPicture *picture, UnetError *error) {
     Board *board = (Board *)taker;
     char tag[256];
-    (void)snprintf(tag, sizeof tag, "%.150s/%.100s", unet_dataset_stem(board->data, sample), name);
+    (void)role;
+    (void)snprintf(tag, sizeof tag, "%.150s/%.100s", unet_dataset_stem(board->data, board->sample), name);
     return unet_events_picture(&board->events, tag, board->shown, picture, error);
 }
 
@@ -50,8 +52,8 @@ static UnetStatus put_pictures(Board *board, int64_t step, Device *device) {
     const int32_t all = unet_dataset_samples(board->data), samples = all < SAMPLES ? all : SAMPLES;
     UnetStatus status = pictures_copy_weights(board->pictures, device);
     board->shown = step;
-    for (int32_t sample = 0; sample < samples && status == UNET_OK; sample++)
-        status = pictures_show(board->pictures, sample, !board->has_given, &board->taker);
+    for (board->sample = 0; board->sample < samples && status == UNET_OK; board->sample++)
+        status = pictures_show(board->pictures, board->sample, !board->has_given, &board->taker);
     board->has_given = true;
     return status;
 }

@@ -370,5 +370,7 @@ UNET_MUST_USE UnetStatus run_load_pretrained(Driver *driver, const char *path, c
 
 /* Loads the weights that eval and predict use, says which, and fails when there are none. */
 UNET_MUST_USE UnetStatus run_load_weights(Driver *driver, char *arena);
+/* The file that they come from. */
+UNET_MUST_USE UnetStatus run_weights_path(Driver *driver, char path[UNET_PATH_BYTES]);
 
 #endif

@@ -162,7 +162,7 @@ static int32_t scaled(const Pictures *p, int i, int axis) {
 }
 
 /* Input or target I of the sample that is there. */
-static UnetStatus show_input(const Pictures *p, int32_t sample, int i, PictureTaker *taker) {
+static UnetStatus show_input(const Pictures *p, int i, PictureTaker *taker) {
     const UnetLayout *layout = input_of(p, i);
     const UnetInput *input = &p->model->inputs[i];
     const bool classes = input->kind == UNET_LABELS;
@@ -174,7 +174,8 @@ static UnetStatus show_input(const Pictures *p, int32_t sample, int i, PictureTa
         put_row(p->row, layout->size[2], picture.width, picture.channels, classes,
                 p->points + (size_t)y * (size_t)picture.width * (size_t)picture.channels);
     }
-    return taker->take(taker, sample, input->name, &picture, &p->prediction.driver->error);
+    return taker->take(taker, input->name, i == p->prediction.input ? "input" : "target", &picture,
+                       &p->prediction.driver->error);
 }
 
 /* What is larger than evaluation takes was cut to that. */
@@ -186,7 +187,7 @@ static void find_size(Pictures *p, int32_t sample) {
     }
 }
 
-static UnetStatus show_outputs(Pictures *p, int32_t sample, PictureTaker *taker) {
+static UnetStatus show_outputs(Pictures *p, PictureTaker *taker) {
     const UnetModel *model = p->model;
     p->next_row = 0;
     memset(p->done, 0, (size_t)model->noutput * sizeof *p->done);
@@ -198,7 +199,7 @@ static UnetStatus show_outputs(Pictures *p, int32_t sample, PictureTaker *taker)
     UnetStatus status = predict_rows(&p->prediction, p->size[0], p->size[1], &p->ends);
     for (int i = 0; i < model->noutput && status == UNET_OK; i++)
         if (shows_output(p, i))
-            status = taker->take(taker, sample, model->outputs[i].name, &p->output[i],
+            status = taker->take(taker, model->outputs[i].name, "output", &p->output[i],
                                  &p->prediction.driver->error);
     return status;
 }
@@ -211,8 +212,8 @@ UnetStatus pictures_show(Pictures *p, int32_t sample, bool given, PictureTaker *
                                           &p->prediction.driver->error);
     for (int i = 0; i < model->ninput && status == UNET_OK && given; i++)
         if (is_picture(&model->inputs[i], input_of(p, i)))
-            status = show_input(p, sample, i, taker);
-    return status == UNET_OK ? show_outputs(p, sample, taker) : status;
+            status = show_input(p, i, taker);
+    return status == UNET_OK ? show_outputs(p, taker) : status;
 }
 
 UnetStatus pictures_copy_weights(Pictures *p, Device *device) {

@@ -9,9 +9,10 @@
 
 typedef struct Pictures Pictures;
 
-/* Takes the pictures of a sample one by one; NAME is the input's or the output's. */
+/* Takes the pictures of a sample one by one.  NAME is the input's or the output's, ROLE "input", "target"
+ * or "output". */
 typedef struct PictureTaker {
-    UnetStatus (*take)(struct PictureTaker *taker, int32_t sample, const char *name,
+    UnetStatus (*take)(struct PictureTaker *taker, const char *name, const char *role,
                        const UnetPicture *picture, UnetError *error);
 } PictureTaker;
 

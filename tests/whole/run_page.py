@@ -9,6 +9,7 @@ and, thinned, in a long one; the confusion matrix is the one counted from predic
 be written is told, and training goes on.  Standard library only."""
 
 import argparse
+import base64
 import csv
 import math
 import os
@@ -68,7 +69,7 @@ def run(*command):
 def read_page(out):
     with open(os.path.join(out, "report.html"), encoding="utf-8") as file:
         text = file.read()
-    if re.search(r"https?:|<script|<link|\bsrc=|\bhref=|url\(", text):
+    if re.search(r"https?:|<script|<link|\bsrc=(?!\"data:image/png;base64,[A-Za-z0-9+/]+=*\")|\bhref=|url\(", text):
         raise SystemExit("%s: the page refers to something outside of itself" % out)
     return text, tree.fromstring(text.split("\n", 1)[1])
 
@@ -125,10 +126,48 @@ def check_masks(program, folder):
         raise SystemExit("the name of the folder is not escaped")
     check_curves(out)
     check_matrix(program, folder, out)
+    check_pictures(folder, out)
     before = check_curves(out)
     run(program, "train", "--threads=1", "--data=" + folder, "--out=" + out, "--resume", "--steps=24")
     if check_curves(out) <= before:
         raise SystemExit("the page of a resumed run lacks its new rows")
+
+
+def pictures(path):
+    """{name of a sample: {name of a picture: its rows of bytes, and how many belong to a point}}, as the page has them."""
+    found, sample = {}, None
+    for part in read_page(path)[1].iter():
+        if part.tag == "h3":
+            sample = part.text
+        if part.tag == "img":
+            with tempfile.NamedTemporaryFile(suffix=".png") as file:
+                file.write(base64.b64decode(part.get("src").split(",", 1)[1], validate=True))
+                file.flush()
+                rows, step, _ = read_rows(file.name)
+            if (len(rows), len(rows[0]) // step) != (int(part.get("height")), int(part.get("width"))):
+                raise SystemExit("%s: %s of %s is not as large as the page says" % (path, part.get("alt"), sample))
+            found.setdefault(sample, {})[part.get("alt")] = rows, step
+    return found
+
+
+def coloured(rows, palette):
+    return [b"".join(palette[3 * k:3 * k + 3] for k in row) for row in rows]
+
+
+def check_pictures(folder, path, most=4):
+    """Inputs and targets are those of the files, outputs those that `predict` wrote before."""
+    found = pictures(path)
+    if len(found) != most:
+        raise SystemExit("%s has pictures of %s" % (path, sorted(found)))
+    for sample, of_sample in found.items():
+        name = os.path.basename(sample)
+        mask, _, palette = read_rows(os.path.join(folder, "predicted", name))
+        truth = [[VALUES.index(k) if k in VALUES else 255 for k in row] for row in read_rows(os.path.join(folder, "masks", name))[0]]
+        wanted = {"photo": (read_rows(os.path.join(folder, "photos", name))[0], 1), "truth": (coloured(truth, palette), 3),
+                  "mask": (coloured(mask, palette), 3)}
+        for picture in wanted:
+            if of_sample[picture] != wanted[picture]:
+                raise SystemExit("%s: the picture %s of %s" % (path, picture, sample))
 
 
 def check_images(program, folder):
