@@ -229,8 +229,14 @@ void tally_format(const Tally *tally, char *text, size_t size);
 /* Is told what each batch of an evaluation measured by itself: its samples from FIRST on. */
 typedef struct TallyListener {
     void (*hear)(struct TallyListener *listener, const Tally *of_batch, int64_t first);
+    bool alone;                    /* each sample is a batch */
     Tally tally[UNET_STEPS_AHEAD]; /* of one batch each */
 } TallyListener;
+
+/* Its tallies; to be destroyed even after a failure. */
+UNET_MUST_USE UnetStatus tally_listener_create(TallyListener *listener, const UnetModel *model,
+                                               UnetError *error);
+void tally_listener_destroy(TallyListener *listener);
 
 /* Runs the evaluation program over all of DATASET; LISTENER may be NULL.  Stops early, with *SIGNAL set,
  * when a signal is waiting. */

@@ -121,7 +121,7 @@ void report_matrices(Page *page, const Tally *eval) {
         if (eval->pairs[i] == NULL || was_shown(eval, i))
             continue;
         if (!any)
-            page_markup(page, "<h2>Confusion matrix</h2>\n<p class=\"soft\">Points of the last evaluation: "
+            page_markup(page, "<h2>Confusion matrix</h2>\n<p class=\"soft\">Points of the evaluation: "
                               "rows are true classes, columns are predicted ones; the bluer a cell, the "
                               "larger its share of the row.</p>\n");
         any = true;

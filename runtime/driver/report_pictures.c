@@ -83,7 +83,8 @@ void report_sample(Page *page, Driver *driver, Pictures *pictures, int32_t sampl
     page_markup(page, "<div class=\"pictures\">\n");
     if (page->status == UNET_OK && pictures_show(pictures, sample, true, &on.taker) != UNET_OK) {
         report_note(page, "", driver->error.text);
-        driver->error.text[0] = '\0';
+        if (page->status == UNET_OK)
+            driver->error.text[0] = '\0';
     }
     page_markup(page, "</div>\n");
 }
@@ -92,6 +93,7 @@ void report_samples(Page *page, Driver *driver, Pictures *pictures, const UnetDa
     enum { MOST_POINTS = 320 };
     const int32_t all = unet_dataset_samples(data), samples = all < SAMPLES ? all : SAMPLES;
     page_markup(page, "<h2>Samples of the evaluation</h2>\n");
+    report_note(page, "", "Outputs are what the last weights make of the input.");
     for (int32_t sample = 0; sample < samples && signals_look() == 0; sample++) {
         page_markup(page, "<h3>");
         page_text(page, unet_dataset_name(data, sample));
