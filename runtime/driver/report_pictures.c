@@ -48,10 +48,7 @@ static void put_caption(Page *page, const char *name, const char *role, const Un
     page_text(page, name);
     page_format(page, ", %" PRId32 " x %" PRId32, picture->height, picture->width);
     if (every > 1)
-        page_format(page, ", of which each %" PRId32 "%s point is shown", every,
-                    every == 2   ? "nd"
-                    : every == 3 ? "rd"
-                                 : "th");
+        page_format(page, ", thinned by %" PRId32, every);
     page_markup(page, "</figcaption>");
 }
 
