@@ -1,24 +1,27 @@
 #!/usr/bin/env python3
-"""The page of a run: what report.html shows is what log.csv and the pictures of `predict` say.
+"""The pages of a run and of an evaluation: what they show is what log.csv and the pictures of `predict` say.
 
     run_page.py --unetc=UNETC [--flags=FLAGS]
 
 Two small nets, one of classes and one of images, are trained for a few steps on pictures made here.  Then: the page is
 well-formed and refers to nothing outside of itself; each curve has as many points as the log has numbers, also in a resumed run
-and, thinned, in a long one; the confusion matrix is the one counted from predicted pictures; names are escaped; a page that cannot
-be written is told, and training goes on.  Standard library only."""
+and, thinned, in a long one; the confusion matrix is the one counted from predicted pictures; pictures of samples are PNGs of the
+files and of what `predict` makes of them; names are escaped; a page that cannot be written is told, and training goes on; a run
+that diverged says so on its page. The page of `eval --report` has the ten worst samples in their order, also of pictures larger than the
+program, which are thinned.  Standard library only."""
 
 import argparse
 import base64
 import csv
 import math
 import os
+import random
 import re
 import subprocess
 import tempfile
 import xml.etree.ElementTree as tree
 
-from classes import make_data, pairs_of, read_rows, VALUES
+from classes import HEIGHT, make_data, pairs_of, read_rows, VALUES, WIDTH, write_grey
 
 MASKS = """input  photo : image(1, 20, 24)
 target truth : labels(3, ignore = 7)
@@ -38,6 +41,7 @@ train {
 }
 eval {
     every 3, "steps"
+    batch 3
     photo = images("photos/*.png")
     truth = labels("masks/*.png", values = [0, 100, 255])
 }
@@ -67,7 +71,8 @@ def run(*command):
 
 
 def read_page(out):
-    with open(os.path.join(out, "report.html"), encoding="utf-8") as file:
+    """That of a run in folder OUT, or the page OUT."""
+    with open(out if out.endswith(".html") else os.path.join(out, "report.html"), encoding="utf-8") as file:
         text = file.read()
     if re.search(r"https?:|<script|<link|\bsrc=(?!\"data:image/png;base64,[A-Za-z0-9+/]+=*\")|\bhref=|url\(", text):
         raise SystemExit("%s: the page refers to something outside of itself" % out)
@@ -127,6 +132,7 @@ def check_masks(program, folder):
     check_curves(out)
     check_matrix(program, folder, out)
     check_pictures(folder, out)
+    check_eval(program, folder, os.path.join(out, "masks.safetensors"))
     before = check_curves(out)
     run(program, "train", "--threads=1", "--data=" + folder, "--out=" + out, "--resume", "--steps=24")
     if check_curves(out) <= before:
@@ -138,7 +144,7 @@ def pictures(path):
     found, sample = {}, None
     for part in read_page(path)[1].iter():
         if part.tag == "h3":
-            sample = part.text
+            sample = part.text.split(":")[0]
         if part.tag == "img":
             with tempfile.NamedTemporaryFile(suffix=".png") as file:
                 file.write(base64.b64decode(part.get("src").split(",", 1)[1], validate=True))
@@ -170,6 +176,78 @@ def check_pictures(folder, path, most=4):
                 raise SystemExit("%s: the picture %s of %s" % (path, picture, sample))
 
 
+def miou(pairs):
+    ious = [pairs[k][k] / (sum(pairs[k]) + sum(row[k] for row in pairs) - pairs[k][k]) for k in range(3) if any(pairs[k]) or any(row[k] for row in pairs)]
+    return sum(ious) / len(ious)
+
+
+def worst_of(path):
+    """The rows of the table, as numbers behind the name."""
+    (table,) = [table for table in read_page(path)[1].iter("table") if table.get("class") == "worst"]
+    rows = [[cell.text for cell in row] for row in table]
+    return rows[0], [(row[0], *map(float, row[1:])) for row in rows[1:]]
+
+
+def check_eval(program, folder, weights):
+    """Of 13 samples, whose masks are wrong here and there; a batch of evaluation has three."""
+    more, rng = os.path.join(folder, "more"), random.Random(2)
+    for kind in ("photos", "masks", "predicted"):
+        os.makedirs(os.path.join(more, kind))
+    for number in range(13):
+        classes = [[(x // 7 + y // 9 + number) % 3 for x in range(WIDTH)] for y in range(HEIGHT)]
+        write_grey(os.path.join(more, "photos", "p%d.png" % number), [[90 * k + rng.randint(0, 70) for k in row] for row in classes])
+        write_grey(os.path.join(more, "masks", "p%d.png" % number),
+                   [[VALUES[k if rng.random() < 0.3 + 0.05 * (number * 5 % 13) else rng.randrange(3)] for k in row] for row in classes])
+    names = ["p%d.png" % number for number in range(13)]
+    run(program, "predict", "--weights=" + weights, *(os.path.join(more, "photos", name) for name in names), "-o", os.path.join(more, "predicted"))
+    values = {}
+    for name in names:
+        found, mask = (read_rows(os.path.join(more, part, name))[0] for part in ("predicted", "masks"))
+        values["photos/" + name] = miou(pairs_of(found, mask, VALUES))
+    page = os.path.join(folder, "e&<.html")
+    said = run(program, "eval", "--threads=1", "--weights=" + weights, "--eval-data=" + more, "--report=" + page)
+    if "report: %s\n" % page not in said:
+        raise SystemExit("eval does not say where the page is:\n" + said)
+    head, rows = worst_of(page)
+    wanted = sorted(values, key=values.get)[:10]
+    if head != ["sample", "loss", "miou(mask, truth)", "accuracy(mask, truth)"] or [row[0] for row in rows] != wanted:
+        raise SystemExit("the worst are %s, %s, not %s" % (head, rows, wanted))
+    if any(abs(row[2] - values[row[0]]) > 1e-5 for row in rows):
+        raise SystemExit("their values are %s, not %s" % (rows, values))
+    check_pictures(more, page, 10)
+
+
+def check_large(program, folder, out):
+    """Pictures larger than evaluation takes: they are measured whole, and shown by some of their points."""
+    large, rng = os.path.join(folder, "large"), random.Random(3)
+    for kind in ("photos", "weights", "predicted"):
+        os.makedirs(os.path.join(large, kind))
+    sizes = {"p%d.png" % number: (40 + number, 600 + 10 * number) for number in range(3)}
+    for name, (height, width) in sizes.items():
+        for kind in ("photos", "weights"):
+            write_grey(os.path.join(large, kind, name), [[rng.randint(0, 255) for _ in range(width)] for _ in range(height)])
+    run(program, "predict", "--out=" + out, *(os.path.join(large, "photos", name) for name in sizes), "-o", os.path.join(large, "predicted"))
+    run(program, "eval", "--out=" + out, "--eval-data=" + large, "--report")
+    page = os.path.join(out, "eval.html")
+    rows = worst_of(page)[1]
+    if len(rows) != 3 or sorted(rows, key=lambda row: -row[1]) != rows:
+        raise SystemExit("the worst by the loss are %s" % rows)
+    found = pictures(page)
+    for name in sizes:
+        for picture, part in (("photo", "photos"), ("wanted", "weights"), ("result", "predicted")):
+            thin = [row[::3] for row in read_rows(os.path.join(large, part, name))[0][::3]]
+            if found["photos/" + name][picture] != (thin, 1):
+                raise SystemExit("%s: the picture %s of %s" % (page, picture, name))
+
+
+def check_diverged(program, folder):
+    out = os.path.join(folder, "diverged")
+    done = subprocess.run([program, "train", "--threads=1", "--lr=1e30", "--data=" + folder, "--out=" + out], stderr=subprocess.PIPE, text=True)
+    text = read_page(out)[0]
+    if done.returncode != 6 or "Ended behind step" not in text or "nan at step" not in text or "<img" in text:
+        raise SystemExit("a run that diverged: exit code %d\n%s" % (done.returncode, done.stderr))
+
+
 def check_images(program, folder):
     out = os.path.join(folder, "images")
     run(program, "train", "--threads=1", "--checkpoint-every=5000", "--data=" + folder, "--out=" + out)
@@ -177,6 +255,7 @@ def check_images(program, folder):
         raise SystemExit("the log of images has another number of rows")
     if "Confusion" in read_page(out)[0]:
         raise SystemExit("images have a confusion matrix")
+    check_large(program, folder, out)
 
 
 def check_refused(program, folder):
@@ -206,6 +285,7 @@ def main():
             programs[name] = os.path.join(folder, "run_" + name)
             run(arguments.unetc, "-o", programs[name], net)
         check_masks(programs["masks"], folder)
+        check_diverged(programs["masks"], folder)
         check_images(programs["images"], folder)
         check_refused(programs["masks"], folder)
     print("report.html is what the log and the pictures say")
