@@ -211,6 +211,9 @@ void report_versions(Page *page, Driver *driver, const ReportRun *run) {
         put_run(page, driver, run);
     put_count(page, "threads", driver->threads);
     put_count(page, "version of the runtime", model->runtime_version);
+#ifdef UNETC_VERSION
+    page_row(page, "unetc of the runtime", UNETC_VERSION);
+#endif
     page_row(page, "C compiler of the runtime", compiler);
     put_date(page);
     page_markup(page, "</table>\n");

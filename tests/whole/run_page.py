@@ -121,7 +121,7 @@ def check_matrix(program, folder, out):
         raise SystemExit("the confusion matrix is %s, not %s" % (shown, wanted))
 
 
-def check_masks(program, folder):
+def check_masks(program, folder, version):
     out = os.path.join(folder, 'a<b&"c\'')
     said = run(program, "train", "--threads=1", "--data=" + folder, "--out=" + out)
     if "report: %s/report.html" % out not in said:
@@ -129,6 +129,8 @@ def check_masks(program, folder):
     text, page = read_page(out)
     if "a<b" in text or "a&lt;b&amp;&quot;c" not in text or not any("--out=" in (cell.text or "") for cell in page.iter("td")):
         raise SystemExit("the name of the folder is not escaped")
+    if not any(row[0].text == "unetc of the runtime" and row[1].text == version for row in page.iter("tr")):
+        raise SystemExit("%s does not name unetc %s" % (out, version))
     check_curves(out)
     check_matrix(program, folder, out)
     check_pictures(folder, out)
@@ -284,7 +286,8 @@ def main():
                 file.write(text)
             programs[name] = os.path.join(folder, "run_" + name)
             run(arguments.unetc, "-o", programs[name], net)
-        check_masks(programs["masks"], folder)
+        version = subprocess.run([arguments.unetc, "--version"], stdout=subprocess.PIPE, text=True).stdout.split()[1]
+        check_masks(programs["masks"], folder, version)
         check_diverged(programs["masks"], folder)
         check_images(programs["images"], folder)
         check_refused(programs["masks"], folder)
