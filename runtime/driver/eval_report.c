@@ -141,6 +141,14 @@ static bool is_shown(const EvalReport *report, const Worst *worst, size_t column
     return any && other;
 }
 
+/* Nothing, where nothing was measured. */
+static void put_value(Page *page, double value) {
+    char text[32] = "";
+    if (!isnan(value))
+        (void)snprintf(text, sizeof text, "%.6g", value);
+    page_format(page, "<td class=\"number\">%s</td>", text);
+}
+
 static void put_table(Page *page, const EvalReport *report, const Worst *worst) {
     page_markup(page, "<div class=\"wide\"><table class=\"worst\">\n<tr><th>sample</th>");
     for (size_t c = 0; c < columns(report); c++)
@@ -156,7 +164,7 @@ static void put_table(Page *page, const EvalReport *report, const Worst *worst) 
         page_markup(page, "</td>");
         for (size_t c = 0; c < columns(report); c++)
             if (is_shown(report, worst, c))
-                page_format(page, "<td class=\"number\">%.6g</td>", value_of(report, worst->sample[k], c));
+                put_value(page, value_of(report, worst->sample[k], c));
         page_markup(page, "</tr>\n");
     }
     page_markup(page, "</table></div>\n");

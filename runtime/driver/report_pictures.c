@@ -63,7 +63,7 @@ static UnetStatus take_picture(PictureTaker *taker, const char *name, const char
     if (points == NULL)
         return unet_fail(error, UNET_TOO_SMALL, "no memory for a picture");
     const UnetPicture shown = thinned(picture, every, points);
-    const UnetStatus status = unet_picture_png(&shown, &png, &length, error);
+    const UnetStatus status = unet_picture_png(&shown, true, &png, &length, error);
     if (status == UNET_OK) {
         page_markup(on->page, "<figure>");
         put_image(on->page, name, &shown, png, length);

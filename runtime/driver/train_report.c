@@ -14,7 +14,7 @@
 
 /* Where it cannot be written, that is told once, and training goes on. */
 static void write_page(Run *run, const ReportRun *report) {
-    if (report_run(run->driver, report) == UNET_OK)
+    if (run->has_no_report || report_run(run->driver, report) == UNET_OK)
         return;
     unet_progress_message(&run->progress, "warning: no report: %s", run->driver->error.text);
     run->driver->error.text[0] = '\0';
@@ -90,7 +90,9 @@ void train_report_end(Run *run, UnetStatus status) {
     if (!train_leads(run) || run->has_no_report || (status != UNET_OK && run->state.step == 0))
         return;
     report.ended = tell_end(run, status, &error, ended, sizeof ended) ? ended : NULL;
-    if (status == UNET_OK && run->eval_data != NULL) {
+    if (run->driver->stopped_by != 0) /* who stopped it may not wait for pictures */
+        write_page(run, &report);
+    if (status == UNET_OK && run->eval_data != NULL && !run->has_no_report) {
         report.pictures = open_pictures(run);
         (void)snprintf(why, sizeof why, "%s", run->driver->error.text);
         report.no_pictures = why;

@@ -101,7 +101,7 @@ UnetStatus unet_events_picture(UnetEvents *events, const char *tag, int64_t step
                                const UnetPicture *picture, UnetError *error) {
     uint8_t *png;
     size_t length;
-    UnetStatus status = unet_picture_png(picture, &png, &length, error);
+    UnetStatus status = unet_picture_png(picture, false, &png, &length, error);
     if (status == UNET_OK) {
         EventPart event =
             event_picture(now(), step, tag, picture->height, picture->width, picture->channels, length);

@@ -2,6 +2,7 @@
 #ifndef UNET_PICTURE_H
 #define UNET_PICTURE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "unet/status.h"
@@ -12,8 +13,9 @@ typedef struct {
     const uint8_t *points;
 } UnetPicture;
 
-/* *PNG becomes the file, of *LENGTH bytes, which the caller frees; NULL after a failure. */
-UNET_MUST_USE UnetStatus unet_picture_png(const UnetPicture *picture, uint8_t **png, size_t *length,
-                                          UnetError *error);
+/* *PNG becomes the file, of *LENGTH bytes, which the caller frees; NULL after a failure.  SMALL: takes
+ * longer, and photographs take less. */
+UNET_MUST_USE UnetStatus unet_picture_png(const UnetPicture *picture, bool small, uint8_t **png,
+                                          size_t *length, UnetError *error);
 
 #endif
