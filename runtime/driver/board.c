@@ -2,8 +2,8 @@
  *
  * Numbers: of training, the loss and all other results as means over the steps since the last point, and
  * the learning rate, and of several processes how long a step waits for the others, at most POINTS points a
- * run; of each evaluation, its results.  Of each evaluation
- * come pictures of the first samples (pictures.c), as tags SAMPLE/NAME. */
+ * run; of each evaluation, its results.  Each evaluation adds pictures of the first samples (pictures.c),
+ * as tags SAMPLE/NAME. */
 #include "board.h"
 
 #include <errno.h>
@@ -47,7 +47,7 @@ static UnetStatus take_picture(PictureTaker *taker, const char *name, const char
     return unet_events_picture(&board->events, tag, board->shown, picture, error);
 }
 
-/* What the weights on DEVICE make of the samples; the first time their inputs and targets, too. */
+/* Shows what the weights on DEVICE make of the samples; the first time their inputs and targets, too. */
 static UnetStatus put_pictures(Board *board, int64_t step, Device *device) {
     const int32_t all = unet_dataset_samples(board->data), samples = all < SAMPLES ? all : SAMPLES;
     UnetStatus status = pictures_copy_weights(board->pictures, device);

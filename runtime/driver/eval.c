@@ -123,7 +123,7 @@ static UnetStatus open_data(Evaluation *evaluation, Driver *driver) {
     return evaluation->whole != NULL ? UNET_OK : status != UNET_OK ? status : found;
 }
 
-/* Of the arena: for pictures on a page, of prediction, too. */
+/* The arena has room for prediction, too, where a page shows pictures. */
 static int64_t extent_of(const Evaluation *evaluation, const Driver *driver) {
     const UnetProgram *eval = driver->model->eval, *predict = driver->model->predict;
     if (evaluation->whole != NULL)
@@ -162,7 +162,7 @@ static UnetDataset *data_of(const Evaluation *evaluation) {
     return evaluation->whole != NULL ? whole_pictures_data(evaluation->whole) : evaluation->data;
 }
 
-/* What measures each of DATA, and says which. */
+/* Prepares what measures DATA, and says how that is done. */
 static UnetStatus start_measuring(Evaluation *evaluation, Driver *driver, const UnetDataset *data) {
     const UnetModel *model = driver->model;
     evaluation->windows = measures_windows(model, data);

@@ -1,7 +1,7 @@
 /* eval_report.c - the page of `eval --report`: what was measured of all samples, and the worst of them.
  *
- * The worst are those of the first metric that was measured, else of the loss.  What each sample has is
- * remembered while all are measured, and the pictures are made behind that, of the worst alone. */
+ * The worst are those of the first metric that was measured, else of the loss.  The values of all samples
+ * are remembered while these are measured, and the pictures are made behind that, of the worst alone. */
 #include "eval_report.h"
 
 #include <inttypes.h>
@@ -96,7 +96,7 @@ static double value_of(const EvalReport *report, int32_t sample, size_t column) 
     return report->value[(size_t)sample * columns(report) + column];
 }
 
-/* Of no metric, or of none that was measured: by the loss. */
+/* The loss counts where no metric was measured. */
 static void choose_column(const EvalReport *report, const Tally *tally, Worst *worst) {
     worst->column = LOSS;
     worst->high = true;

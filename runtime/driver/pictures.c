@@ -178,7 +178,7 @@ static UnetStatus show_input(const Pictures *p, int i, PictureTaker *taker) {
                        &p->prediction.driver->error);
 }
 
-/* What is larger than evaluation takes was cut to that. */
+/* A picture that is larger than evaluation takes was cut to that. */
 static void find_size(Pictures *p, int32_t sample) {
     unet_dataset_picture_size(p->data, sample, p->size);
     for (int axis = 0; axis < 2; axis++) {

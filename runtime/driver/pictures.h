@@ -16,9 +16,9 @@ typedef struct PictureTaker {
                        const UnetPicture *picture, UnetError *error);
 } PictureTaker;
 
-/* Of samples of DATA, which are read for MODEL: that of the driver, but for the size of its evaluation.
- * Prediction runs in the memory of DEVICE, whose weights it shows and which nobody else uses until
- * pictures_close(); NULL: in memory of its own. */
+/* Samples of DATA are read for MODEL: that of the driver, but for the size of its evaluation.  Prediction
+ * runs in the memory of DEVICE, whose weights it shows and which nobody else uses until pictures_close();
+ * NULL: in memory of its own. */
 UNET_MUST_USE UnetStatus pictures_open(Pictures **pictures, Driver *driver, const UnetModel *model,
                                        const UnetDataset *data, Device *device);
 void pictures_close(Pictures *pictures);          /* NULL is fine */

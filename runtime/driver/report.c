@@ -182,7 +182,7 @@ static const char compiler[] = __VERSION__; /* with its name */
 static const char compiler[] = "gcc " __VERSION__;
 #endif
 
-/* Of a run, before what holds for an evaluation, too. */
+/* These rows an evaluation lacks. */
 static void put_run(Page *page, const Driver *driver, const ReportRun *run) {
     page_row(page, "optimizer", driver->model->training->description);
     put_count(page, "batch", run->batch);

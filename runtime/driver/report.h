@@ -38,7 +38,7 @@ void report_note(Page *page, const char *before, const char *text);
 UNET_MUST_USE UnetStatus report_curves(Page *page, const char *path, UnetError *error);
 
 /* report_pictures.c: the first samples of DATA, by PICTURES, until a signal comes; one SAMPLE, of whose
- * pictures MOST points on a side are shown.  Where they cannot be made, the page says why. */
+ * pictures MOST points on a side are shown.  If they cannot be made, the page says why. */
 void report_samples(Page *page, Driver *driver, Pictures *pictures, const UnetDataset *data);
 void report_sample(Page *page, Driver *driver, Pictures *pictures, int32_t sample, int32_t most);
 

@@ -1,7 +1,7 @@
 /* report_pictures.c - pictures on a page: of a sample its inputs, its targets and what the weights make of
  * it, each a PNG within the page.
  *
- * Of a large picture every second, third, ... point is shown: that keeps classes and noise as they are,
+ * A large picture is thinned to every second, third, ... point: that keeps classes and noise as they are,
  * which a mean would not.  So a page with some dozens of pictures has a few megabytes. */
 #include "report.h"
 

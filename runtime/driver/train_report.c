@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Where it cannot be written, that is told once, and training goes on. */
+/* A page that cannot be written is told once, and training goes on. */
 static void write_page(Run *run, const ReportRun *report) {
     if (run->has_no_report || report_run(run->driver, report) == UNET_OK)
         return;

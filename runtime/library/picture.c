@@ -22,7 +22,7 @@ static uint8_t *put_chunk(uint8_t *to, const char *name, size_t count) {
     return put32(to + 8 + count, crc32(0, to + 4, (uInt)count + 4));
 }
 
-/* Of the neighbours on the LEFT, ABOVE, and between them the one that is nearest to their plane. */
+/* The neighbour on the LEFT, ABOVE, or in the CORNER between them that is nearest to their plane. */
 static uint8_t guess(uint8_t left, uint8_t above, uint8_t corner) {
     const int from_left = abs(above - corner), from_above = abs(left - corner),
               from_corner = abs(left + above - 2 * corner);

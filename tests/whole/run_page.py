@@ -191,7 +191,7 @@ def worst_of(path):
 
 
 def check_eval(program, folder, weights):
-    """Of 13 samples, whose masks are wrong here and there; a batch of evaluation has three."""
+    """The ten worst of 13 samples, whose masks are wrong here and there; a batch of evaluation has three."""
     more, rng = os.path.join(folder, "more"), random.Random(2)
     for kind in ("photos", "masks", "predicted"):
         os.makedirs(os.path.join(more, kind))
