@@ -2,7 +2,8 @@
  *
  * Numbers: of training, the loss and all other results as means over the steps since the last point, and
  * the learning rate, and of several processes how long a step waits for the others, at most POINTS points a
- * run; of each evaluation, its results.  board_pictures.c adds pictures of each evaluation. */
+ * run; of each evaluation, its results.  Each evaluation adds pictures of the first samples (pictures.c),
+ * as tags SAMPLE/NAME. */
 #include "board.h"
 
 #include <errno.h>
@@ -12,22 +13,50 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "board_pictures.h"
+#include "pictures.h"
+#include "unet/events.h"
 #include "unet/words.h"
 
-enum { POINTS = 1000 };
+enum { POINTS = 1000, SAMPLES = 4 };
 
 struct Board {
+    PictureTaker taker; /* first: what pictures_show() calls gets it */
     Driver *driver;
     UnetEvents events;
-    Pictures *pictures; /* NULL: none */
-    Tally since;        /* the last point */
-    int64_t point;      /* the step of the last point, or the one that was done before, */
-    double exchange;    /*   and Ranks.seconds then, */
-    double sent;        /*   and Ranks.sent */
-    int64_t every;      /* steps from one point to the next */
+    Pictures *pictures;      /* NULL: none, */
+    const UnetDataset *data; /*   else of these */
+    bool has_given;          /* inputs and targets have been written */
+    int32_t sample;          /* whose pictures are on their way, */
+    int64_t shown;           /*   of the weights behind this step */
+    Tally since;             /* the last point */
+    int64_t point;           /* the step of the last point, or the one that was done before, */
+    double exchange;         /*   and Ranks.seconds then, */
+    double sent;             /*   and Ranks.sent */
+    int64_t every;           /* steps from one point to the next */
     int64_t steps;
 };
+
+/* ---- pictures --------------------------------------------------------------------------------- */
+
+static UnetStatus take_picture(PictureTaker *taker, const char *name, const char *role,
+                               const UnetPicture *picture, UnetError *error) {
+    Board *board = (Board *)taker;
+    char tag[256];
+    (void)role;
+    (void)snprintf(tag, sizeof tag, "%.150s/%.100s", unet_dataset_stem(board->data, board->sample), name);
+    return unet_events_picture(&board->events, tag, board->shown, picture, error);
+}
+
+/* Shows what the weights on DEVICE make of the samples; the first time their inputs and targets, too. */
+static UnetStatus put_pictures(Board *board, int64_t step, Device *device) {
+    const int32_t all = unet_dataset_samples(board->data), samples = all < SAMPLES ? all : SAMPLES;
+    UnetStatus status = pictures_copy_weights(board->pictures, device);
+    board->shown = step;
+    for (board->sample = 0; board->sample < samples && status == UNET_OK; board->sample++)
+        status = pictures_show(board->pictures, board->sample, !board->has_given, &board->taker);
+    board->has_given = true;
+    return status;
+}
 
 /* ---- before the first step -------------------------------------------------------------------- */
 
@@ -48,7 +77,8 @@ static void open_pictures(Board *board, const UnetDataset *data) {
     Driver *driver = board->driver;
     if (data == NULL)
         return;
-    if (pictures_open(&board->pictures, driver, data) == UNET_OK) {
+    board->data = data;
+    if (pictures_open(&board->pictures, driver, driver->model, data, NULL) == UNET_OK) {
         char bytes[32];
         format_bytes(bytes, sizeof bytes, pictures_bytes(board->pictures));
         (void)fprintf(stderr, "note: --tensorboard takes %s beside the arena for its pictures\n", bytes);
@@ -68,6 +98,7 @@ UnetStatus board_open(Board **board, Driver *driver, const UnetDataset *data, in
     if (opened == NULL)
         return unet_fail(error, UNET_TOO_SMALL, "no memory for TensorBoard");
     *board = opened;
+    opened->taker.take = take_picture;
     opened->driver = driver;
     opened->events.fd = -1;
     opened->steps = steps;
@@ -150,6 +181,6 @@ UnetStatus board_evaluation(Board *board, const Tally *tally, int64_t step, Devi
         return UNET_OK;
     UnetStatus status = put_tally(board, "eval", tally, step);
     if (status == UNET_OK && board->pictures != NULL)
-        status = pictures_put(board->pictures, &board->events, step, device);
+        status = put_pictures(board, step, device);
     return status;
 }

@@ -370,18 +370,24 @@ UnetStatus run_load_pretrained(Driver *driver, const char *path, const char *map
 }
 
 UnetStatus run_load_weights(Driver *driver, char *arena) {
-    static const char *const suffix[] = {"best.", ""};
     char path[UNET_PATH_BYTES];
-    if (driver->options.weights != NULL)
-        return load(driver, driver->options.weights, driver->options.map, UNET_LOAD_ALL, arena);
+    const UnetStatus status = run_weights_path(driver, path);
+    if (status == UNET_OK && driver->options.weights == NULL)
+        (void)fprintf(stderr, "weights: %s\n", path);
+    return status == UNET_OK ? load(driver, path, driver->options.map, UNET_LOAD_ALL, arena) : status;
+}
+
+UnetStatus run_weights_path(Driver *driver, char path[UNET_PATH_BYTES]) {
+    static const char *const suffix[] = {"best.", ""};
+    const char *given = driver->options.weights;
+    if (given != NULL)
+        return snprintf(path, UNET_PATH_BYTES, "%s", given) < UNET_PATH_BYTES
+                   ? UNET_OK
+                   : unet_fail(&driver->error, UNET_IO, "%s: the name is too long", given);
     for (int i = 0; i < 2; i++) {
         UnetStatus status = run_path(driver, suffix[i], path, &driver->error);
-        if (status != UNET_OK)
+        if (status != UNET_OK || access(path, F_OK) == 0)
             return status;
-        if (access(path, F_OK) == 0) {
-            (void)fprintf(stderr, "weights: %s\n", path);
-            return load(driver, path, NULL, UNET_LOAD_ALL, arena);
-        }
     }
     return unet_fail(
         &driver->error, UNET_IO,

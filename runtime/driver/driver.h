@@ -230,8 +230,14 @@ void tally_format(const Tally *tally, char *text, size_t size);
 /* Is told what each batch of an evaluation measured by itself: its samples from FIRST on. */
 typedef struct TallyListener {
     void (*hear)(struct TallyListener *listener, const Tally *of_batch, int64_t first);
+    bool alone;                    /* each sample is a batch */
     Tally tally[UNET_STEPS_AHEAD]; /* of one batch each */
 } TallyListener;
+
+/* Its tallies; to be destroyed even after a failure. */
+UNET_MUST_USE UnetStatus tally_listener_create(TallyListener *listener, const UnetModel *model,
+                                               UnetError *error);
+void tally_listener_destroy(TallyListener *listener);
 
 /* Runs the evaluation program over all of DATASET; LISTENER may be NULL.  Stops early, with *SIGNAL set,
  * when a signal is waiting. */
@@ -371,5 +377,7 @@ UNET_MUST_USE UnetStatus run_load_pretrained(Driver *driver, const char *path, c
 
 /* Loads the weights that eval and predict use, says which, and fails when there are none. */
 UNET_MUST_USE UnetStatus run_load_weights(Driver *driver, char *arena);
+/* The file that they come from. */
+UNET_MUST_USE UnetStatus run_weights_path(Driver *driver, char path[UNET_PATH_BYTES]);
 
 #endif

@@ -1,4 +1,5 @@
 /* eval.c - the commands `eval`, which measures weights on the evaluation data, and `check-data`. */
+#include "eval_report.h"
 #include "eval_windows.h"
 #include "unet/words.h"
 
@@ -75,6 +76,7 @@ typedef struct {
     Tally tally;
     bool windows;         /* whole volumes, see eval_windows.c */
     WholePictures *whole; /* whole pictures, see eval_pictures.c; NULL: as large as the program takes */
+    EvalReport report;    /* that --report asks for */
 } Evaluation;
 
 /* A folder of new pictures that is named by --data shows a part of them alone. */
@@ -123,18 +125,32 @@ static UnetStatus open_data(Evaluation *evaluation, Driver *driver) {
     return evaluation->whole != NULL ? UNET_OK : status != UNET_OK ? status : found;
 }
 
+/* The arena has room for prediction, too, where a page shows pictures. */
+static int64_t extent_of(const Evaluation *evaluation, const Driver *driver) {
+    const UnetProgram *eval = driver->model->eval, *predict = driver->model->predict;
+    if (evaluation->whole != NULL)
+        return predict->extent;
+    const bool both = driver->options.report && predict != NULL && predict->extent > eval->extent;
+    return both ? predict->extent : eval->extent;
+}
+
+/* The arena, with the weights; the caller will take BESIDE bytes more. */
+static UnetStatus start_device(Evaluation *evaluation, Driver *driver, int64_t beside) {
+    UnetStatus status =
+        driver_open_device(driver, &evaluation->device, extent_of(evaluation, driver), beside);
+    if (status == UNET_OK)
+        status = run_load_weights(driver, evaluation->device.arena);
+    return status == UNET_OK ? device_push_weights(&evaluation->device, &driver->error) : status;
+}
+
 static UnetStatus start_loader(Evaluation *evaluation, Driver *driver, const UnetDataset *data) {
     const UnetModel *model = driver->model;
     UnetError *error = &driver->error;
     const UnetDataset *const datasets[] = {data};
     int32_t threads = unet_loader_threads(model);
     int64_t beside;
-    int32_t slots = loader_slots(model, datasets, 1, threads, model->eval->extent, &beside);
-    UnetStatus status = driver_open_device(driver, &evaluation->device, model->eval->extent, beside);
-    if (status == UNET_OK)
-        status = run_load_weights(driver, evaluation->device.arena);
-    if (status == UNET_OK)
-        status = device_push_weights(&evaluation->device, error);
+    int32_t slots = loader_slots(model, datasets, 1, threads, extent_of(evaluation, driver), &beside);
+    UnetStatus status = start_device(evaluation, driver, beside);
     if (status == UNET_OK)
         status = unet_loader_create(&evaluation->loader, model, datasets, 1, threads, slots, error);
     if (status == UNET_OK)
@@ -146,6 +162,33 @@ static UnetStatus start_loader(Evaluation *evaluation, Driver *driver, const Une
 
 static UnetDataset *data_of(const Evaluation *evaluation) {
     return evaluation->whole != NULL ? whole_pictures_data(evaluation->whole) : evaluation->data;
+}
+
+/* Prepares what measures DATA, and says how that is done. */
+static UnetStatus start_measuring(Evaluation *evaluation, Driver *driver, const UnetDataset *data) {
+    const UnetModel *model = driver->model;
+    evaluation->windows = measures_windows(model, data);
+    if (evaluation->windows) {
+        (void)fprintf(stderr, "whole volumes, by windows that overlap: what `predict` makes is measured, "
+                              "and no loss\n");
+        return UNET_OK;
+    }
+    if (evaluation->whole == NULL)
+        return start_loader(evaluation, driver, data);
+    if (model->measures_original)
+        (void)fprintf(stderr, "pictures at their own size: ");
+    else
+        (void)fprintf(stderr,
+                      "whole pictures, of which some are larger than the %" PRId32 " x %" PRId32
+                      " of evaluation: ",
+                      model->eval->size[1], model->eval->size[2]);
+    (void)fprintf(stderr, "metrics of classes, mse, l1 and psnr of what `predict` makes are measured\n");
+    return start_device(evaluation, driver, 0);
+}
+
+/* As which samples are read: tallies are of this one. */
+static const UnetModel *model_of(const Evaluation *evaluation, const Driver *driver) {
+    return evaluation->whole != NULL ? whole_pictures_model(evaluation->whole) : driver->model;
 }
 
 static UnetStatus start(Evaluation *evaluation, Driver *driver) {
@@ -177,26 +220,16 @@ static UnetStatus start(Evaluation *evaluation, Driver *driver) {
         note_held(driver, data);
     unet_dataset_notes(data, tell, NULL);
     unet_dataset_normalize(data, driver->normal);
-    evaluation->windows = measures_windows(model, data);
-    if (evaluation->windows)
-        (void)fprintf(stderr, "whole volumes, by windows that overlap: what `predict` makes is measured, "
-                              "and no loss\n");
-    else if (evaluation->whole != NULL && model->measures_original)
-        (void)fprintf(stderr, "pictures at their own size: metrics of classes, mse, l1 and psnr of what "
-                              "`predict` makes are measured\n");
-    else if (evaluation->whole != NULL)
-        (void)fprintf(
-            stderr,
-            "whole pictures, of which some are larger than the %" PRId32 " x %" PRId32
-            " of evaluation: metrics of classes, mse, l1 and psnr of what `predict` makes are measured\n",
-            model->eval->size[1], model->eval->size[2]);
-    else
-        status = start_loader(evaluation, driver, data);
+    if (driver->options.report)
+        status = eval_report_open(&evaluation->report, driver, model_of(evaluation, driver), data);
+    if (driver->options.report && evaluation->whole != NULL)
+        whole_pictures_predicted(evaluation->whole, &evaluation->report.shown_model,
+                                 &evaluation->report.shown);
     if (status == UNET_OK)
-        status = tally_create(&evaluation->tally,
-                              evaluation->whole != NULL ? whole_pictures_model(evaluation->whole) : model,
-                              &driver->error);
-    return status;
+        status = start_measuring(evaluation, driver, data);
+    return status == UNET_OK
+               ? tally_create(&evaluation->tally, model_of(evaluation, driver), &driver->error)
+               : status;
 }
 
 /* As a person reads it: decibels to two decimals; --format=csv and json have all digits. */
@@ -307,13 +340,20 @@ static void hear_image(TallyListener *listener, const Tally *of_image, int64_t f
             images->images, json_pack("{s:s, s:o}", "image", name, "values", values_json(of_image)));
 }
 
+/* LISTENER, which may be NULL, hears of it behind the page. */
 static UnetStatus evaluate_all(Evaluation *evaluation, Driver *driver, TallyListener *listener) {
+    Device *device = &evaluation->device;
+    Tally *tally = &evaluation->tally;
+    if (driver->options.report) {
+        evaluation->report.next = listener;
+        listener = &evaluation->report.listener;
+    }
     if (evaluation->windows)
-        return evaluate_windows(driver, evaluation->data, &evaluation->tally, listener);
+        return evaluate_windows(driver, evaluation->data, tally, listener);
     if (evaluation->whole != NULL)
-        return whole_pictures_evaluate(evaluation->whole, &evaluation->tally, listener);
-    return tally_evaluate(&evaluation->tally, evaluation->loader, evaluation->data, &evaluation->device,
-                          driver->threads, listener, NULL, &driver->error);
+        return whole_pictures_evaluate(evaluation->whole, device, tally, listener);
+    return tally_evaluate(tally, evaluation->loader, evaluation->data, device, driver->threads, listener,
+                          NULL, &driver->error);
 }
 
 static UnetStatus evaluate_images(Evaluation *evaluation, Driver *driver, UnetError *error) {
@@ -323,9 +363,7 @@ static UnetStatus evaluate_images(Evaluation *evaluation, Driver *driver, UnetEr
         return unet_fail(error, UNET_USAGE,
                          "--format=%s measures image by image: write `batch 1` in the section `eval`",
                          driver->options.format);
-    UnetStatus status = UNET_OK;
-    for (int i = 0; i < UNET_STEPS_AHEAD && status == UNET_OK; i++)
-        status = tally_create(&images.listener.tally[i], evaluation->tally.model, error);
+    UnetStatus status = tally_listener_create(&images.listener, evaluation->tally.model, error);
     images.images = csv ? NULL : json_array();
     if (status == UNET_OK && csv)
         print_head(driver->model);
@@ -340,9 +378,14 @@ static UnetStatus evaluate_images(Evaluation *evaluation, Driver *driver, UnetEr
         json_decref(all);
     }
     json_decref(images.images);
-    for (int i = 0; i < UNET_STEPS_AHEAD; i++)
-        tally_destroy(&images.listener.tally[i]);
+    tally_listener_destroy(&images.listener);
     return status;
+}
+
+static UnetStatus write_report(Evaluation *evaluation, Driver *driver) {
+    Device *device = evaluation->windows ? NULL : &evaluation->device;
+    return eval_report_write(&evaluation->report, driver, &evaluation->tally, device,
+                             device == NULL ? "samples are volumes" : NULL);
 }
 
 UnetStatus driver_eval(Driver *driver) {
@@ -363,6 +406,9 @@ UnetStatus driver_eval(Driver *driver) {
         status = evaluate_all(&evaluation, driver, NULL);
     if (status == UNET_OK && in_all)
         print_results(&evaluation.tally);
+    if (status == UNET_OK && driver->options.report)
+        status = write_report(&evaluation, driver);
+    eval_report_close(&evaluation.report);
     tally_destroy(&evaluation.tally);
     device_close(&evaluation.device);
     unet_loader_destroy(evaluation.loader);

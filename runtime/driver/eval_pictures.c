@@ -298,6 +298,12 @@ const UnetModel *whole_pictures_model(const WholePictures *whole) {
     return &compared(whole)->model;
 }
 
+void whole_pictures_predicted(const WholePictures *whole, const UnetModel **model,
+                              const UnetDataset **data) {
+    *model = &whole->in.model;
+    *data = whole->in.data;
+}
+
 /* ---- rows ------------------------------------------------------------------------------------- */
 
 /* Row Y of input I, of WIDTH points. */
@@ -495,11 +501,15 @@ static void give_back(const Measure *m) {
     free(m->points);
 }
 
-UnetStatus whole_pictures_evaluate(const WholePictures *whole, Tally *tally, TallyListener *listener) {
+UnetStatus whole_pictures_evaluate(const WholePictures *whole, Device *device, Tally *tally,
+                                   TallyListener *listener) {
     Driver *driver = whole->driver;
     Measure m = {.ends = {read_input, take_row},
                  .whole = whole,
-                 .prediction = {.driver = driver, .program = driver->model->predict, .normalized = true},
+                 .prediction = {.driver = driver,
+                                .program = driver->model->predict,
+                                .lent = device,
+                                .normalized = true},
                  .tally = {tally, listener != NULL ? &listener->tally[0] : NULL}};
     tally_clear(tally);
     UnetStatus status = prediction_check(&m.prediction);
@@ -507,7 +517,7 @@ UnetStatus whole_pictures_evaluate(const WholePictures *whole, Tally *tally, Tal
         return status;
     status = take_memory(&m);
     if (status == UNET_OK)
-        status = measuring_open(&m.prediction);
+        status = prediction_open(&m.prediction);
     for (int32_t s = 0; s < unet_dataset_samples(whole->in.data) && status == UNET_OK; s++)
         status = measure_sample(&m, s, listener);
     prediction_close(&m.prediction);

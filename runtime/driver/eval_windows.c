@@ -83,7 +83,8 @@ static UnetStatus measure_sample(Measure *m, Prediction *prediction, TallyListen
     return status;
 }
 
-UnetStatus measuring_open(Prediction *prediction) {
+/* Takes what PREDICTION needs, and loads the weights that are measured. */
+static UnetStatus open_prediction(Prediction *prediction) {
     UnetStatus status = prediction_open(prediction);
     if (status == UNET_OK)
         status = run_load_weights(prediction->driver, prediction->device.arena);
@@ -102,7 +103,7 @@ UnetStatus evaluate_windows(Driver *driver, const UnetDataset *data, Tally *tall
     UnetStatus status = prediction_check(&prediction);
     if (status != UNET_OK)
         return status;
-    status = measuring_open(&prediction);
+    status = open_prediction(&prediction);
     for (m.sample = 0; m.sample < unet_dataset_samples(data) && status == UNET_OK; m.sample++)
         status = measure_sample(&m, &prediction, listener);
     prediction_close(&prediction);

@@ -13,9 +13,6 @@ bool windows_measure(const UnetModel *model, int i);
 UNET_MUST_USE UnetStatus evaluate_windows(Driver *driver, const UnetDataset *data, Tally *tally,
                                           TallyListener *listener);
 
-/* eval_windows.c: takes what PREDICTION needs, and loads the weights that are measured. */
-UNET_MUST_USE UnetStatus measuring_open(Prediction *prediction);
-
 /* eval_pictures.c: evaluation of whole pictures, which are not all as small as the program takes.  COMPILED
  * is the data as that takes it, or NULL, if it does not; *WHOLE NULL: nothing is larger, or what is
  * measured is no output. */
@@ -26,8 +23,12 @@ void whole_pictures_close(WholePictures *whole); /* NULL is fine */
 UnetDataset *whole_pictures_data(const WholePictures *whole);
 /* The model as its samples are read: tallies of them are of this one. */
 const UnetModel *whole_pictures_model(const WholePictures *whole);
-/* Counts what can be measured in TALLY; LISTENER, told of each picture, may be NULL. */
-UNET_MUST_USE UnetStatus whole_pictures_evaluate(const WholePictures *whole, Tally *tally,
+/* The model and the data as what is predicted is read, which may have another size. */
+void whole_pictures_predicted(const WholePictures *whole, const UnetModel **model,
+                              const UnetDataset **data);
+/* Counts what can be measured in TALLY; LISTENER, told of each picture, may be NULL.  DEVICE has the
+ * weights and room for prediction. */
+UNET_MUST_USE UnetStatus whole_pictures_evaluate(const WholePictures *whole, Device *device, Tally *tally,
                                                  TallyListener *listener);
 
 #endif

@@ -53,6 +53,14 @@ static UnetStatus take_tensorboard(void *result, const UnetValue *value, UnetErr
     return UNET_OK;
 }
 
+static UnetStatus take_report(void *result, const UnetValue *value, UnetError *error) {
+    UnetOptions *options = result;
+    (void)error;
+    options->report = true;
+    options->report_file = value->text;
+    return UNET_OK;
+}
+
 /* Which options a run that is resumed has no more: they say where it starts. */
 enum { GOES_ON, STARTS };
 
@@ -166,6 +174,8 @@ static const UnetOptionRow rows[] = {
      .help = "also write OUT-overlay.png: classes in colours over the image"},
     {"--format", .kind = UNET_CHOICE, .commands = IN(EVAL), .place = AT(format), .value = "text|csv|json",
      .help = "text for reading; csv, json: image by image"},
+    {"--report", .kind = UNET_MAYBE, .commands = IN(EVAL), .take = take_report, .value = "FILE",
+     .help = "also write a page with the ten worst samples, eval.html in --out, or FILE"},
     {"--format", .kind = UNET_CHOICE, .commands = IN(INFO) | IN(BENCH), .place = AT(format),
      .value = "text|json", .help = "text for reading, json for tools"},
 };

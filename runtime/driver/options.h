@@ -36,6 +36,7 @@ typedef struct {
     const char *engines;        /* of cuDNN, a file; NULL: the one beside the weights, if there is one */
     const char *resume_file;    /* NULL: the checkpoint in `out` */
     const char *tensorboard_folder; /* NULL: below `out` */
+    const char *report_file;        /* of eval; NULL: in `out` */
     const char *output;             /* -o of predict; NULL */
     const char *format;             /* "text", "json", or, of eval, "csv" */
     int64_t epochs;                 /* 0: as the model says */
@@ -53,7 +54,7 @@ typedef struct {
     const char *size;               /* "picture", or "network": of results, where pictures are resized */
     const char *reduce;             /* "tree", or "fast": NCCL's own sums */
     bool trust_network;             /* whoever of it says to be one of these processes */
-    bool resume, overwrite, overlay, tensorboard, tune, skip_bad;
+    bool resume, overwrite, overlay, tensorboard, tune, skip_bad, report;
     bool all;     /* problems are listed, not counted */
     char **files; /* the arguments that are not options */
     int nfile;

@@ -24,6 +24,10 @@ static const char head[] =
     ".dot.train{fill:var(--train)}.dot.eval{fill:var(--eval)}\n"
     ".bar{background:var(--train);height:.8rem;min-width:1px}.swatch{display:inline-block;width:.8rem;"
     "height:.8rem;border:1px solid var(--soft)}\n"
+    ".pictures{display:flex;flex-wrap:wrap;gap:.6rem}figure{margin:0;width:18rem;max-width:100%}\n"
+    "img{width:100%;height:auto;display:block;border:1px solid var(--faint)}"
+    ".points{image-rendering:pixelated}figcaption{color:var(--soft);overflow-wrap:anywhere}\n"
+    ".ended{border-left:.3rem solid var(--eval);padding-left:.6rem}\n"
     "</style>\n</head>\n<body>\n<h1>";
 
 static void flush(Page *page) {
@@ -83,6 +87,18 @@ void page_format(Page *page, const char *format, ...) {
     (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     page_markup(page, text);
+}
+
+void page_base64(Page *page, const uint8_t *bytes, size_t count) {
+    static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < count; i += 3) {
+        const size_t left = count - i;
+        const uint32_t bits = (uint32_t)bytes[i] << 16 | (left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) |
+                              (left > 2 ? (uint32_t)bytes[i + 2] : 0);
+        const char four[] = {digit[bits >> 18], digit[bits >> 12 & 63],
+                             left > 1 ? digit[bits >> 6 & 63] : '=', left > 2 ? digit[bits & 63] : '='};
+        put(page, four, sizeof four);
+    }
 }
 
 void page_row(Page *page, const char *name, const char *value) {

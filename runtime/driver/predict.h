@@ -43,6 +43,7 @@ typedef struct {
     const UnetProgram *program;
     int input; /* the one input that prediction reads */
     Device device;
+    Device *lent;        /* in whose memory it runs, of which `device` is a copy; NULL: it takes its own */
     char *staged;        /* one sample of it, where the arena does not hold it; else NULL */
     const void **inputs; /* one per input of the model */
     float *row;          /* of an input or output */

@@ -92,13 +92,24 @@ char *prediction_input(const Prediction *prediction) {
     return offset == NULL ? prediction->staged : prediction->device.arena + offset[prediction->input];
 }
 
+/* BESIDE: bytes that the caller will take. */
+static UnetStatus take_device(Prediction *prediction, int64_t beside) {
+    Driver *driver = prediction->driver;
+    const int64_t extent = prediction->program->extent;
+    if (prediction->lent == NULL)
+        return driver_open_device(driver, &prediction->device, extent, beside);
+    if (prediction->lent->extent < extent)
+        return unet_fail(&driver->error, UNET_TOO_SMALL, "the arena has no room for prediction");
+    prediction->device = *prediction->lent;
+    return UNET_OK;
+}
+
 UnetStatus prediction_open(Prediction *prediction) {
     const UnetModel *model = prediction->driver->model;
     const UnetLayout *layout = input_layout(prediction);
     const bool stages = prediction->program->input_offsets == NULL;
     UnetError *error = &prediction->driver->error;
-    UnetStatus status = driver_open_device(prediction->driver, &prediction->device,
-                                           prediction->program->extent, stages ? layout->sample_bytes : 0);
+    UnetStatus status = take_device(prediction, stages ? layout->sample_bytes : 0);
     if (status == UNET_OK && stages)
         status = arena_take(&prediction->staged, layout->sample_bytes, 0, error);
     if (status != UNET_OK)
@@ -116,7 +127,10 @@ UnetStatus prediction_open(Prediction *prediction) {
 }
 
 void prediction_close(Prediction *prediction) {
-    device_close(&prediction->device);
+    if (prediction->lent == NULL)
+        device_close(&prediction->device);
+    else if (prediction->device.model != NULL)
+        prediction->lent->prepared = prediction->device.prepared;
     arena_give_back(prediction->staged, input_layout(prediction)->sample_bytes);
     free(prediction->inputs);
     free(prediction->row);

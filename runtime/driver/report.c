@@ -1,5 +1,5 @@
-/* report.c - report.html, the page of a training run that one looks at: what was measured, curves, which
- * classes were taken for which, what memory holds, and by what all this was computed.
+/* report.c - report.html, the page of a training run that one looks at: what was measured, curves, samples,
+ * which classes were taken for which, what memory holds, and by what all this was computed.
  *
  * The page is written anew each time.  The log has all rows of a run, also of the processes that it was
  * resumed from.  The page takes no memory of the arena and changes nothing of the run. */
@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "unet/image.h"
+#include "unet/words.h"
 
 /* ---- what was measured ------------------------------------------------------------------------ */
 
@@ -22,15 +23,26 @@ static void put_number_row(Page *page, const char *name, double value) {
     page_row(page, name, text);
 }
 
-static void put_results(Page *page, const Tally *eval) {
-    if (eval->samples == 0)
+void report_results(Page *page, const char *heading, const Tally *tally) {
+    if (tally->samples == 0)
         return;
-    page_format(page, "<h2>Last evaluation</h2>\n<p>%" PRId64 " samples</p>\n<table>\n", eval->samples);
-    put_number_row(page, "loss", tally_loss(eval));
-    for (int i = 0; i < eval->model->nresult; i++)
-        if (!isnan(tally_value(eval, i)))
-            put_number_row(page, eval->model->results[i].name, tally_value(eval, i));
+    page_markup(page, "<h2>");
+    page_text(page, heading);
+    page_format(page, "</h2>\n<p>%" PRId64 " sample%s</p>\n<table>\n", tally->samples,
+                unet_plural(tally->samples));
+    if (!isnan(tally_loss(tally)))
+        put_number_row(page, "loss", tally_loss(tally));
+    for (int i = 0; i < tally->model->nresult; i++)
+        if (!isnan(tally_value(tally, i)))
+            put_number_row(page, tally->model->results[i].name, tally_value(tally, i));
     page_markup(page, "</table>\n");
+}
+
+void report_note(Page *page, const char *before, const char *text) {
+    page_markup(page, "<p class=\"soft\">");
+    page_text(page, before);
+    page_text(page, text);
+    page_markup(page, "</p>\n");
 }
 
 static void put_progress(Page *page, const Driver *driver, const ReportRun *run) {
@@ -42,6 +54,11 @@ static void put_progress(Page *page, const Driver *driver, const ReportRun *run)
         page_format(page, ": %.6g, at step %" PRId64, run->best, run->best_step);
     }
     page_markup(page, "</p>\n");
+    if (run->ended != NULL) {
+        page_markup(page, "<p class=\"ended\">");
+        page_text(page, run->ended);
+        page_markup(page, "</p>\n");
+    }
 }
 
 /* ---- classes ---------------------------------------------------------------------------------- */
@@ -98,13 +115,13 @@ static bool was_shown(const Tally *eval, int i) {
     return false;
 }
 
-static void put_matrices(Page *page, const Tally *eval) {
+void report_matrices(Page *page, const Tally *eval) {
     bool any = false;
     for (int i = 0; i < eval->model->nresult && eval->samples > 0; i++) {
         if (eval->pairs[i] == NULL || was_shown(eval, i))
             continue;
         if (!any)
-            page_markup(page, "<h2>Confusion matrix</h2>\n<p class=\"soft\">Points of the last evaluation: "
+            page_markup(page, "<h2>Confusion matrix</h2>\n<p class=\"soft\">Points of the evaluation: "
                               "rows are true classes, columns are predicted ones; the bluer a cell, the "
                               "larger its share of the row.</p>\n");
         any = true;
@@ -125,7 +142,7 @@ static void put_bytes(Page *page, const char *name, int64_t bytes, int64_t most)
                 text, most > 0 ? 100 * (double)bytes / (double)most : 0);
 }
 
-static void put_memory(Page *page, const UnetModel *model) {
+void report_memory(Page *page, const UnetModel *model) {
     const UnetProgram *const programs[] = {model->train, model->eval, model->predict};
     const int64_t most =
         model->arena_bytes > model->loader_ring_bytes ? model->arena_bytes : model->loader_ring_bytes;
@@ -165,24 +182,38 @@ static const char compiler[] = __VERSION__; /* with its name */
 static const char compiler[] = "gcc " __VERSION__;
 #endif
 
-static void put_versions(Page *page, const Driver *driver, const ReportRun *run) {
+/* These rows an evaluation lacks. */
+static void put_run(Page *page, const Driver *driver, const ReportRun *run) {
+    page_row(page, "optimizer", driver->model->training->description);
+    put_count(page, "batch", run->batch);
+    put_count(page, "processes", driver->ranks.size > 0 ? driver->ranks.size : 1);
+    page_format(page, "<tr><th>seed</th><td>%" PRId64 "</td></tr>\n", run->seed);
+}
+
+void report_versions(Page *page, Driver *driver, const ReportRun *run) {
     const UnetModel *model = driver->model;
+    char weights[UNET_PATH_BYTES];
     page_markup(page, "<h2>Versions</h2>\n<table>\n");
     page_row(page, "program", driver->program);
     page_row(page, "options", driver->options.given[0] == ' ' ? driver->options.given + 1 : "none");
-    page_row(page, "folder of data", data_folder(driver));
+    page_row(page, "folder of data",
+             driver->options.eval_data != NULL && run == NULL ? driver->options.eval_data
+                                                              : data_folder(driver));
+    if (run == NULL && run_weights_path(driver, weights) == UNET_OK)
+        page_row(page, "weights", weights);
     page_row(page, "model", model->source);
     page_row(page, "hash of the model", model->source_hash);
     page_row(page, "target", model->target);
     page_row(page, "instructions", model->isa);
     page_row(page, "precision", model->precision);
     put_count(page, "parameters", model->parameter_count);
-    page_row(page, "optimizer", model->training->description);
-    put_count(page, "batch", run->batch);
-    put_count(page, "processes", driver->ranks.size > 0 ? driver->ranks.size : 1);
+    if (run != NULL)
+        put_run(page, driver, run);
     put_count(page, "threads", driver->threads);
-    page_format(page, "<tr><th>seed</th><td>%" PRId64 "</td></tr>\n", run->seed);
     put_count(page, "version of the runtime", model->runtime_version);
+#ifdef UNETC_VERSION
+    page_row(page, "unetc of the runtime", UNETC_VERSION);
+#endif
     page_row(page, "C compiler of the runtime", compiler);
     put_date(page);
     page_markup(page, "</table>\n");
@@ -209,11 +240,15 @@ UnetStatus report_run(Driver *driver, const ReportRun *run) {
     unet_atomic_clean(path);
     page_open(&page, path, driver->model->name, &driver->error);
     put_progress(&page, driver, run);
-    put_results(&page, run->eval);
+    report_results(&page, "Last evaluation", run->eval);
     if (page.status == UNET_OK)
         page.status = report_curves(&page, log, &driver->error);
-    put_matrices(&page, run->eval);
-    put_memory(&page, driver->model);
-    put_versions(&page, driver, run);
+    if (run->pictures != NULL)
+        report_samples(&page, driver, run->pictures, run->data);
+    else if (run->no_pictures != NULL)
+        report_note(&page, "No pictures: ", run->no_pictures);
+    report_matrices(&page, run->eval);
+    report_memory(&page, driver->model);
+    report_versions(&page, driver, run);
     return page_close(&page);
 }

@@ -235,6 +235,20 @@ void tally_forget_identity(Tally *tally) {
         tally->identity_sum[i] = 0;
 }
 
+/* ---- listeners -------------------------------------------------------------------------------- */
+
+UnetStatus tally_listener_create(TallyListener *listener, const UnetModel *model, UnetError *error) {
+    UnetStatus status = UNET_OK;
+    for (int i = 0; i < UNET_STEPS_AHEAD && status == UNET_OK; i++)
+        status = tally_create(&listener->tally[i], model, error);
+    return status;
+}
+
+void tally_listener_destroy(TallyListener *listener) {
+    for (int i = 0; i < UNET_STEPS_AHEAD; i++)
+        tally_destroy(&listener->tally[i]);
+}
+
 /* ---- evaluation ------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -285,7 +299,7 @@ static UnetStatus end_batch(Evaluation *e, UnetError *error) {
 
 UnetStatus tally_evaluate(Tally *tally, UnetLoader *loader, const UnetDataset *dataset, Device *device,
                           int32_t threads, TallyListener *listener, int *signal, UnetError *error) {
-    const UnetStream stream = {.dataset = dataset};
+    const UnetStream stream = {.dataset = dataset, .batch = listener != NULL && listener->alone ? 1 : 0};
     const int64_t batches = unet_stream_batches(&stream);
     Evaluation e = {.tally = tally,
                     .device = device,

@@ -11,7 +11,6 @@
 #include "train.h"
 
 #include "predict.h"
-#include "report.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -199,33 +198,6 @@ static void note_board(Run *run, UnetStatus status) {
     run->board = NULL;
 }
 
-/* The page is made anew each time; where it cannot be written, that is told once, and training goes on. */
-static void write_report(Run *run, double now) {
-    const ReportRun report = {.step = run->state.step,
-                              .steps = run->steps,
-                              .seed = run->state.seed,
-                              .batch = train_batch(run),
-                              .eval = &run->eval,
-                              .best = run->state.best,
-                              .best_step = run->state.best_step};
-    if (!train_leads(run) || run->has_no_report)
-        return;
-    run->report_end = now;
-    if (report_run(run->driver, &report) != UNET_OK) {
-        unet_progress_message(&run->progress, "warning: no report: %s", run->driver->error.text);
-        run->driver->error.text[0] = '\0';
-        run->has_no_report = true;
-    }
-}
-
-/* Runs that evaluate all the time spend theirs on training. */
-static void report_evaluation(Run *run) {
-    enum { APART = 2 }; /* seconds */
-    const double now = machine_seconds();
-    if (now - run->report_end >= APART)
-        write_report(run, now);
-}
-
 static UnetStatus end_step(Run *run) {
     const UnetProgram *program = run->model->train;
     Ranks *ranks = &run->driver->ranks;
@@ -283,11 +255,6 @@ static bool higher_is_better(const Run *run) {
 static bool is_better(const Run *run, double value) {
     return isnan(run->state.best) ||
            (higher_is_better(run) ? value > run->state.best : value < run->state.best);
-}
-
-/* Have so many evaluations in a row brought nothing better that training ends? */
-static bool has_stalled(const Run *run) {
-    return run->training->patience > 0 && run->state.stale >= run->training->patience;
 }
 
 /* The rate of the steps that come follows from it. */
@@ -403,7 +370,7 @@ static UnetStatus after_step(Run *run, int *signal) {
     if (status == UNET_OK && evaluates)
         status = evaluate(run, signal);
     if (status == UNET_OK && evaluates && *signal == 0)
-        report_evaluation(run);
+        train_report_evaluation(run);
     if (status == UNET_OK && *signal == 0 && is_due(run->state.step, run->save_every) &&
         run->saved < run->state.step)
         status = save_and_keep(run);
@@ -423,7 +390,7 @@ static UnetStatus loop(Run *run) {
     UnetStatus status = UNET_OK;
     if (run->state.step > 0) /* an evaluation that was due when the run ended */
         status = after_step(run, &signal);
-    while (status == UNET_OK && signal == 0 && run->state.step < run->steps && !has_stalled(run)) {
+    while (status == UNET_OK && signal == 0 && run->state.step < run->steps && !train_has_stalled(run)) {
         status = take_step(run);
         if (status == UNET_OK)
             status = look_at_signals(run, &signal);
@@ -470,12 +437,11 @@ static void announce(Run *run) {
 }
 
 static void report_waiting(Run *run) {
-    UnetLoaderWait wait = unet_loader_wait(run->loader);
-    if (run->training_seconds > 5 && wait.seconds > 0.1 * run->training_seconds)
+    if (run->training_seconds > 5 && run->waited > 0.1 * run->training_seconds)
         unet_progress_message(&run->progress,
                               "note: %.0f %% of the time went into waiting for data; more loader threads "
                               "(`threads` in the data section) or smaller files would help",
-                              100 * wait.seconds / run->training_seconds);
+                              100 * run->waited / run->training_seconds);
 }
 
 /* A rank that waits for a slower one is counted, too. */
@@ -521,7 +487,7 @@ static void summarize(Run *run) {
                           duration, images_per_second(run));
     report_exchange(run);
     report_waiting(run);
-    if (has_stalled(run))
+    if (train_has_stalled(run))
         unet_progress_message(progress,
                               "stopped early: the last %" PRId64 " evaluation%s not better than that of "
                               "step %" PRId64,
@@ -559,7 +525,7 @@ UnetStatus driver_train(Driver *driver) {
         return unet_fail(&driver->error, UNET_USAGE, "%s was compiled for prediction only",
                          run.model->name);
     UnetStatus status = train_start(&run);
-    if (status == UNET_OK && has_stalled(&run)) {
+    if (status == UNET_OK && train_has_stalled(&run)) {
         (void)fprintf(stderr,
                       "nothing to do: training has stopped after %" PRId64
                       " evaluation%s without a better one (`patience`)\n",
@@ -576,8 +542,7 @@ UnetStatus driver_train(Driver *driver) {
         status = unet_loader_begin(run.loader, &run.stream, &driver->error);
         if (status == UNET_OK)
             status = loop(&run);
-        if (status == UNET_OK)
-            write_report(&run, machine_seconds());
+        train_report_end(&run, status);
         unet_progress_clear(&run.progress);
         if (status == UNET_OK)
             summarize(&run);

@@ -53,6 +53,7 @@ typedef struct {
     int64_t images;          /* since the start of this process */
     double start;            /* time of the first step */
     double training_seconds; /* without evaluations and saves */
+    double waited;           /* seconds of these, for data; once the loop is over */
     double report_end;       /* time of the last report.html; 0: none yet */
     bool has_no_report;      /* it could not be written, which was told */
 } Run;
@@ -66,6 +67,11 @@ void train_finish(Run *run);
 int32_t train_batch(const Run *run);
 int32_t train_kept_checkpoints(const Run *run);
 
+/* Have so many evaluations in a row brought nothing better that training ends? */
+static inline bool train_has_stalled(const Run *run) {
+    return run->training->patience > 0 && run->state.stale >= run->training->patience;
+}
+
 /* The sums since the log's last row, for a checkpoint. */
 void train_store_unlogged(Run *run);
 
@@ -75,6 +81,14 @@ UNET_MUST_USE UnetStatus train_watch_labels(Run *run); /* from now on, until tra
 void train_count_labels(Run *run, const UnetBatch *batch);
 void train_judge_labels(Run *run, bool evaluates); /* behind a step */
 void train_forget_labels(Run *run);
+
+/* ---- train_report.c: report.html ---- */
+
+/* Behind an evaluation, unless there is a page that is new. */
+void train_report_evaluation(Run *run);
+/* Behind the loop, which ended with STATUS, and the last save: with pictures, for which the loader may go
+ * and the arena is used. The driver's error stays. */
+void train_report_end(Run *run, UnetStatus status);
 
 /* ---- train_ranks.c: what all ranks do together ---- */
 

@@ -4,7 +4,6 @@
  * has whole records only. */
 #include "unet/events.h"
 #include "event_record.h"
-#include "size_math.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +15,6 @@
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
-#include <zlib.h>
 
 static double now(void) {
     struct timespec time;
@@ -99,75 +97,16 @@ UnetStatus unet_events_scalar(UnetEvents *events, const char *tag, int64_t step,
     return write_record(events, &event, NULL, 0, error);
 }
 
-/* ---- pictures: PNG in memory ------------------------------------------------------------------ */
-
-enum { SIGNATURE_BYTES = 8, CHUNK_BYTES = 12, HEADER_BYTES = 13 };
-
-static uint8_t *put32(uint8_t *to, size_t number) {
-    for (int shift = 24; shift >= 0; shift -= 8) {
-        *to++ = (uint8_t)(number >> shift);
-    }
-    return to;
-}
-
-/* Head and foot of a chunk whose COUNT bytes are in place, 8 behind TO; returns where the next one goes. */
-static uint8_t *put_chunk(uint8_t *to, const char *name, size_t count) {
-    put32(to, count);
-    memcpy(to + 4, name, 4);
-    return put32(to + 8 + count, crc32(0, to + 4, (uInt)count + 4));
-}
-
-/* Each row with the byte in front that says that nothing was done to it. */
-static void put_rows(const UnetPicture *picture, size_t row, uint8_t *to) {
-    for (int32_t y = 0; y < picture->height; y++) {
-        *to = 0;
-        memcpy(to + 1, picture->points + (size_t)y * row, row);
-        to += row + 1;
-    }
-}
-
-/* PNG has room for it; returns the bytes that it takes, 0 on failure. */
-static size_t put_png(const UnetPicture *picture, const uint8_t *rows, size_t row_bytes, uint8_t *png,
-                      uLong room) {
-    static const uint8_t signature[SIGNATURE_BYTES] = {0x89, 'P', 'N', 'G', 13, 10, 26, 10};
-    static const uint8_t kind[5] = {8, 0, 0, 0, 0}; /* bits, and no colours, as they are, ... */
-    uint8_t *at = png + SIGNATURE_BYTES;
-    memcpy(png, signature, sizeof signature);
-    put32(put32(at + 8, (size_t)picture->width), (size_t)picture->height);
-    memcpy(at + 16, kind, sizeof kind);
-    at[17] = picture->channels == 3 ? 2 : 0;
-    at = put_chunk(at, "IHDR", HEADER_BYTES);
-    if (compress2(at + 8, &room, rows, (uLong)row_bytes, Z_BEST_SPEED) != Z_OK) {
-        return 0;
-    }
-    at = put_chunk(at, "IDAT", room);
-    return (size_t)(put_chunk(at, "IEND", 0) - png);
-}
-
 UnetStatus unet_events_picture(UnetEvents *events, const char *tag, int64_t step,
                                const UnetPicture *picture, UnetError *error) {
-    const size_t row = (size_t)picture->width * (size_t)picture->channels;
-    size_t bytes;
-    if (!checked_mul(row + 1, (size_t)picture->height, &bytes) || bytes > INT32_MAX) {
-        return unet_fail(error, UNET_BUG, "a picture of %d x %d points is too large for TensorBoard",
-                         picture->height, picture->width);
-    }
-    const uLong room = compressBound((uLong)bytes);
-    uint8_t *rows = malloc(bytes), *png = malloc(SIGNATURE_BYTES + 3 * CHUNK_BYTES + HEADER_BYTES + room);
-    size_t length = 0;
-    if (rows != NULL && png != NULL) {
-        put_rows(picture, row, rows);
-        length = put_png(picture, rows, bytes, png, room);
-    }
-    UnetStatus status;
-    if (length == 0) {
-        status = unet_fail(error, UNET_TOO_SMALL, "no memory for a picture for TensorBoard");
-    } else {
+    uint8_t *png;
+    size_t length;
+    UnetStatus status = unet_picture_png(picture, false, &png, &length, error);
+    if (status == UNET_OK) {
         EventPart event =
             event_picture(now(), step, tag, picture->height, picture->width, picture->channels, length);
         status = write_record(events, &event, png, length, error);
     }
-    free(rows);
     free(png);
     return status;
 }

@@ -229,6 +229,7 @@ for signal in TERM INT; do
     status=$?
     [ $status -eq "$code" ] || fail "SIG$signal: exit $status, not $code: $(cat "stop$signal.txt")"
     grep -q "continue with: $fake train --resume --data=data --out=stop$signal --epochs=8\$" "stop$signal.txt" || fail "SIG$signal: $(cat "stop$signal.txt")"
+    grep -q "Stopped by SIG$signal behind step" "stop$signal/report.html" || fail "SIG$signal: its page"
     expect 0 'resuming from step' "$fake" train --data=data --out="stop$signal" --resume --epochs=8
     same long/fake.safetensors "stop$signal/fake.safetensors" "SIG$signal and --resume"
     same long/fake.best.safetensors "stop$signal/fake.best.safetensors" "SIG$signal and --resume, best"

@@ -169,7 +169,10 @@ def check_measures(made):
         for number, (height, width, _, mask) in enumerate(made):
             truth = nearest(height, width, mask, (HEIGHT, WIDTH)) if folder == "network" else mask
             pairs.append((read("%s/p%d-found.npy" % (folder, number))[2], truth))
-        told = json.loads(run(program, "eval", "--weights=exact.safetensors", "--format=json"))
+        told = json.loads(run(program, "eval", "--weights=exact.safetensors", "--format=json", "--report=page.html"))
+        with open("page.html", encoding="utf-8") as file:
+            page = file.read()
+        assert page.count("data:image/png") == 3 * len(made), "%d pictures on the page" % page.count("data:image/png")
         assert told["samples"] == len(made), told
         for value, wanted in [(told["all"], iou(pairs))] + [(image["values"], iou([pair])) for image, pair in zip(told["images"], pairs)]:
             assert abs(value["miou(found, truth)"] - wanted) < 1e-12, "%s: %s, not %g" % (program, value, wanted)

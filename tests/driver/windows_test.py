@@ -194,6 +194,13 @@ def check_eval():
     wanted = ["dice(mask, truth, class = 1)", "miou(argmax(logits), truth)", "accuracy(mask, truth, ignore_index = 2)"]
     for name, value in zip(wanted, measures(pairs[2])):
         assert "\n%s %.4g\n" % (name, value) in text, (name, value, text)
+    run("./windows", "eval", "--weights=run/whole.safetensors", "--data=data", "--report=page.html")
+    with open("page.html", encoding="utf-8") as file:
+        page = file.read()
+    worst = sorted(range(2), key=lambda case: measures(pairs[case])[0])
+    rows = ["<td>imagesTr/case_%d_0000.nii.gz</td><td class=\"number\">%.6g</td>" % (case, measures(pairs[case])[0]) for case in worst]
+    assert all(row in page for row in rows), (rows, page)
+    assert page.index(rows[0]) < page.index(rows[1]) and "No pictures: samples are volumes" in page and "<img" not in page, page
 
 
 def places(source, target):

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "unet/atomic_file.h"
+#include "unet/picture.h"
 #include "unet/status.h"
 
 typedef struct {
@@ -25,11 +26,6 @@ void unet_events_close(UnetEvents *events); /* also after a failure */
 UNET_MUST_USE UnetStatus unet_events_scalar(UnetEvents *events, const char *tag, int64_t step, double value,
                                             UnetError *error);
 
-/* POINTS: rows of 1 or 3 bytes a point. */
-typedef struct {
-    int32_t height, width, channels;
-    const uint8_t *points;
-} UnetPicture;
 UNET_MUST_USE UnetStatus unet_events_picture(UnetEvents *events, const char *tag, int64_t step,
                                              const UnetPicture *picture, UnetError *error);
 

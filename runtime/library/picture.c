@@ -1,0 +1,102 @@
+/* picture.c - the PNG file of a picture, made in memory by zlib alone: libpng writes files, row by row. */
+#include "unet/picture.h"
+#include "size_math.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+enum { SIGNATURE_BYTES = 8, CHUNK_BYTES = 12, HEADER_BYTES = 13 };
+
+static uint8_t *put32(uint8_t *to, size_t number) {
+    for (int shift = 24; shift >= 0; shift -= 8) {
+        *to++ = (uint8_t)(number >> shift);
+    }
+    return to;
+}
+
+/* Head and foot of a chunk whose COUNT bytes are in place, 8 behind TO; returns where the next one goes. */
+static uint8_t *put_chunk(uint8_t *to, const char *name, size_t count) {
+    put32(to, count);
+    memcpy(to + 4, name, 4);
+    return put32(to + 8 + count, crc32(0, to + 4, (uInt)count + 4));
+}
+
+/* The neighbour on the LEFT, ABOVE, or in the CORNER between them that is nearest to their plane. */
+static uint8_t guess(uint8_t left, uint8_t above, uint8_t corner) {
+    const int from_left = abs(above - corner), from_above = abs(left - corner),
+              from_corner = abs(left + above - 2 * corner);
+    if (from_left <= from_above && from_left <= from_corner) {
+        return left;
+    }
+    return from_above <= from_corner ? above : corner;
+}
+
+/* Each number of the ROW of COUNT less its guess, which PNG calls Paeth; ABOVE is NULL in the first row. */
+static void filter_row(const uint8_t *row, const uint8_t *above, size_t point, size_t count, uint8_t *to) {
+    for (size_t i = 0; i < count; i++) {
+        const uint8_t left = i >= point ? row[i - point] : 0, up = above != NULL ? above[i] : 0,
+                      corner = i >= point && above != NULL ? above[i - point] : 0;
+        to[i] = (uint8_t)(row[i] - guess(left, up, corner));
+    }
+}
+
+/* Each row with the byte in front that says what was done to it. */
+static void put_rows(const UnetPicture *picture, bool filters, size_t row, uint8_t *to) {
+    enum { PLAIN = 0, PAETH = 4 };
+    for (int32_t y = 0; y < picture->height; y++) {
+        const uint8_t *from = picture->points + (size_t)y * row;
+        *to = filters ? PAETH : PLAIN;
+        if (filters) {
+            filter_row(from, y > 0 ? from - row : NULL, (size_t)picture->channels, row, to + 1);
+        } else {
+            memcpy(to + 1, from, row);
+        }
+        to += row + 1;
+    }
+}
+
+/* PNG has room for it; returns the bytes that it takes, 0 on failure. */
+static size_t put_png(const UnetPicture *picture, int level, const uint8_t *rows, size_t row_bytes,
+                      uint8_t *png, uLong room) {
+    static const uint8_t signature[SIGNATURE_BYTES] = {0x89, 'P', 'N', 'G', 13, 10, 26, 10};
+    static const uint8_t kind[5] = {8, 0, 0, 0, 0}; /* bits, and no colours, as they are, ... */
+    uint8_t *at = png + SIGNATURE_BYTES;
+    memcpy(png, signature, sizeof signature);
+    put32(put32(at + 8, (size_t)picture->width), (size_t)picture->height);
+    memcpy(at + 16, kind, sizeof kind);
+    at[17] = picture->channels == 3 ? 2 : 0;
+    at = put_chunk(at, "IHDR", HEADER_BYTES);
+    if (compress2(at + 8, &room, rows, (uLong)row_bytes, level) != Z_OK) {
+        return 0;
+    }
+    at = put_chunk(at, "IDAT", room);
+    return (size_t)(put_chunk(at, "IEND", 0) - png);
+}
+
+UnetStatus unet_picture_png(const UnetPicture *picture, bool small, uint8_t **png, size_t *length,
+                            UnetError *error) {
+    const size_t row = (size_t)picture->width * (size_t)picture->channels;
+    size_t bytes;
+    *png = NULL;
+    *length = 0;
+    if (!checked_mul(row + 1, (size_t)picture->height, &bytes) || bytes > INT32_MAX) {
+        return unet_fail(error, UNET_BUG, "a picture of %d x %d points is too large to be shown",
+                         picture->height, picture->width);
+    }
+    const uLong room = compressBound((uLong)bytes);
+    uint8_t *rows = malloc(bytes);
+    *png = malloc(SIGNATURE_BYTES + 3 * CHUNK_BYTES + HEADER_BYTES + room);
+    if (rows != NULL && *png != NULL) {
+        put_rows(picture, small, row, rows);
+        *length = put_png(picture, small ? Z_DEFAULT_COMPRESSION : Z_BEST_SPEED, rows, bytes, *png, room);
+    }
+    free(rows);
+    if (*length > 0) {
+        return UNET_OK;
+    }
+    free(*png);
+    *png = NULL;
+    return unet_fail(error, UNET_TOO_SMALL, "no memory for a picture of %d x %d points", picture->height,
+                     picture->width);
+}
