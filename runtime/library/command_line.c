@@ -323,6 +323,11 @@ static UnetStatus read_option(const Reader *r, int *i) {
         if (*i + 1 == r->argc)
             return unet_fail(r->error, UNET_USAGE, "`%s` needs a value: %s", value.name, row->value);
         value.text = r->argv[++*i];
+        if (is_option(value.text) && find_option(r->grammar, value.text, r->line->command) != NULL)
+            return unet_fail(
+                r->error, UNET_USAGE,
+                "`%s` needs a value: %s; `%s` behind it is another option (`./%s` would be a file)",
+                value.name, row->value, value.text, value.text);
     }
     UnetStatus status = check_value(r, row, &value);
     if (status == UNET_OK)

@@ -56,6 +56,7 @@ CASES = [
     (["explain", "U0201", "U0202"], USAGE, "only one code at a time: remove `U0202`"),
     (["-o", "", FILE], USAGE, "`-o` needs a value: PROG"),
     (["-S", "", FILE], USAGE, "`-S` needs a value: DIR"),
+    (["-S", "--size=64x64", FILE], USAGE, "`--size=64x64` behind it is another option"),
     (["mem", "--format=json", "-o", "-", FILE], DONE, '"unetc-plan/'),
     (["-o", "-", FILE], USAGE, "-o -: this does not go to standard output"),
     (["onnx", "--weights=w", "-o", "-", FILE], USAGE, "-o -: this does not go to standard output"),
