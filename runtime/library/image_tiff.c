@@ -511,7 +511,7 @@ static void take_floats(UnetImageReader *reader, const uint8_t *line) {
     for (int32_t x = 0; x < reader->shape.width; x++) {
         for (int32_t c = 0; c < reader->stored_channels; c++, to += sizeof(float)) {
             const size_t i = (size_t)x * d->samples + (size_t)c;
-            double number = number_of(d->numbers, d->bits, line + i * bytes);
+            double number = file_number(d->numbers, d->bits, line + i * bytes);
             const bool missing = number == d->nodata;
             number /= one;
             if (d->photometric == PHOTOMETRIC_MINISWHITE &&

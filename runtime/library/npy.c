@@ -127,7 +127,7 @@ double npy_number(const NpyHead *head, const uint8_t *at) {
     for (size_t i = 0; head->swapped && i < bytes; i++) {
         swapped[i] = at[bytes - 1 - i];
     }
-    return number_of(head->kind, head->bits, head->swapped ? swapped : at);
+    return file_number(head->kind, head->bits, head->swapped ? swapped : at);
 }
 
 void npy_strides(const NpyHead *head, int64_t stride[NPY_AXES]) {

@@ -15,7 +15,7 @@ static double float_number(int bits, uint64_t stored) {
     return wide;
 }
 
-double number_of(NumberKind kind, int bits, const uint8_t *at) {
+double file_number(NumberKind kind, int bits, const uint8_t *at) {
     uint8_t byte;
     uint16_t two;
     uint32_t four;

@@ -24,6 +24,6 @@ static inline float half_value(uint16_t half) {
 }
 
 /* The number at AT, of 8, 16, 32 or 64 BITS, those of floats 16 at least. */
-double number_of(NumberKind kind, int bits, const uint8_t *at);
+double file_number(NumberKind kind, int bits, const uint8_t *at);
 
 #endif
