@@ -40,7 +40,7 @@ static int64_t fewest_channels(const Graph *g, const Node *node) {
 /* Is the row of KERNEL that of NAME?  What a volume takes for an operation an image takes, too. */
 static bool is_row_of(const char *kernel, const char *name) {
     const size_t length = strlen(kernel);
-    return strncmp(kernel, name, length) == 0 &&
+    return *kernel == *name && strncmp(kernel, name, length) == 0 &&
            (name[length] == '\0' || strcmp(name + length, "_volume") == 0);
 }
 
@@ -48,7 +48,7 @@ static bool is_row_of(const char *kernel, const char *name) {
 static const Cost *find_cost(const char *kernel, int bits, int64_t channels) {
     const Cost *found = NULL;
     for (int i = 0; i < COSTS; i++)
-        if (is_row_of(cost[i].kernel, kernel) && cost[i].bits == bits &&
+        if (cost[i].bits == bits && is_row_of(cost[i].kernel, kernel) &&
             (found == NULL || cost[i].channels <= channels))
             found = &cost[i];
     return found;

@@ -29,6 +29,7 @@
 #include "ir/ops.h"
 #include "ir/target.h"
 #include "pipeline.h"
+#include "search/advice.h"
 #include "search/budget_search.h"
 #include "search/whole_batch.h"
 #include "base/text.h"
@@ -279,6 +280,12 @@ static bool fits_but_for_packs(const Plan *plan) {
     return keeps_too_much(plan) && (train->model == NULL || train->extent <= plan->budget);
 }
 
+/* Nothing fits, and prediction needs less without packed weights: the search that gives these up says how
+ * much is needed, and one that keeps them says nothing beside. */
+static bool is_in_vain(const Plan *plan) {
+    return keeps_too_much(plan) && fixed_bytes(plan) > plan->budget;
+}
+
 /* The better of two plans: one that fits, then the one that costs less; where none fits, one that would
  * without packed weights, which come to be given up then, or the smaller. */
 static Plan *cheaper(Plan *a, Plan *b) {
@@ -522,7 +529,7 @@ static Plan *search(const Request *r, Choices choices, bool loops) {
     bool bands = r->options->target->rings && r->options->bands == 0 && choices.band_rows == 0;
     const int made = r->made->count;
     Plan *best = first_plan(r, &choices, loops);
-    if (best == NULL || plan_fits(best))
+    if (best == NULL || plan_fits(best) || is_in_vain(best))
         return best;
     const bool trains = best->program[PROGRAM_TRAIN].model != NULL;
     bands &= !r->made->merges;
