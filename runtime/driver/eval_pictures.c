@@ -12,8 +12,7 @@
  *
  * With `at "original"` a sample is read twice, resized for the network and as it is in its files:
  *
- *     resized --predict--> rows --predict_restore.c--> rows of the picture's own size --targets as they
- * are--> tally
+ *     resized --predict--> rows, restored (predict_restore.c) --targets as they are--> tally
  */
 #include "eval_windows.h"
 #include "predict.h"
