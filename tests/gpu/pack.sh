@@ -40,7 +40,7 @@ cmake -S "$tree" -B "$build" -DCMAKE_BUILD_TYPE=$type -DBUILD_TESTING=ON \
 cmake --build "$build" -j "$jobs" --target unetc unet_runtime unet_cuda operator_rows >"$build/log" || { cat "$build/log" && exit 1; }
 rm -rf "$to"
 mkdir -p "$to/tools" "$build/programs"
-cp "$build/unetc" "$build/lib/libunet_runtime.a" "$build/lib/libunet_cuda.a" "$build/lib/libraries" \
+cp "$build/unetc" "$build/lib/libunet_runtime.a" "$build/private/libunet_cuda.a" "$build/lib/libraries" \
     "$build/tests/operator_rows" "$to/tools"
 for name in libunet_nccl.a libraries_nccl; do [ ! -e "$build/lib/$name" ] || cp "$build/lib/$name" "$to/tools"; done
 for option in $(cat "$build/lib/libraries"); do
