@@ -55,7 +55,7 @@ static const char *extent_name(const Emitter *e, const Program *program) {
     return upper(e->pool, pool_text(e->pool, "%s_%s_BYTES", e->plan->model->name, program->name));
 }
 
-/* What writes the calls of a program. */
+/* The emitter, the program and its parts: a call needs all three. */
 typedef struct {
     Emitter *e;
     const Program *program;

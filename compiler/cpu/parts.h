@@ -6,7 +6,7 @@
 
 enum { STEPS_PER_FILE = 512 }; /* without --steps-per-file */
 
-/* What has a name where a step stands, beside the arena. */
+/* The names that a step may use beside the arena. */
 typedef struct {
     bool samples; /* n, start, valid */
     bool last;    /* of groups of samples */
@@ -28,7 +28,7 @@ Parts parts_new(const Plan *plan);
 /* Whether a list of steps goes into functions. */
 bool parts_split(const Parts *parts, const Step *step, int nstep);
 
-/* A function for some steps of PROGRAM: what is emitted up to part_end() stands in it. */
+/* Begins a function for some steps of PROGRAM. All text that is emitted before part_end() goes into it. */
 void part_begin(Parts *parts, Emitter *e, const Program *program);
 void part_end(Parts *parts, Emitter *e);
 
