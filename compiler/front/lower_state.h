@@ -182,7 +182,7 @@ typedef struct Lower {
     int64_t declared[AXES]; /* sizes of the first input, as the file says */
     int only_axis;          /* -1; else the one axis whose sizes are checked (see lower_size.c) */
     bool unequal;           /* a loss compares tensors of different shapes */
-    bool in_loss;           /* what is being read stands in the setting `loss` */
+    bool in_loss;           /* the arguments of the setting `loss` are being read */
     int depth;              /* of the recursion */
     int64_t work;           /* statements run and elements copied */
     bool stop;              /* too much work, or too many errors */

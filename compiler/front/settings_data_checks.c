@@ -144,7 +144,8 @@ static void check_volumes(Lower *l, const DataSection *data, const bool *reads) 
     }
 }
 
-/* The files of one source have one size: so many times that of the first input's. */
+/* The files of one source have one size. Returns for each source how many times as large they are as the
+ * first input's. */
 static const int64_t *check_shared_files(Lower *l, const DataSection *data, const bool *reads) {
     int64_t *times = NEW_ARRAY(l->pool, int64_t, data->nsource);
     for (int i = data->nsource - 1; i >= 0; i--) {

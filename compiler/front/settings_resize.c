@@ -108,8 +108,8 @@ static bool has_crop(const DataSection *data) {
     return crops;
 }
 
-/* Training takes files of just the input's size, unless `crop` cuts windows of them, or pads them.  What
- * fits into the input is padded without a word of the user: there is nothing else to do with it. */
+/* Training takes files of just the input's size, unless `crop` cuts windows of them, or pads them.  A
+ * picture that fits into the input is padded without `crop`: there is nothing else to do with it. */
 void check_resized(Lower *l) {
     DataSection *data = &l->model->data;
     if (data->fit == FIT_NONE || l->model->ninput == 0 || l->only_axis >= 0 || has_crop(data))

@@ -437,8 +437,8 @@ void check_ranks(Lower *l) {
     train->ranks = 1;
 }
 
-/* Whether training is evaluated: by a section, which may get its data from the command line, or on what is
- * held out. */
+/* Training is evaluated where the file has a section `eval`, which may get its data from the command line,
+ * or holds samples out. */
 static bool is_evaluated(const Model *model) {
     return model->eval.present || model->eval_data.nsource > 0 || model->data.holdout > 0 ||
            model->data.folds > 0;

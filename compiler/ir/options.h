@@ -37,9 +37,9 @@ typedef struct Options {
     DeviceModel *device;      /* opened by the target after the options are read, or NULL */
     bool no_reuse;            /* every buffer keeps its bytes for itself */
     bool no_recompute;        /* every tensor is kept until its last reader */
-    int64_t steps_per_file;   /* of what is emitted for the cpu, at most; 0: STEPS_PER_FILE (cpu/parts.h) */
-    int64_t effort; /* the search for what to compute again takes so many times as long; 0: once */
-    bool poison;    /* emitted code marks every byte outside a step's operands as poisoned */
+    int64_t steps_per_file; /* a C file of the cpu lists at most so many; 0: STEPS_PER_FILE (cpu/parts.h) */
+    int64_t effort;         /* the search for what to compute again takes so many times as long; 0: once */
+    bool poison;            /* emitted code marks every byte outside a step's operands as poisoned */
     int max_threads;
     int micro_batches;    /* 0: the compiler chooses; 1: whole batches; else so many loops over samples */
     bool no_branches;     /* nothing runs beside anything else */

@@ -41,7 +41,7 @@ struct WholePictures {
     View own; /* at their own size, where that is measured; its data is NULL elsewhere */
 };
 
-/* What predictions are compared with. */
+/* Predictions are compared with the targets of this view. */
 static const View *compared(const WholePictures *whole) {
     return whole->own.data != NULL ? &whole->own : &whole->in;
 }
@@ -77,7 +77,7 @@ typedef struct Measure {
     Tally *tally[2];    /* of all pictures, and of this one, or NULL */
 } Measure;
 
-/* What the outputs of this picture are compared with. */
+/* The outputs of this picture are compared with its targets. */
 static const Shown *truth_of(const Measure *m) {
     return m->whole->own.data != NULL ? &m->own : &m->in;
 }

@@ -23,7 +23,7 @@ void whole_pictures_close(WholePictures *whole); /* NULL is fine */
 UnetDataset *whole_pictures_data(const WholePictures *whole);
 /* The model as its samples are read: tallies of them are of this one. */
 const UnetModel *whole_pictures_model(const WholePictures *whole);
-/* The model and the data as what is predicted is read, which may have another size. */
+/* The model and the data by which the network's inputs are read: their size may differ. */
 void whole_pictures_predicted(const WholePictures *whole, const UnetModel **model,
                               const UnetDataset **data);
 /* Counts what can be measured in TALLY; LISTENER, told of each picture, may be NULL.  DEVICE has the

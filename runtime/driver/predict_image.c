@@ -279,7 +279,7 @@ static UnetStatus bring_band(const Passage *p, int32_t b) {
 
 /* ---- out -------------------------------------------------------------------------------------- */
 
-/* Of output I for an image of SIZE, cropped as its size relates to that of the input. */
+/* Output I for an image of SIZE: it is cropped in the proportion that its size has to the input. */
 static UnetImageInfo info_for(const Passage *p, int i, const int32_t size[2]) {
     const UnetProgram *program = p->prediction->program;
     const UnetLayout *layout = &program->outputs[i];

@@ -174,7 +174,7 @@ static bool has_proportions(const int32_t a[2], const int32_t b[2]) {
     return llabs(away) <= (of_a > of_b ? of_a : of_b);
 }
 
-/* Resizing makes files of one size of those that do not belong together. */
+/* Files of different pictures have one size, too, once they are resized; their proportions tell. */
 static UnetStatus compare_proportions(const char *path, const UnetImageInfo *info, const char *first,
                                       const UnetImageInfo *of_first, UnetError *error) {
     const bool turned = ((info->traits | of_first->traits) & UNET_IMAGE_TURNED) != 0;

@@ -3,7 +3,7 @@
 
     apt-get install python3-pil python3-torch && tests/runtime/record_resize.py > tests/runtime/recorded_resize.h
 
-Pillow resizes along rows first; from version 12 on it may begin with the columns, which changes numbers of 8 bits by 1.
+Pillow resizes along rows first; version 13 may begin with the columns, which changes numbers of 8 bits by 1.
 """
 
 import PIL
