@@ -140,6 +140,18 @@ static void count_work(Plan *plan) {
     plan->recompute_flops_bound = work_sum(0, iterations_of(train), train->recompute_flops_bound);
 }
 
+/* Parameters, their gradients and what the optimiser keeps are all alive at one time at least. */
+static int64_t fixed_bytes(const Plan *plan) {
+    int64_t sum = plan->persistent;
+    for (int b = 0; b < plan->nbuffer; b++) {
+        const Buffer *buffer = &plan->buffer[b];
+        if (buffer->slice < 0 &&
+            (buffer->class == CLASS_PARAMETER_GRADIENT || buffer->lifetime == LIFETIME_LOADED))
+            sum = size_sum(sum, buffer->bytes);
+    }
+    return sum;
+}
+
 /* What the target cannot run, whatever the budget: the first reason there is. */
 static void collect_refusals(Plan *plan) {
     for (const Program *p = program_of(plan, 0); p != NULL; p = program_of(plan, (int)p->kind + 1))
@@ -179,6 +191,7 @@ void plan_programs(Plan *plan, Pool *pool, const Options *options, const Choices
     if (choices->branches)
         branches(plan); /* gradients by weights run beside what others wait for */
     offsets(plan);      /* where each lies; the size of the arena */
+    plan->fixed = fixed_bytes(plan);
     collect_refusals(plan);
     count_work(plan);
 }

@@ -19,7 +19,8 @@ typedef struct {
     const Graph *g;
     const char *pass;
     const Node *node;
-    bool *made;    /* per value: by a node in front */
+    int at;        /* the node's position in the order, from 1 */
+    int *made;     /* per value: the first position at which it was computed, or 0 */
     bool *scratch; /* per value */
 } Verify;
 
@@ -56,7 +57,7 @@ static bool persists(Class c) {
 
 static void verify_input(const Verify *v, const Touch *t) {
     const Value *value = &v->g->value[t->value];
-    if (value->producer >= 0 && !v->made[t->value])
+    if (value->producer >= 0 && (v->made[t->value] == 0 || v->made[t->value] == v->at))
         BROKEN(v, "it reads `%s`, which is computed further down", value->name);
     if (v->scratch[t->value])
         BROKEN(v, "it reads `%s`, the scratch of another node", value->name);
@@ -75,23 +76,21 @@ static void verify_output(const Verify *v, const Touch *t) {
         BROKEN(v, "its sum `%s` has samples", value->name);
     if (scratch && value->class != CLASS_WORKSPACE)
         BROKEN(v, "its scratch `%s` is no workspace", value->name);
-    v->made[t->value] = true;
+    if (v->made[t->value] == 0)
+        v->made[t->value] = v->at;
     v->scratch[t->value] = scratch;
 }
 
 void verify_graph(const Graph *g, const char *pass, const NodeId *order, int count) {
     Verify v = {.g = g,
                 .pass = pass,
-                .made = NEW_ARRAY(g->pool, bool, g->nvalue),
+                .made = NEW_ARRAY(g->pool, int, g->nvalue),
                 .scratch = NEW_ARRAY(g->pool, bool, g->nvalue)};
     for (int i = 0; i < (order == NULL ? g->nnode : count); i++) {
         v.node = &g->node[order == NULL ? i : order[i]];
+        v.at = i + 1;
         verify_operands(&v);
         for (Touch t = node_touches(g, v.node); touch_next(&t);)
-            if (!t.is_output)
-                verify_input(&v, &t);
-        for (Touch t = node_touches(g, v.node); touch_next(&t);)
-            if (t.is_output)
-                verify_output(&v, &t);
+            (t.is_output ? verify_output : verify_input)(&v, &t);
     }
 }

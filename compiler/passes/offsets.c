@@ -81,13 +81,17 @@ static int64_t arena_wanted(const Plan *plan, const Program *program) {
 }
 
 /* What ends the search for a smaller arena, 0: nothing but the smallest.  A plan that does not fit is there
- * to say how much it needs, and to be compared with others that do not. */
+ * to say how much it needs, and to be compared with others that do not.  So where an earlier program does
+ * not, it is enough that this one does. */
 static int64_t arena_enough(const Plan *plan, const Program *program) {
     enum { PART = 64 };
-    const int64_t movable_bound = program->lower_bound - plan->persistent;
+    const int64_t movable_bound = program->lower_bound - plan->persistent,
+                  rough = movable_bound + movable_bound / PART, within = plan->budget - plan->persistent;
     if (plan->choices.rough || (plan->budget > 0 && program->lower_bound > plan->budget))
-        return movable_bound + movable_bound / PART;
-    return must_only_fit(plan) ? plan->budget - plan->persistent : 0;
+        return rough;
+    if (plan->budget > 0 && plan->arena > plan->budget)
+        return rough < within ? rough : within;
+    return must_only_fit(plan) ? within : 0;
 }
 
 static void pack_program(Plan *plan, Program *program) {

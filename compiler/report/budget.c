@@ -42,7 +42,7 @@ static bool may_find_more(const Plan *plan) {
 /* What no option makes smaller, and whether that is too much by itself. */
 static void note_fixed(const Plan *plan, Diag *diag) {
     const bool trains = plan->program[PROGRAM_TRAIN].model != NULL;
-    const int64_t fixed = fixed_bytes(plan);
+    const int64_t fixed = plan->fixed;
     diag_note(diag, "%s take %s at any batch, size and precision%s",
               trains ? "parameters, their gradients and optimiser state" : "parameters",
               human_bytes(plan->pool, fixed),

@@ -64,7 +64,7 @@ void how_row(const Plan *plan, const Program *program, Text *out) {
 }
 
 void fixed_row(const Plan *plan, Text *out) {
-    const int64_t fixed = fixed_bytes(plan);
+    const int64_t fixed = plan->fixed;
     if (plan->program[PROGRAM_TRAIN].model != NULL)
         text_line(out, "  %-26s %12s  %18s B  parameters, gradients, state: the same at any batch and size",
                   "of it fixed", human_bytes(plan->pool, fixed), grouped(plan->pool, fixed));

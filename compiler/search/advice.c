@@ -107,7 +107,7 @@ typedef struct {
     int64_t value;
     Idea *idea;
     int count;
-    int at_once; /* so many are worked out at once: each has a plan */
+    int at_once; /* so many are worked out at once: each has a plan, which of a large net takes much */
 } Ideas;
 
 static bool find_nothing_more(Idea *idea) {
@@ -360,18 +360,6 @@ static SweepEnd end_of_bands(Pool *pool, const Plan *plan, const FitQuestion *as
 
 /* ---- all of it ---- */
 
-/* Parameters, their gradients and what the optimiser keeps: all alive at one time at least. */
-int64_t fixed_bytes(const Plan *plan) {
-    int64_t sum = plan->persistent;
-    for (int b = 0; b < plan->nbuffer; b++) {
-        const Buffer *buffer = &plan->buffer[b];
-        if (buffer->slice < 0 &&
-            (buffer->class == CLASS_PARAMETER_GRADIENT || buffer->lifetime == LIFETIME_LOADED))
-            sum = size_sum(sum, buffer->bytes);
-    }
-    return sum;
-}
-
 static Ideas ideas_for(Pool *pool, const Plan *plan, const FitQuestion *asked) {
     const Program *train = &plan->program[PROGRAM_TRAIN];
     Ideas all = {
@@ -429,11 +417,11 @@ Advice advise(Pool *pool, const Plan *plan, const FitQuestion *asked) {
     FitQuestion soon = *asked; /* a refusal is not waited for long */
     soon.options.effort = 0;
     Ideas all = ideas_for(pool, plan, &soon);
-    all.narrower_only = plan->budget > 0 && fixed_bytes(plan) > plan->budget;
+    all.narrower_only = plan->budget > 0 && plan->fixed > plan->budget;
     all.is_refused = plan->refusal != NULL;
     all.at_once = plan_is_large(plan) ? 1 : INT_MAX;
     Half half[] = {{&a, &all, plan, &soon}, {&a, NULL, plan, &soon}};
-    in_threads(work_out_half, half, sizeof *half, sizeof half / sizeof *half, 2);
+    in_threads(work_out_half, half, sizeof *half, sizeof half / sizeof *half, all.at_once);
     return a;
 }
 

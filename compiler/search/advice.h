@@ -23,9 +23,6 @@ typedef struct {
     FitTrial smallest; /* no proposals: the smallest plan under any options that leave the result */
 } Advice;
 
-/* Parameters, their gradients and what the optimiser keeps: bytes that only a narrower network changes. */
-int64_t fixed_bytes(const Plan *plan);
-
 /* What would fit in place of PLAN, the answer to QUESTION. */
 Advice advise(Pool *pool, const Plan *plan, const FitQuestion *question);
 

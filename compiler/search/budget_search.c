@@ -34,16 +34,19 @@
 #include "search/whole_batch.h"
 #include "base/text.h"
 
-/* A plan, and the pool in which it lies, with what was found for it; the rest has a pool in that. */
+/* A plan, the budget of the options that it was made under, and the pool in which it lies, with what was
+ * found for it; the rest has a pool in that. */
 typedef struct {
     Plan *plan;
     Pool *pool;
+    int64_t asked;
 } MadePlan;
 
-/* The plans that were made and not given up, in their order. */
+/* The plans that were made and not given up, in their order; and the figures of those that were given up
+ * and may be asked for again. */
 typedef struct {
-    MadePlan *plan;
-    int count;
+    MadePlan *plan, *known;
+    int count, nknown;
     bool merges, sees_batch; /* in training an operator merges all samples, or sees the whole batch */
 } Made;
 
@@ -150,6 +153,25 @@ static const RematProblem *typical_problem(const Request *r, Choices choices, co
     return problem;
 }
 
+/* Of PLAN, nothing stays but figures and the schedules that were found. */
+static void reduce_plan(Plan *plan) {
+    if (plan->pool != NULL)
+        pool_free(plan->pool);
+    plan->pool = NULL;
+}
+
+/* Gives up a plan.  Where nothing was found for it, or a few schedules alone, its figures stay known: the
+ * search comes to the same choices by several ways. */
+static void give_up(const Request *r, MadePlan given) {
+    const Choices *choices = &given.plan->choices;
+    if (choices->found != NULL || choices->capacity > 0) {
+        pool_free(given.pool);
+        return;
+    }
+    reduce_plan(given.plan);
+    PUSH(r->pool, r->made->known, r->made->nknown, given);
+}
+
 /* Gives up all plans that were made since there were COUNT, but for BEST. */
 static Plan *only(const Request *r, int count, Plan *best) {
     Made *made = r->made;
@@ -159,8 +181,52 @@ static Plan *only(const Request *r, int count, Plan *best) {
         if (made->plan[k].plan == best)
             made->plan[made->count++] = made->plan[k];
         else
-            pool_free(made->plan[k].pool);
+            give_up(r, made->plan[k]);
     return best;
+}
+
+/* But for what plan_under() adds. */
+static bool same_choices(const Choices *a, const Choices *b) {
+    return a->micro_batch == b->micro_batch && a->band_rows == b->band_rows &&
+           a->passed_rows == b->passed_rows && a->capacity == b->capacity && a->found == b->found &&
+           a->typical_file == b->typical_file && a->memo == b->memo && a->repeats == b->repeats &&
+           a->of_use == b->of_use && a->most_extra == b->most_extra && a->any_plan == b->any_plan &&
+           a->only_bands == b->only_bands && a->brief == b->brief && a->sketch == b->sketch &&
+           a->rough == b->rough && a->prefetch == b->prefetch &&
+           a->little_workspace == b->little_workspace && a->packs_once == b->packs_once &&
+           a->packs_in_iterations == b->packs_in_iterations && a->packs_in_bands == b->packs_in_bands &&
+           a->branches == b->branches && a->branch_bytes == b->branch_bytes;
+}
+
+/* Was it made under CHOICES, and under the budget that is asked for, or a larger one?  Then the arena was
+ * packed with as much care or with more, so it answers for this budget, too. */
+static bool answers(const Request *r, const MadePlan *made, const Choices *choices) {
+    const int64_t asked = r->options->budget;
+    return same_choices(&made->plan->choices, choices) &&
+           (made->asked == asked || (asked > 0 && (made->asked == 0 || made->asked > asked)));
+}
+
+/* The figures of KNOWN, as those of a plan of this search. */
+static Plan *known_again(const Request *r, const MadePlan *known) {
+    Pool *pool = pool_part(r->pool);
+    Plan *plan = NEW(pool, Plan);
+    *plan = *known->plan;
+    if (r->options->budget > 0)
+        plan->budget = r->options->budget;
+    PUSH(r->pool, r->made->plan, r->made->count, ((MadePlan){plan, pool, known->asked}));
+    return plan;
+}
+
+/* The plan that was made under CHOICES, or its figures, if it was given up; NULL: none was. */
+static Plan *known_plan(const Request *r, const Choices *choices) {
+    const Made *made = r->made;
+    for (int k = 0; k < made->count; k++)
+        if (made->plan[k].asked == r->options->budget && answers(r, &made->plan[k], choices))
+            return made->plan[k].plan;
+    for (int k = 0; k < made->nknown; k++)
+        if (answers(r, &made->known[k], choices))
+            return known_again(r, &made->known[k]);
+    return NULL;
 }
 
 bool plan_is_large(const Plan *plan) {
@@ -171,14 +237,11 @@ bool plan_is_large(const Plan *plan) {
     return nodes > LARGE;
 }
 
-/* Of large plans, nothing stays but figures and what was found. */
-static void reduce_plans(const Request *r) {
+static void reduce_large_plans(const Request *r) {
     for (int k = 0; k < r->made->count; k++) {
         Plan *plan = r->made->plan[k].plan;
-        if (plan->pool == NULL || !plan_is_large(plan))
-            continue;
-        pool_free(plan->pool);
-        plan->pool = NULL;
+        if (plan->pool != NULL && plan_is_large(plan))
+            reduce_plan(plan);
     }
 }
 
@@ -197,7 +260,7 @@ static Plan *plan_under(const Request *request, Choices choices) {
     Made *made = r.made;
     Model *model[PROGRAMS] = {NULL};
     Pool *whole = pool_part(request->pool);
-    reduce_plans(request);
+    reduce_large_plans(request);
     r.pool = pool_part(whole);
     if (!lower_all(&r, model)) {
         pool_free(whole);
@@ -213,8 +276,13 @@ static Plan *plan_under(const Request *request, Choices choices) {
     const Program *train = &plan->program[PROGRAM_TRAIN];
     made->merges = train->model != NULL && merging_node(train->graph) != NULL;
     made->sees_batch = train->model != NULL && whole_batch_node(train->graph) != NULL;
-    PUSH(request->pool, made->plan, made->count, ((MadePlan){plan, whole}));
+    PUSH(request->pool, made->plan, made->count, ((MadePlan){plan, whole, r.options->budget}));
     return plan;
+}
+
+static Plan *known_or_made(const Request *r, Choices choices) {
+    Plan *known = known_plan(r, &choices);
+    return known != NULL ? known : plan_under(r, choices);
 }
 
 /* PLAN, a sketch: may a search find what to compute again, so that it fits? */
@@ -231,12 +299,12 @@ static Plan *attempt(const Request *r, Choices choices) {
     const bool searched = choices.capacity > 0 && choices.found != NULL;
     choices.sketch = choices.sketch && r->options->device != NULL && !searched;
     const int made = r->made->count;
-    Plan *plan = plan_under(r, choices);
+    Plan *plan = known_or_made(r, choices);
     if (!choices.sketch || plan == NULL || !(plan_fits(plan) || may_be_mended(plan)))
         return plan;
     (void)only(r, made, NULL);
     choices.sketch = false;
-    return plan_under(r, choices);
+    return known_or_made(r, choices);
 }
 
 /* The better of two plans, B NULL or not: one that the target can run, then the smaller. */
@@ -280,10 +348,20 @@ static bool fits_but_for_packs(const Plan *plan) {
     return keeps_too_much(plan) && (train->model == NULL || train->extent <= plan->budget);
 }
 
+/* Does that which no choice makes smaller exceed the budget?  Then it only matters how little is needed. */
+static bool is_hopeless(const Plan *plan) {
+    return plan->budget > 0 && plan->fixed > plan->budget;
+}
+
+/* Is there no use for a plan that does not fit? */
+static bool must_fit(const Choices *choices) {
+    return choices->any_plan || choices->brief;
+}
+
 /* Nothing fits, and prediction needs less without packed weights: the search that gives these up says how
  * much is needed, and one that keeps them says nothing beside. */
 static bool is_in_vain(const Plan *plan) {
-    return keeps_too_much(plan) && fixed_bytes(plan) > plan->budget;
+    return keeps_too_much(plan) && is_hopeless(plan);
 }
 
 /* The better of two plans: one that fits, then the one that costs less; where none fits, one that would
@@ -366,7 +444,7 @@ static Plan *in_bands_of(const Request *r, Choices choices, Plan *best) {
 static Plan *in_bands(const Request *r, Choices choices, Plan *best) {
     const int made = r->made->count;
     choices.repeats = !r->options->no_recompute;
-    if (!choices.any_plan)
+    if (!choices.any_plan && !is_hopeless(best))
         best = in_bands_of(r, choices, best);
     choices.packs_in_iterations = choices.packs_in_bands = true;
     const bool trains = best->program[PROGRAM_TRAIN].model != NULL;
@@ -417,7 +495,7 @@ static Worthwhile worthwhile(const Plan *plan, const Plan *best, int64_t wrong) 
     const Program *train = &plan->program[PROGRAM_TRAIN];
     const int64_t extent = best->program[PROGRAM_TRAIN].extent, little = extent / LITTLE,
                   budget = plan->budget, estimate = size_sum(train->found->peak, train->remat_outside);
-    if ((plan->choices.any_plan || plan->choices.brief) && budget < extent)
+    if (must_fit(&plan->choices) && budget < extent)
         return (Worthwhile){0, budget};
     if (estimate > budget && is_far_over(extent, budget))
         return (Worthwhile){size_sum(estimate, estimate / STEP), extent - little};
@@ -477,11 +555,22 @@ static Plan *recompute_in_turns(const Request *r, Choices choices, int64_t sampl
     return only(r, made, cheaper(with_recomputation(r, choices, kept), best));
 }
 
+/* With nothing that makes a step faster and takes bytes. */
+static Plan *with_least(const Request *r, Choices *choices) {
+    bool (*roomy)(const Options *options) = r->options->target->has_roomy_kernels;
+    choices->prefetch = false;
+    choices->little_workspace = roomy != NULL && roomy(r->options);
+    choices->packs_in_iterations = true;
+    return attempt(r, *choices);
+}
+
 /* With all that makes a step faster, if that fits; CHOICES tells what does. */
 static Plan *everything_kept(const Request *r, Choices *choices) {
     const int made = r->made->count;
     choices->prefetch = r->options->target->stages && !choices->any_plan;
     Plan *best = attempt(r, *choices);
+    if (best != NULL && is_hopeless(best))
+        return is_in_vain(best) ? best : only(r, made, smaller(with_least(r, choices), best));
     if (best != NULL && !plan_fits(best) && choices->prefetch) {
         choices->prefetch = false;
         best = only(r, made, attempt(r, *choices));
@@ -529,7 +618,7 @@ static Plan *search(const Request *r, Choices choices, bool loops) {
     bool bands = r->options->target->rings && r->options->bands == 0 && choices.band_rows == 0;
     const int made = r->made->count;
     Plan *best = first_plan(r, &choices, loops);
-    if (best == NULL || plan_fits(best) || is_in_vain(best))
+    if (best == NULL || plan_fits(best) || is_in_vain(best) || (must_fit(&choices) && is_hopeless(best)))
         return best;
     const bool trains = best->program[PROGRAM_TRAIN].model != NULL;
     bands &= !r->made->merges;
@@ -637,6 +726,7 @@ static Plan *search_all(const Request *r, Choices choices, bool loops) {
     if (best == NULL || plan_fits(best) || !keeps_too_much(best))
         return best;
     choices.packs_once = false;
+    choices.packs_in_iterations |= is_hopeless(best);
     return only(r, made, smaller(search(r, choices, loops), best));
 }
 
@@ -652,7 +742,9 @@ static Plan *as_for_nothing(const Request *r, const Choices *choices, bool loops
     options->budget = NOTHING;
     other.options = options;
     const int made = r->made->count;
-    const Plan *least = search_all(&other, *choices, loops);
+    Choices bare = *choices;
+    bare.packs_once = false;
+    const Plan *least = search(&other, bare, loops);
     if (least->arena > plan->budget)
         return only(r, made, plan);
     Plan *same = attempt(r, as_found(least));

@@ -125,6 +125,8 @@ def measure(options, name):
         runs.append(planned(options.unetc, text, options.budget))
         print(f"{'':6} {runs[-1].steps:7} {runs[-1].seconds:8.2f} {runs[-1].megabytes:7.0f}", flush=True)
     steps = [run.steps for run in runs]
+    if len(runs) < 2:
+        return True
     print(f"{'':6} {'grows as':>7} {exponent(steps, [run.seconds for run in runs]):7.2f}"
           f" {exponent(steps, [run.megabytes for run in runs]):7.2f}")
     return True
