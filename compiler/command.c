@@ -373,7 +373,8 @@ static const UnetOptionRow options[] = {
     {"--no-reuse", .commands = FILES, .tag = PLAN, .place = AT(options.no_reuse),
      .help = "no two buffers share bytes"},
     {"--no-recompute", .commands = FILES, .tag = PLAN, .place = AT(options.no_recompute),
-     .help = "keep every tensor until its last reader, and compute none twice"},
+     .help = "keep every tensor until its last reader, and compute none twice, not even where that costs "
+             "next to nothing"},
     {"--effort", .kind = UNET_NUMBER, .commands = FILES, .tag = PLAN, .place = AT(options.effort), .min = 1,
      .max = 1000, .value = "N",
      .help = "search N times as long for what to compute twice (1): training computes less twice, and some "

@@ -397,10 +397,12 @@ static const RematSchedule *schedule_for(const Translation *t, const RematProble
                                     .times = t->program->options->effort,
                                     .of_use = choices->of_use - t->program->remat_outside,
                                     .any = choices->any_plan,
-                                    .brief = choices->brief || recurs || choices->typical_file != NULL,
+                                    .brief = choices->brief || recurs || choices->nearly_free ||
+                                             choices->typical_file != NULL,
                                     .typical = carries  ? choices->typical
                                                : recurs ? of_any_batch(t->program->graph->pool, problem)
-                                                        : NULL,
+                                               : choices->nearly_free ? problem
+                                                                      : NULL,
                                     .closely = choices->typical_file != NULL,
                                     .memo = choices->memo};
     if (choices->most_extra > 0 || choices->sketch) {

@@ -80,7 +80,7 @@ static RematSchedule *append(Pool *pool, const RematKept *kept, RematSchedule *l
         return last;
     RematSchedule *next = NEW(pool, RematSchedule);
     *next = *last;
-    next->next = NULL;
+    next->next = next->beyond = NULL;
     write_kept(kept, next);
     return last->next = next;
 }
@@ -136,6 +136,16 @@ static void write_fitting(Pool *pool, const RematFront *front, int k, int64_t ca
     write_kept(&front->order[k], schedule);
     for (const RematKept *kept; (kept = cheapest(descent, count, capacity)) != NULL;)
         last = append(pool, kept, last);
+}
+
+/* Those behind number K, which need more and cost less: bytes are counted before anything has its place, so
+ * what seems to need a little too much may fit. */
+static void write_beyond(Pool *pool, const RematFront *front, int k, RematSchedule *schedule) {
+    RematSchedule row = *schedule, *last = &row;
+    row.next = row.beyond = NULL;
+    for (k++; k < front->count; k++)
+        last = append(pool, &front->order[k], last);
+    schedule->beyond = row.next;
 }
 
 /* What needs least, and behind it those that need more and more. */
@@ -234,10 +244,12 @@ static void search(Pool *pool, Pool *scratch, const RematGraph *graph, const Rem
     if (question->typical == NULL || (question->closely && nearly_fits(question, front)))
         search_front(scratch, graph, question, front, schedule);
     const int found = remat_front_within(front, capacity);
-    if (found >= 0)
+    if (found >= 0) {
         write_fitting(pool, front, found, capacity, schedule);
-    else
+        write_beyond(pool, front, found, schedule);
+    } else {
         write_least(pool, front, schedule);
+    }
     if (!question->any && !question->brief && !question->full)
         schedule->cost_lower_bound =
             remat_cost_bound(scratch, graph, found >= 0 ? capacity : schedule->peak);

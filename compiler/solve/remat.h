@@ -46,6 +46,8 @@ typedef struct RematSchedule {
     int64_t peak_lower_bound;   /* no schedule at all needs less */
     int64_t effort;             /* of the search: counted, so that results do not depend on the clock */
     struct RematSchedule *next; /* the next in the row of those that were found, or NULL */
+    struct RematSchedule *beyond; /* of the first, within the capacity: a row of those that need more and
+                                     cost less, by rising peaks, or NULL */
 } RematSchedule;
 
 /* Answers that several threads may ask for: see remat_memo.h. */

@@ -1,0 +1,285 @@
+/* attempts.c - see attempts.h.
+ *
+ * A plan of a large net takes many megabytes.  When another plan is made, of the large ones before it only
+ * the figures stay, by which it is compared, and the choices; one that is taken in the end is made again.
+ */
+#include "search/attempts.h"
+#include "base/size_math.h"
+#include "base/text.h"
+#include "ir/ops.h"
+#include "ir/target.h"
+#include "pipeline.h"
+#include "search/advice.h"
+#include "search/budget_search.h"
+#include "search/whole_batch.h"
+
+/* ---- lowering, once per program ---- */
+
+/* Options for program KIND at a size of its own: the file's, unless the command line gave one. */
+static LowerOptions sized(const Request *r, ProgramKind kind, const int64_t size[AXES]) {
+    LowerOptions options = *r->lower;
+    options.program = kind;
+    bool given = options.size[AXES - 1] != 0;
+    for (int k = 0; k < AXES && !given; k++)
+        options.size[k] = size[k];
+    return options;
+}
+
+static bool no_program(const Request *r, const Model *model) {
+    diag_begin(r->diag, ERROR, "U0703", model->train.span,
+               "the file describes none of the programs that `--programs` names");
+    diag_note(r->diag, "training and evaluation need a `train` section");
+    diag_end(r->diag);
+    return false;
+}
+
+ProgramKind first_program(const Options *options) {
+    return options->wanted[PROGRAM_TRAIN] || options->wanted[PROGRAM_EVAL] ? PROGRAM_TRAIN
+                                                                           : PROGRAM_PREDICT;
+}
+
+/* The passes rewrite a graph, so every program gets one of its own.  The first is that of training, or,
+ * where prediction is all that is wanted, one as that has it. */
+static bool lower_all(const Request *r, Model *model[PROGRAMS]) {
+    const Options *options = r->options;
+    const LowerOptions whole = sized(r, first_program(options), r->lower->size);
+    Model *first = lower(r->pool, r->diag, r->file, &whole);
+    if (first == NULL || diag_errors(r->diag) > 0)
+        return false;
+    bool trains = first->train.present;
+    const bool alone = !options->wanted[PROGRAM_TRAIN] && !options->wanted[PROGRAM_PREDICT];
+    const bool measures =
+        trains && (first->eval.present || first->eval_data.present || first->data.holdout > 0 ||
+                   first->data.folds > 0 || r->measures || alone);
+    const LowerOptions eval = sized(r, PROGRAM_EVAL, first->eval.size),
+                       predict = sized(r, PROGRAM_PREDICT, first->predict.size);
+    if (options->wanted[PROGRAM_TRAIN] && trains) {
+        if (!suits_whole_batch(r->diag, options, first))
+            return false;
+        model[PROGRAM_TRAIN] = first;
+    }
+    if (options->wanted[PROGRAM_EVAL] && measures)
+        model[PROGRAM_EVAL] = lower(r->pool, r->diag, r->file, &eval);
+    if (options->wanted[PROGRAM_PREDICT])
+        model[PROGRAM_PREDICT] = lower(r->pool, r->diag, r->file, &predict);
+    if (diag_errors(r->diag) == 0 && model[PROGRAM_TRAIN] == NULL && model[PROGRAM_EVAL] == NULL &&
+        model[PROGRAM_PREDICT] == NULL)
+        return no_program(r, first);
+    return diag_errors(r->diag) == 0;
+}
+
+/* ---- what identifies a plan ---- */
+
+static uint64_t hash_of(const char *text, uint64_t hash) {
+    for (; *text != '\0'; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3); /* FNV-1a */
+    return hash;
+}
+
+/* ---- attempts ---- */
+
+/* Where many samples are trained at once, what to compute again is sought for at FEW of them: the
+ * proportions are the same but for what does not grow with samples, and one search answers for all
+ * batches.  So does one for many sizes or widths, where any plan will do.  What it finds is measured as
+ * things are here.  NULL: the search is for these. */
+static const RematProblem *typical_problem(const Request *r, Choices choices, const Model *train) {
+    enum { FEW = 16 };
+    const bool searches = choices.capacity > 0 && choices.capacity < INT64_MAX && choices.found == NULL &&
+                          !choices.repeats && !choices.brief && (!choices.any_plan || choices.memo != NULL);
+    if (!searches || train == NULL)
+        return NULL;
+    const bool few = train->train.batch > FEW && train->train.accumulate == 1 && train->train.ranks == 1 &&
+                     choices.micro_batch >= train->train.batch,
+               other = choices.any_plan && choices.typical_file != NULL;
+    if (!few && !other)
+        return NULL;
+    LowerOptions options = other ? *choices.typical_file : sized(r, PROGRAM_TRAIN, r->lower->size);
+    options.program = PROGRAM_TRAIN;
+    if (few)
+        options.batch = choices.micro_batch = FEW;
+    Pool *scratch = pool_part(r->pool);
+    Model *model = lower(scratch, diag_quiet(scratch), r->file, &options);
+    const RematProblem *problem = NULL;
+    if (model != NULL)
+        problem = remat_problem_copy(r->pool, training_problem(scratch, r->options, &choices, model));
+    pool_free(scratch);
+    return problem;
+}
+
+/* Of PLAN, nothing stays but figures and the schedules that were found. */
+static void reduce_plan(Plan *plan) {
+    if (plan->pool != NULL)
+        pool_free(plan->pool);
+    plan->pool = NULL;
+}
+
+/* Gives up a plan.  Where nothing was found for it, or a few schedules alone, its figures stay known: the
+ * search comes to the same choices by several ways. */
+static void give_up(const Request *r, MadePlan given) {
+    const Choices *choices = &given.plan->choices;
+    if (choices->found != NULL || choices->capacity > 0) {
+        pool_free(given.pool);
+        return;
+    }
+    reduce_plan(given.plan);
+    PUSH(r->pool, r->made->known, r->made->nknown, given);
+}
+
+Plan *only(const Request *r, int count, Plan *best) {
+    Made *made = r->made;
+    const int end = made->count;
+    made->count = count;
+    for (int k = count; k < end; k++)
+        if (made->plan[k].plan == best)
+            made->plan[made->count++] = made->plan[k];
+        else
+            give_up(r, made->plan[k]);
+    return best;
+}
+
+/* But for what plan_under() adds. */
+static bool same_choices(const Choices *a, const Choices *b) {
+    return a->micro_batch == b->micro_batch && a->band_rows == b->band_rows &&
+           a->passed_rows == b->passed_rows && a->capacity == b->capacity && a->found == b->found &&
+           a->typical_file == b->typical_file && a->memo == b->memo && a->repeats == b->repeats &&
+           a->of_use == b->of_use && a->nearly_free == b->nearly_free && a->most_extra == b->most_extra &&
+           a->any_plan == b->any_plan && a->only_bands == b->only_bands && a->brief == b->brief &&
+           a->sketch == b->sketch && a->rough == b->rough && a->prefetch == b->prefetch &&
+           a->little_workspace == b->little_workspace && a->packs_once == b->packs_once &&
+           a->packs_in_iterations == b->packs_in_iterations && a->packs_in_bands == b->packs_in_bands &&
+           a->branches == b->branches && a->branch_bytes == b->branch_bytes;
+}
+
+/* Was it made under CHOICES, and under the budget that is asked for, or a larger one?  Then the arena was
+ * packed with as much care or with more, so it answers for this budget, too. */
+static bool answers(const Request *r, const MadePlan *made, const Choices *choices) {
+    const int64_t asked = r->options->budget;
+    return same_choices(&made->plan->choices, choices) &&
+           (made->asked == asked || (asked > 0 && (made->asked == 0 || made->asked > asked)));
+}
+
+/* The figures of KNOWN, as those of a plan of this search. */
+static Plan *known_again(const Request *r, const MadePlan *known) {
+    Pool *pool = pool_part(r->pool);
+    Plan *plan = NEW(pool, Plan);
+    *plan = *known->plan;
+    if (r->options->budget > 0)
+        plan->budget = r->options->budget;
+    PUSH(r->pool, r->made->plan, r->made->count, ((MadePlan){plan, pool, known->asked}));
+    return plan;
+}
+
+/* The plan that was made under CHOICES, or its figures, if it was given up; NULL: none was. */
+static Plan *known_plan(const Request *r, const Choices *choices) {
+    const Made *made = r->made;
+    for (int k = 0; k < made->count; k++)
+        if (made->plan[k].asked == r->options->budget && answers(r, &made->plan[k], choices))
+            return made->plan[k].plan;
+    for (int k = 0; k < made->nknown; k++)
+        if (answers(r, &made->known[k], choices))
+            return known_again(r, &made->known[k]);
+    return NULL;
+}
+
+bool plan_is_large(const Plan *plan) {
+    enum { LARGE = 4000 };
+    int nodes = 0;
+    for (const Program *p = program_of(plan, 0); p != NULL; p = program_of(plan, (int)p->kind + 1))
+        nodes += p->graph->nnode;
+    return nodes > LARGE;
+}
+
+static void reduce_large_plans(const Request *r) {
+    for (int k = 0; k < r->made->count; k++) {
+        Plan *plan = r->made->plan[k].plan;
+        if (plan->pool != NULL && plan_is_large(plan))
+            reduce_plan(plan);
+    }
+}
+
+/* "a net of 1,234 operations": those of the largest program, as the file has them. */
+static const char *size_text(Pool *pool, Model *const model[PROGRAMS]) {
+    int most = 0;
+    for (int k = 0; k < PROGRAMS; k++)
+        if (model[k] != NULL && model[k]->graph->nnode > most)
+            most = model[k]->graph->nnode;
+    return pool_text(pool, "a net of %s operations", grouped(pool, most));
+}
+
+/* One plan under CHOICES; NULL after reporting errors of the file. */
+static Plan *plan_under(const Request *request, Choices choices) {
+    Request r = *request;
+    Made *made = r.made;
+    Model *model[PROGRAMS] = {NULL};
+    Pool *whole = pool_part(request->pool);
+    reduce_large_plans(request);
+    r.pool = pool_part(whole);
+    if (!lower_all(&r, model)) {
+        pool_free(whole);
+        return NULL;
+    }
+    pool_is_for(whole, size_text(whole, model));
+    choices.schedules = whole;
+    choices.typical = typical_problem(&r, choices, model[PROGRAM_TRAIN]);
+    Plan *plan = NEW(whole, Plan);
+    plan_programs(plan, r.pool, r.options, &choices, model);
+    uint64_t hash = hash_of(r.options->training, hash_of(r.lower->text, UINT64_C(0xcbf29ce484222325)));
+    plan->source_hash = pool_text(r.pool, "%016llx", (unsigned long long)hash);
+    const Program *train = &plan->program[PROGRAM_TRAIN];
+    made->merges = train->model != NULL && merging_node(train->graph) != NULL;
+    made->sees_batch = train->model != NULL && whole_batch_node(train->graph) != NULL;
+    PUSH(request->pool, made->plan, made->count, ((MadePlan){plan, whole, r.options->budget}));
+    return plan;
+}
+
+static Plan *known_or_made(const Request *r, Choices choices) {
+    Plan *known = known_plan(r, &choices);
+    return known != NULL ? known : plan_under(r, choices);
+}
+
+/* PLAN, a sketch: may a search find what to compute again, so that it fits? */
+static bool may_be_mended(const Plan *plan) {
+    const Program *train = &plan->program[PROGRAM_TRAIN];
+    const int64_t capacity = plan->choices.capacity;
+    return train->model != NULL && capacity > 0 && train->found != NULL &&
+           size_sum(train->found->peak_lower_bound, train->remat_outside) <= capacity;
+}
+
+/* One attempt.  Where a sketch does, the library of the device is asked for workspace only if the plan may
+ * fit: its answers take most of the time. */
+Plan *attempt(const Request *r, Choices choices) {
+    const bool searched = choices.capacity > 0 && choices.found != NULL;
+    choices.sketch = choices.sketch && r->options->device != NULL && !searched;
+    const int made = r->made->count;
+    Plan *plan = known_or_made(r, choices);
+    if (!choices.sketch || plan == NULL || !(plan_fits(plan) || may_be_mended(plan)))
+        return plan;
+    (void)only(r, made, NULL);
+    choices.sketch = false;
+    return known_or_made(r, choices);
+}
+
+Choices as_found(const Plan *plan) {
+    const Program *train = &plan->program[PROGRAM_TRAIN];
+    Choices choices = plan->choices;
+    if (train->model != NULL)
+        choices.found = train->found;
+    return choices;
+}
+
+Plan *made_whole(const Request *r, Plan *plan) {
+    return plan->pool != NULL ? plan : plan_under(r, as_found(plan));
+}
+
+int64_t overestimate(const Program *train) {
+    return size_sum(train->found->peak, train->remat_outside) - train->lower_bound;
+}
+
+/* ---- without a plan ---- */
+
+bool lower_programs(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *lower_options,
+                    const Options *options, Model *model[PROGRAMS]) {
+    const Request r = {
+        .pool = pool, .diag = diag, .file = file, .lower = lower_options, .options = options};
+    return lower_all(&r, model);
+}
