@@ -100,7 +100,9 @@ def load(source):
         else:
             module = importlib.import_module(place)
         network = eval(expression, vars(module))
-        return network() if isinstance(network, type) else network
+        network = network() if isinstance(network, type) else network
+        assert hasattr(network, "named_modules"), "a %s is no torch.nn.Module" % type(network).__name__
+        return network
     except Exception as error:  # noqa: BLE001 - the user's code may raise anything
         raise SystemExit("from_pytorch.py: %s: %s: %s" % (source, type(error).__name__, error)) from None
 
@@ -114,13 +116,12 @@ def size_of(word):
 
 def needs_pytorch():
     try:
-        import torch
+        import torch.utils._python_dispatch
+        supported = hasattr(torch.utils._python_dispatch, "TorchDispatchMode")
     except ImportError:
-        raise SystemExit("from_pytorch.py: needs PyTorch 1.13 or newer") from None
-    if not isinstance(load_network := torch.nn.Module, type) or not hasattr(torch.jit, "_get_trace_graph") and not hasattr(
-            torch, "export"):
-        raise SystemExit("from_pytorch.py: needs PyTorch 1.13 or newer, not %s" % torch.__version__)
-    return load_network
+        supported = False
+    if not supported:
+        raise SystemExit("from_pytorch.py: needs PyTorch 1.13 or newer")
 
 
 def main():
@@ -131,10 +132,8 @@ def main():
     parser.add_argument("--no-check", action="store_true", help="do not compare the files with the network")
     options = parser.parse_args()
     sizes = [size_of(word) for word in options.size]
-    module = needs_pytorch()
+    needs_pytorch()
     network = load(options.network)
-    if not isinstance(network, module):
-        raise SystemExit("from_pytorch.py: %s makes a %s, not a torch.nn.Module" % (options.network, type(network).__name__))
     path = options.o or naming.snake(type(network).__name__) + ".unet"
     try:
         beside = convert(network, sizes, path, not options.no_check)

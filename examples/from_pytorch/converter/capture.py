@@ -174,7 +174,7 @@ def torch_folder():
 
 def users_line(places):
     """The first of [(file, line)] that is not PyTorch's own nor the converter's."""
-    own = os.path.dirname(os.path.abspath(__file__)) + os.sep
+    own = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
     for file, line in places:
         if not file.startswith(torch_folder()) and not file.startswith(own):
             return "%s:%s" % (file, line)
@@ -193,10 +193,8 @@ def paths_of(network):
 class Watch:
     """Refuses values of tensors that Python code asks for, where they depend on an input."""
 
-    def __init__(self, network, inputs):
+    def __init__(self, network):
         self.paths, self.network, self.derived = paths_of(network), network, {}
-        for tensor in inputs:
-            self.add(tensor)
 
     def add(self, tensor):
         key = id(tensor)
@@ -222,6 +220,8 @@ class Watch:
         import torch
         from torch.utils._python_dispatch import TorchDispatchMode
         watch = self
+        for tensor in inputs:
+            self.add(tensor)
 
         class Mode(TorchDispatchMode):
             def __torch_dispatch__(self, function, types, args=(), kwargs=None):
@@ -284,7 +284,7 @@ def capture(network, sizes):
     inputs = [torch.rand(1, *size, dtype=example.dtype, device=example.device) for size in sizes]
     program = Program()
     try:
-        result = Watch(network, inputs).run([tensor.clone() for tensor in inputs])
+        result = Watch(network).run([tensor.clone() for tensor in inputs])
     except (TypeError, RuntimeError, IndexError, ValueError, AssertionError, AttributeError, KeyError) as error:
         raise Inexpressible("the network itself fails on %s: %s: %s" % (
             " and ".join("x".join(map(str, size)) for size in sizes), type(error).__name__,
@@ -370,6 +370,13 @@ def by_jit(network, wrapped, inputs, recorder):
         known.get(next(graph.outputs()).debugName()), list) else known[next(graph.outputs()).debugName()]
 
 
+def whole(argument, value):
+    """Sizes that the tracer computed in floating point are whole numbers again."""
+    if str(argument.type) in ("List[int]", "Optional[List[int]]", "int"):
+        return mapped(value, lambda leaf: int(leaf) if isinstance(leaf, float) and leaf == int(leaf) else leaf)
+    return value
+
+
 def last_uses(nodes):
     """The number of the last node that reads each value; a list reads its elements when it is read."""
     last = {}
@@ -398,7 +405,7 @@ def jit_node(node, known, classes, recorder):
     elif kind.startswith("aten::"):
         name, _, overload = re.match(r"aten::([^(]*)", node.schema()).group(1).partition(".")
         function = getattr(getattr(torch.ops.aten, name), overload or "default")
-        arguments = {argument.name: value for argument, value in zip(function._schema.arguments, values)}
+        arguments = {argument.name: whole(argument, value) for argument, value in zip(function._schema.arguments, values)}
         paths = [unwrapped(part[2:]) for part in node.scopeName().split("/") if part.startswith("m:")]
         places = re.findall(r"^(\S.*)\((\d+)\): ", node.sourceRange(), re.M)
         result = recorder.apply(function, arguments, [(path, classes[path]) for path in paths if path],

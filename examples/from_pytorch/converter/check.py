@@ -10,6 +10,7 @@ if they differ by no more than rounding to floats.
 import copy
 import glob
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -82,8 +83,8 @@ def finished(command, **options):
     return result.returncode, result.stdout, result.stderr.decode(errors="replace").strip()
 
 
-def evaluate(text, inputs, sizes, tensors):
-    """What a program of the file TEXT makes of INPUTS: a list of flat tensors; SIZES: elements of the outputs."""
+def evaluate(text, inputs, tensors):
+    """What a program of the file TEXT makes of INPUTS: a tensor [channels, (depth,) height, width] for each output."""
     import torch
     unetc, cc = tools()
     with tempfile.TemporaryDirectory() as folder:
@@ -100,6 +101,8 @@ def evaluate(text, inputs, sizes, tensors):
         runtime = runtime.decode().strip()
         if status or not os.path.exists(os.path.join(runtime, "libraries")):
             raise Unable("unetc has no runtime library beside it")
+        shapes = shapes_of(os.path.join(folder, "m", "m.h"))
+        sizes = [count_of(shape) for shape in shapes]
         with open(os.path.join(folder, "main.c"), "w") as out:
             out.write(MAIN % {"inputs": ", ".join(str(tensor.numel()) for tensor in inputs),
                               "outputs": ", ".join(map(str, sizes))})
@@ -116,7 +119,22 @@ def evaluate(text, inputs, sizes, tensors):
                                        input=b"".join(t.float().contiguous().numpy().tobytes() for t in inputs))
     if status or len(out) != 4 * sum(sizes):
         raise Inexpressible("the program fails: %s" % (errors or "exit code %d" % status))
-    return list(torch.frombuffer(bytearray(out), dtype=torch.float32).split(sizes))
+    parts = torch.frombuffer(bytearray(out), dtype=torch.float32).split(sizes)
+    return [part.reshape(shape) for part, shape in zip(parts, shapes)]
+
+
+def shapes_of(header):
+    """Of the outputs, in the order of the file: the header lists them in a comment."""
+    with open(header) as file:
+        text = file.read().partition("forward takes")[2].partition("*/")[0]
+    return [[int(size) for size in re.findall(r"\d+", sizes)] for sizes in re.findall(r"output_\w+((?:\[\d+\])+)", text)]
+
+
+def count_of(shape):
+    count = 1
+    for size in shape:
+        count *= size
+    return count
 
 
 def refusal(errors):
@@ -143,21 +161,10 @@ def exact(network, inputs):
 
 def difference(ours, theirs):
     """Relative, of two flat tensors."""
-    ours, theirs = ours.double(), theirs.double().flatten()
+    ours, theirs = ours.double().flatten(), theirs.double().flatten()
     norm = theirs.norm().item()
     error = (ours - theirs).norm().item() / (norm if norm > 0 else 1)
     return error if error == error else float("inf")
-
-
-def sizes_of(translation):
-    return [weights_count(translation.size[name]) for _, name in translation.outputs]
-
-
-def weights_count(size):
-    count = 1
-    for number in size:
-        count *= number
-    return count
 
 
 def compare(network, translation, text, tensors):
@@ -169,12 +176,14 @@ def compare(network, translation, text, tensors):
     answers, tolerance = exact(network, inputs)
     if len(translation.inputs) != len(inputs):
         raise NotEqual("not equal: the file has %d inputs, the network %d" % (len(translation.inputs), len(inputs)))
-    ours = evaluate(text, inputs, sizes_of(translation), tensors)
+    ours = evaluate(text, inputs, tensors)
     worst = 0
-    for (label, answer), mine, (_, name) in zip(answers, ours, translation.outputs):
+    if len(ours) != len(answers):
+        raise NotEqual("not equal: the file has %d outputs, the network %d" % (len(ours), len(answers)))
+    for (label, answer), mine in zip(answers, ours):
         if mine.numel() != answer.numel():
             error, what = None, "%s of the file, %s of the network" % (
-                "x".join(map(str, translation.size[name])), "x".join(map(str, answer.shape[1:])))
+                "x".join(map(str, mine.shape)), "x".join(map(str, answer.shape[1:])))
         else:
             error = difference(mine, answer)
             what = "output%s differs by %.2g" % (" " + label if label else "", error)
@@ -199,12 +208,11 @@ def first_difference(network, translation, inputs, tensors, tolerance):
         probes = [(node, name, value) for node, name, value in translation.probes
                   if value.base in live and value.in_order() and not value.pads]
         names = [value.base for _, _, value in probes]
-        answers = evaluate(writing.flat_text(translation, names), inputs,
-                           [weights_count(translation.size[name]) for name in names], tensors)
+        answers = evaluate(writing.flat_text(translation, names), inputs, tensors)
     except (Inexpressible, RuntimeError, TypeError) as error:
         return " (where is not known: %s)" % str(error).partition("\n")[0]
     for (node, name, value), mine in zip(probes, answers):
         if seen[name].numel() != mine.numel() or not difference(mine, seen[name]) <= tolerance:
-            return ", first at layer `%s` (aten.%s%s)" % (
-                node.modules[-1][0] if node.modules else "", node.name, ", " + node.line if node.line else "")
+            return ", first at layer %s (aten.%s%s)" % (
+                "`%s`" % node.modules[-1][0] if node.modules else "of the network itself", node.name, ", " + node.line if node.line else "")
     return ", though each tensor is equal: an operator that changes in place, or the converter's writing, is at fault"

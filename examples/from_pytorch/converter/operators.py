@@ -501,9 +501,16 @@ def equal_parts(n, points, size):
 @operator("adaptive_avg_pool2d adaptive_avg_pool3d", "self output_size")
 def adaptive_avg_pool(n):
     source = n.plain("self")
+    channels, *points = n.translation.size[source]
     size = after(n)[1:]
-    equal_parts(n, n.translation.size[source][1:], size)
-    return plainly(n, n.emit("adaptive_avg_pool", [source], [(None, number(size))], after(n)))
+    if any(s > p and s % p for p, s in zip(points, size)):
+        n.refuse("adaptive pooling of %s points to more, %s, which is no multiple" % (
+            "x".join(map(str, points)), "x".join(map(str, size))))
+    means = [min(p, s) for p, s in zip(points, size)]
+    name = pooled(n, source, (channels, *means))
+    if means != size:
+        name = n.emit("resize", [name], [("scale", number([s // m for s, m in zip(size, means)]))], after(n))
+    return plainly(n, name)
 
 
 @operator("adaptive_max_pool2d adaptive_max_pool3d", "self output_size")
@@ -857,8 +864,6 @@ def stacked(n, value):
 
 def laid_out(translation, n, value):
     """The name of a tensor that holds VALUE in the axes N C [D] H W, where operators can lay it out so; else None."""
-    if n is None:
-        return None
     shape = value.shape()
     repeated = [i for i, axis in enumerate(value.axes) if any(a.letter == "*" for a in axis)]
     if repeated:
@@ -1085,6 +1090,8 @@ def of_two(n, sign, left, right):
         left = plainly(n, n.translation.forced(n, left, hints[0] if hints else None))
     if right.pads or right.stack:
         right = plainly(n, n.translation.forced(n, right, hints[-1] if hints else None))
+    left, right = (plainly(n, n.translation.forced(n, v)) if any(
+        a.letter == "*" for axis in v.axes if len(axis) > 1 for a in axis) else v for v in (left, right))
     rank = max(len(left.axes), len(right.axes))
     left, right = (v.seen(((),) * (rank - len(v.axes)) + v.axes) for v in (left, right))
     axes = [a if product(x.size for x in a) >= product(x.size for x in b) else b

@@ -120,6 +120,21 @@ class Node:
         return self.translation.layer(self, layer_weights, shapes or {})
 
 
+class Unnamed:
+    """What lays out an output: no operator of the network."""
+
+    node = None
+
+    def __init__(self, translation):
+        self.translation = translation
+
+    def emit(self, function, inputs, arguments=(), size=None, layer=None):
+        return self.translation.emit(None, function, inputs, arguments, size, layer)
+
+    def refuse(self, why):
+        raise Inexpressible("an output: %s" % why)
+
+
 class Translation:
     def __init__(self, program, title):
         self.title, self.program, self.words = title, program, naming.words()
@@ -151,14 +166,9 @@ class Translation:
         where = "output%s" % (" " + label if label else "")
         if not isinstance(value, Value):
             raise Inexpressible("%s is a weight, or a constant" % where)
-        if value.is_plain() or value.pads:
-            return self.forced(None, value)
-        if not value.in_order() or value.stack:
-            try:
-                return self.forced(None, value)
-            except Unfit:
-                raise Inexpressible("%s has its axes in an order other than channels, height, width" % where) from None
-        return value.base
+        if value.in_order() and not value.pads and not value.stack:
+            return value.base
+        return self.forced(Unnamed(self), value)
 
     # ---- operators ----
 
@@ -283,9 +293,7 @@ class Translation:
             return value.base
         found = operators.laid_out(self, n, value)
         if found is None:
-            if n is None:
-                raise Unfit
-            n.refuse("its input has its axes in an order other than batch, channels, height, width; a file has only that one")
+            n.refuse("axes in an order other than batch, channels, height, width; a file has only that one")
         return found
 
     def surrounded(self, n, value, hint=None, how="pad"):
@@ -298,10 +306,8 @@ class Translation:
             what = "rows that are cut off" if cut else "zeros around an image"
             words = "%s, where no tensor has the size that results (or not evenly on both sides): choose a size at which " \
                     "none are needed, or pad in the convolution" % what
-            if n is None:
-                raise Inexpressible("an output has " + words)
             n.refuse(words)
-        return self.emit(n.node if n else None, "match", [value.base, likes[0]], [(None, "crop" if cut else how)], size)
+        return self.emit(n.node, "match", [value.base, likes[0]], [(None, "crop" if cut else how)], size)
 
     def layer(self, n, weights, shapes):
         """The name of a layer whose tensors in the file are WEIGHTS: {suffix: Weight}."""
