@@ -23,9 +23,11 @@ The .unet file holds the network alone: add the sections `data` and `train` to t
 import argparse
 import importlib
 import importlib.util
+import math
 import os
 import re
 import sys
+import traceback
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from converter import Inexpressible  # noqa: E402
@@ -34,6 +36,8 @@ from converter import capture, naming, translate, weights, writing  # noqa: E402
 
 __all__ = ["Inexpressible", "NotEqual", "convert", "load", "text_of"]
 NotEqual = checking.NotEqual
+# Points of an input that the comparison computes at least.
+SMALL = 32 * 32
 
 
 def sizes_of(size):
@@ -42,7 +46,7 @@ def sizes_of(size):
 
 
 def translated(network, size):
-    """The network in words of the language, and its title."""
+    """The network in words of the language, and the text of its file."""
     was_training = network.training
     network.eval()
     try:
@@ -50,34 +54,52 @@ def translated(network, size):
     finally:
         network.train(was_training)
     count = sum(parameter.numel() for parameter in network.parameters())
-    return translation, "%s: %s parameters." % (type(network).__name__, format(count, ","))
+    return translation, writing.file_text("%s: %s parameters." % (type(network).__name__, format(count, ",")), translation)
 
 
 def text_of(network, size):
     """The .unet file of NETWORK for inputs of SIZE, (channels, height, width), or a list of such."""
-    translation, title = translated(network, size)
-    return writing.file_text(title, translation)
+    return translated(network, size)[1]
 
 
 def convert(network, size, path, check=True):
     """Writes PATH, a .unet file, and beside it the weights; returns the path of these.  With `check` they are compared with
     the network: raises NotEqual."""
-    translation, title = translated(network, size)
-    text = writing.file_text(title, translation)
+    translation, text = translated(network, size)
     beside = os.path.splitext(path)[0] + ".safetensors"
     tensors = weights.file_tensors(translation)
     weights.write_file(path, text.encode())
     weights.write_file(beside, weights.safetensors(tensors))
     if check:
-        compared(network, translation, text, tensors)
+        compared(network, size, translation, text, tensors)
     return beside
 
 
-def compared(network, translation, text, tensors):
+def without_sizes(text):
+    return [line for line in text.splitlines() if not line.startswith("input ")]
+
+
+def smaller(network, size, translation, text):
+    """The same file for smaller inputs, where it is the same: reference kernels are slow."""
+    for divisor in (16, 8, 4, 2):
+        sizes = [(channels, *[points // divisor for points in rest]) for channels, *rest in sizes_of(size)]
+        if any(points % divisor for _, *rest in sizes_of(size) for points in rest) or max(
+                math.prod(rest) for _, *rest in sizes) < SMALL:
+            continue
+        try:
+            other, shorter = translated(network, sizes)
+        except Inexpressible:
+            continue
+        if without_sizes(shorter) == without_sizes(text):
+            return other, shorter
+    return translation, text
+
+
+def compared(network, size, translation, text, tensors):
     was_training = network.training
     network.eval()
     try:
-        checking.compare(network, translation, text, tensors)
+        checking.compare(network, *smaller(network, size, translation, text), tensors)
     except checking.Unable as error:
         print("from_pytorch.py: the files are not compared with the network: %s" % error, file=sys.stderr)
     finally:
@@ -139,6 +161,10 @@ def main():
         beside = convert(network, sizes, path, not options.no_check)
     except (Inexpressible, NotEqual, OSError) as error:
         raise SystemExit("from_pytorch.py: %s" % error) from None
+    except Exception as error:  # noqa: BLE001 - a line is what the user can send us
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        raise SystemExit("from_pytorch.py: a mistake of the converter: %s: %s (%s:%d); please report it with the network" % (
+            type(error).__name__, " ".join(str(error).split())[:200], os.path.basename(place.filename), place.lineno)) from None
     print("%s and %s" % (path, beside))
 
 

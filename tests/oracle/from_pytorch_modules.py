@@ -162,6 +162,15 @@ def change_in_place(s, x):
     return F.relu_(y) - x[:, :1]
 
 
+def change_over(s, x):
+    """What is seen of a tensor before it changes is seen anew."""
+    y = x.permute(0, 2, 3, 1)
+    x.mul_(2)
+    z = y.permute(0, 3, 1, 2).clone()
+    x.add_(1)
+    return z + y.permute(0, 3, 1, 2)
+
+
 def attributed():
     network = Formed(lambda s, x: s.c(x) * s.mean, c=conv())
     network.mean = torch.rand(1, 4, 1, 1)
@@ -257,6 +266,12 @@ RIGHT = ONCE_WRONG + [
     ("weight_factor", of(lambda s, x: x * s.g.view(1, -1, 1, 1), g=nn.Parameter(torch.rand(4))), IMAGE),
     ("number_buffer", of(lambda s, x: x * s.g, g=torch.tensor(0.5)), IMAGE),
     ("unused_layer", lambda: Formed(lambda s, x: s.c(x), c=conv(), unused=conv()), IMAGE),
+    ("zeros_as_channels", of(lambda s, x: F.pad(x, (0, 0, 0, 0, 2, 7)) + F.pad(x, (1, 1, 1, 1, 4, 5))[:, :, 1:-1, 1:-1]), IMAGE),
+    ("tokens", of(lambda s, x: s.p(s.b(x.flatten(2))).view(1, 4, 8, 8) + s.v(x.mean((2, 3)))[:, :, None, None],
+                  b=nn.BatchNorm1d(4), v=nn.BatchNorm1d(4), p=nn.PReLU(4)), IMAGE),
+    ("zeros_constant", of(lambda s, x: x + torch.zeros_like(x) + 2 * x.new_ones(4, 1, 1)), IMAGE),
+    ("written_over", of(change_over), IMAGE),
+    ("kernel_of_linear", of(lambda s, x: F.conv2d(x, s.f.weight[:, :, None, None]), f=nn.Linear(4, 5, bias=False)), IMAGE),
     ("words", lambda: Formed(lambda s, x: s.input(F.relu(s.conv(x))) + s.photo(s.relu(x)), conv=conv(), input=conv(4, 4),
                              photo=conv(4, 4), relu=conv()), IMAGE),
 ]

@@ -159,11 +159,9 @@ def upconv(n):
 @operator("linear", "input weight bias")
 def linear(n):
     """A convolution with kernel 1, over whichever axis has the channels; of all points at once, with their kernel."""
-    value, weight = n.tensor("input"), n.weight("weight")
+    value, weight = n.made("input"), n.weight("weight")
     out, inner = weight.shape
     spatial = len(value.points)
-    if value.pads or value.stack:
-        value = plainly(n, n.translation.forced(n, value))
     bias = given("bias", n["bias"] is not None, True)
     if value.whole_channels(-1):
         layer = n.layer({"weight": weight, "bias": n.weight("bias")}, {"weight": (out, inner) + (1,) * spatial})
@@ -197,8 +195,9 @@ def batch_norm(n):
     if n["momentum"] == 0:
         n.refuse("running statistics that are means over all batches (momentum = None); unetc's have a momentum")
     layer = n.layer({word: n.weight(word) for word in ("weight", "bias", "running_mean", "running_var")})
-    return plainly(n, n.emit("batch_norm", [n.plain("input")], given("eps", n["eps"], 1e-5)
-                             + given("momentum", n["momentum"], 0.1), layer=layer))
+    value = n.of_channels("input")
+    return value.with_base(n.emit("batch_norm", [value.base], given("eps", n["eps"], 1e-5)
+                                  + given("momentum", n["momentum"], 0.1), layer=layer))
 
 
 @operator("instance_norm", "input weight bias running_mean running_var use_input_stats eps", "momentum cudnn_enabled")
@@ -207,27 +206,26 @@ def instance_norm(n):
         n.refuse("instance_norm with running statistics")
     affine = n["weight"] is not None
     layer = n.layer({"weight": n.weight("weight"), "bias": n.weight("bias")}) if affine else None
-    return plainly(n, n.emit("instance_norm", [n.plain("input")], given("eps", n["eps"], 1e-5)
-                             + given("affine", affine, False), layer=layer))
+    value = n.of_channels("input")
+    return value.with_base(n.emit("instance_norm", [value.base], given("eps", n["eps"], 1e-5)
+                                  + given("affine", affine, False), layer=layer))
 
 
 @operator("group_norm", "input num_groups weight bias eps", "cudnn_enabled")
 def group_norm(n):
-    source = n.plain("input")
+    value = n.of_channels("input")
     eps = given("eps", n["eps"], 1e-5)
-    if n["weight"] is None and n["num_groups"] == n.translation.size[source][0]:
-        return plainly(n, n.emit("instance_norm", [source], eps))
+    if n["weight"] is None and n["num_groups"] == value.channels:
+        return value.with_base(n.emit("instance_norm", [value.base], eps))
     if n["weight"] is None or n["bias"] is None:
         n.refuse("group_norm without weights")
     layer = n.layer({"weight": n.weight("weight"), "bias": n.weight("bias")})
-    return plainly(n, n.emit("group_norm", [source], [(None, n["num_groups"])] + eps, layer=layer))
+    return value.with_base(n.emit("group_norm", [value.base], [(None, n["num_groups"])] + eps, layer=layer))
 
 
 @operator("layer_norm", "input normalized_shape weight bias eps", "cudnn_enable")
 def layer_norm(n):
-    value = n.tensor("input")
-    if value.pads or value.stack:
-        value = plainly(n, n.translation.forced(n, value))
+    value = n.made("input")
     if len(n["normalized_shape"]) != 1 or not value.whole_channels(-1):
         n.refuse("layer_norm over other axes than channels; permute them to the end, or take group_norm")
     if n["weight"] is None or n["bias"] is None:
@@ -266,9 +264,7 @@ def relu_of(n, name):
 
 def of_points(n, function, argument="self"):
     """The same axes of FUNCTION of the base, a name."""
-    value = n.tensor(argument)
-    if value.pads or value.stack:
-        value = plainly(n, n.translation.forced(n, value))
+    value = n.made(argument)
     return value.with_base(function(value.base))
 
 
@@ -404,8 +400,9 @@ def negative(n):
 def prelu(n):
     weight = n.weight("weight")
     count = product(weight.shape)
-    return plainly(n, n.emit("prelu", [n.plain("self")], given(None, count, 1),
-                             layer=n.layer({"weight": weight}, {"weight": (count,)})))
+    value = n.of_channels("self")
+    return value.with_base(n.emit("prelu", [value.base], given(None, count, 1),
+                                  layer=n.layer({"weight": weight}, {"weight": (count,)})))
 
 
 @operator("softmax.int", "self dim dtype")
@@ -716,7 +713,9 @@ def surround(n, pads, mode, filling):
     spatial = len(value.points)
     pairs = [tuple(pads[i:i + 2]) for i in range(0, len(pads), 2)][::-1]
     if any(any(pair) for pair in pairs[:-spatial]):
-        n.refuse("zeros as channels; concatenate them in")
+        if mode != "constant" or pairs[-spatial - 1:-spatial] != pairs[:-spatial] or min(pairs[0]) < 0 or value.pads:
+            n.refuse("it pads batch or channels in a way that is no concatenation of zeros")
+        value = with_channels(n, value, *pairs[0])
     pairs = [(0, 0)] * (spatial - len(pairs)) + pairs[-spatial:]
     if value.pads and any(min(pair) < 0 for pair in value.pads) or value.pads and mode == "replicate":
         value = plainly(n, n.translation.forced(n, value))
@@ -725,6 +724,19 @@ def surround(n, pads, mode, filling):
     if mode == "replicate":
         return plainly(n, n.translation.surrounded(n, total, None, "replicate"))
     return total
+
+
+def with_channels(n, value, front, back):
+    """Zeros as channels before and behind: the first channels, times zero."""
+    def zeros(count):
+        whole, rest = divmod(count, value.channels)
+        parts = [value.base] * whole
+        if rest:
+            parts.append(channel_part(n, value, 1, 0, rest).base)
+        return [scaled(n, part, 0) for part in parts]
+    channels = value.channels + front + back
+    name = n.emit("concat", zeros(front) + [value.base] + zeros(back), size=(channels, *value.points))
+    return Value(name, (channels, *value.points))
 
 
 # ---- channels -----------------------------------------------------------------------------------------------------
@@ -801,7 +813,7 @@ def without(value, axis):
     return value.seen(value.axes[:axis] + value.axes[axis + 1:])
 
 
-@operator("select.int", "self dim index")
+@operator("select.int", "self dim index", "", True)
 def select(n):
     value = n.tensor("self")
     axis = n["dim"] % len(value.axes)
@@ -810,7 +822,7 @@ def select(n):
     return without(value if count == 1 else channel_part(n, value, axis, index, index + 1), axis)
 
 
-@operator("slice.Tensor", "self dim start end step")
+@operator("slice.Tensor", "self dim start end step", "", True)
 def sliced(n):
     value = n.tensor("self")
     axis = n["dim"] % len(value.axes)
@@ -823,7 +835,7 @@ def sliced(n):
     return narrowed(n, value, axis, begin, end)
 
 
-@operator("narrow", "self dim start length")
+@operator("narrow", "self dim start length", "", True)
 def narrow(n):
     value = n.tensor("self")
     axis = n["dim"] % len(value.axes)
@@ -1016,7 +1028,7 @@ def operate(n):
 
 
 def scalar(n, side):
-    """A constant of one element is a number."""
+    """A constant whose elements are equal is a number."""
     if isinstance(side, Weight) and side.path in n.translation.program.buffers:
         side = n.translation.program.tensors[side.path]
     if isinstance(side, (Value, Weight, bool, int, float)):
@@ -1025,10 +1037,10 @@ def scalar(n, side):
         n.refuse("a factor or summand that %s computes of `%s`, a weight" % (side.function, side.path))
     if not hasattr(side, "numel"):
         n.refuse("arithmetic with %s" % type(side).__name__)
-    if side.numel() != 1:
+    if side.numel() == 0 or not bool((side == side.flatten()[0]).all()):
         n.refuse("a constant of %s elements, which is no parameter: make it a Parameter, or normalise by `normalize` in the "
                  "file's `data`" % "x".join(map(str, side.shape)))
-    return side.item()
+    return side.flatten()[0].item()
 
 
 def with_other(n, sign, left, right):
@@ -1036,11 +1048,15 @@ def with_other(n, sign, left, right):
     value, other, first = (left, right, True) if isinstance(left, Value) else (right, left, False)
     if value.pads or value.stack:
         value = plainly(n, n.translation.forced(n, value))
+    if value.shape() != n.shape():
+        n.refuse("a tensor that a constant or a weight repeats along an axis")
     if isinstance(other, Weight):
         if sign != "*":
             n.refuse("`%s`, a weight of the network, as a summand or divisor; a file has weights in layers and in `scale` alone"
                      % other.path)
         return scale_by(n, value, other)
+    if isinstance(other, bool) or not isinstance(other, (int, float)):
+        n.refuse("arithmetic with %s" % type(other).__name__)
     if not first and sign == "/":
         n.refuse("a number divided by a tensor: unetc divides by numbers alone")
     if sign == "/" and other == 0 or not math.isfinite(other):

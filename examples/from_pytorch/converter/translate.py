@@ -11,7 +11,7 @@ import collections
 
 from . import Inexpressible, naming, operators
 from .capture import Ref, each, located
-from .values import Computed, Indices, Unfit, Value, Weight
+from .values import Computed, Indices, Unfit, Value, Weight, product
 
 
 class Call:
@@ -88,9 +88,25 @@ class Node:
             self.refuse("it is applied to what %s computes of `%s`, a weight" % (value.function, value.path))
         self.refuse("it is applied to a constant, where a tensor that depends on an input is needed")
 
-    def plain(self, name, hint=None):
+    def plain(self, name):
         """The base of an argument, which has the axes N C [D] H W."""
-        return self.translation.forced(self, self.tensor(name), hint)
+        return self.translation.forced(self, self.tensor(name))
+
+    def made(self, name):
+        """An argument without anything that waits: zeros, a stack."""
+        value = self.tensor(name)
+        if value.pads or value.stack:
+            base = self.translation.forced(self, value)
+            return Value(base, self.translation.size[base])
+        return value
+
+    def of_channels(self, name):
+        """An argument whose axis 1 has the channels, its points being in any order."""
+        value = self.made(name)
+        if len(value.axes) < 2 or not value.whole_channels(1) or any(atom.letter == "*" for axis in value.axes for atom in axis):
+            base = self.translation.forced(self, value)
+            return Value(base, self.translation.size[base])
+        return value
 
     def weight(self, name):
         """A Weight, or None."""
@@ -201,7 +217,8 @@ class Translation:
         """What is computed of weights alone: moving axes keeps a weight, anything else does not."""
         first = values[0]
         path = first.path
-        kept = isinstance(first, Weight) and n.row.keeps_order and len(values) == 1
+        count = product(self.program.tensors[path].shape)
+        kept = isinstance(first, Weight) and n.row.keeps_order and len(values) == 1 and product(n.shape()) == count
         if n.node.written:
             n.refuse("it changes a weight, `%s`" % path)
         for i, ref in enumerate(each(n.node.outputs, Ref)):
@@ -218,36 +235,30 @@ class Translation:
             return
         results = result if isinstance(result, list) else [result]
         for i, ref in enumerate(refs):
+            assert not isinstance(results[i], Value) or results[i].shape() == n.shape(i), "%s makes %s of %s" % (
+                n.name, results[i].shape(), n.shape(i))
             argument = n.node.alias.get(ref.name)
             source = self.cells.get(n.node.arguments[argument].name) if argument else None
             if source is not None:
-                self.cells[ref.name] = Seen(source.cell, source.views + (self.view(n, i),))
+                self.cells[ref.name] = Seen(source.cell, source.views + (self.view(n, argument, result, i),))
             else:
                 self.cells[ref.name] = Seen(Cell(results[i]))
             if isinstance(results[i], Value):
                 self.probes.append((n.node, ref.name, results[i]))
 
-    def view(self, n, index):
-        """The rule as a function of what the memory holds then."""
-        first = [self.value(n.node.arguments[name]) for name in n.node.arguments][0]
-        made = {}
+    def view(self, n, name, result, index):
+        """The rule as a function of what the memory holds then; RESULT: what it made of what is there now."""
+        made = {key_of(self.value(n.node.arguments[name])): result}
 
         def again(value):
-            key = (value.base, value.key(), repr(value.pads)) if isinstance(value, Value) else value
+            key = key_of(value)
             if key not in made:
-                made[key] = self.with_argument(n, value)
-            result = made[key]
-            return result[index] if isinstance(result, list) else result
-        if isinstance(first, (Value, Weight)):
-            again(first)
+                other = Node(self, n.node)
+                other.row = n.row
+                other.value = lambda asked: value if asked == name else Node.value(other, asked)
+                made[key] = n.row.rule(other)
+            return made[key][index] if isinstance(made[key], list) else made[key]
         return again
-
-    def with_argument(self, n, value):
-        other = Node(self, n.node)
-        other.row = n.row
-        name = next(iter(n.node.arguments))
-        other.value = lambda asked: value if asked == name else Node.value(other, asked)
-        return n.row.rule(other)
 
     def write_back(self, n, seen, result):
         """The memory of SEEN holds RESULT now, where this part of it lies."""
@@ -316,12 +327,12 @@ class Translation:
         same = len(bases) == 1 and all(weight.path.endswith("." + suffix) for suffix, weight in weights.items())
         base = naming.weight_name(bases.pop() if same else next(iter(weights.values())).path)
         for suffix, weight in weights.items():
-            self.tensor(n, base + "." + suffix, weight.path, shapes.get(suffix))
+            self.tensor(n, base + "." + suffix, weight.path, shapes.get(suffix, weight.shape))
         return base
 
-    def tensor(self, n, name, path, shape=None):
-        """The file's tensor NAME is PATH of the state dict."""
-        shape = tuple(shape if shape is not None else self.program.tensors[path].shape)
+    def tensor(self, n, name, path, shape):
+        """The file's tensor NAME is PATH of the state dict, in this shape."""
+        shape = tuple(shape)
         if self.tensors.get(name, (path, shape)) != (path, shape) or self.owner.get(path, name) != name:
             n.refuse("it shares the weight `%s` with another layer, but not all of its weights, or in another shape: give it "
                      "weights of its own" % path)
@@ -355,6 +366,14 @@ class Translation:
         self.tensors = collections.OrderedDict(
             (name, entry) for name, entry in self.tensors.items() if name in live or name.rpartition(".")[0] in live)
         self.alone = {layer: call for layer, call in self.alone.items() if layer in live}
+
+
+def key_of(value):
+    """Equal for equal values."""
+    if isinstance(value, Value):
+        parts = tuple(part.base for part in value.stack[1]) if value.stack else ()
+        return (value.base, value.size, value.key(), repr(value.pads), parts)
+    return value
 
 
 def modules_of(node):
