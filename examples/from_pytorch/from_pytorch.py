@@ -21,6 +21,7 @@ The .unet file holds the network alone: add the sections `data` and `train` to t
 """
 
 import argparse
+import contextlib
 import importlib
 import importlib.util
 import math
@@ -45,14 +46,22 @@ def sizes_of(size):
     return [tuple(part) for part in size] if isinstance(size[0], (list, tuple)) else [tuple(size)]
 
 
-def translated(network, size):
-    """The network in words of the language, and the text of its file."""
-    was_training = network.training
+@contextlib.contextmanager
+def evaluating(network):
+    """The network in evaluation; afterwards every module is in the mode it was in."""
+    modes = [(module, module.training) for module in network.modules()]
     network.eval()
     try:
-        translation = translate.Translation(capture.capture(network, sizes_of(size)), type(network).__name__)
+        yield
     finally:
-        network.train(was_training)
+        for module, training in modes:
+            module.training = training
+
+
+def translated(network, size):
+    """The network in words of the language, and the text of its file."""
+    with evaluating(network):
+        translation = translate.Translation(capture.capture(network, sizes_of(size)), type(network).__name__)
     count = sum(parameter.numel() for parameter in network.parameters())
     return translation, writing.file_text("%s: %s parameters." % (type(network).__name__, format(count, ",")), translation)
 
@@ -66,6 +75,7 @@ def convert(network, size, path, check=True):
     """Writes PATH, a .unet file, and beside it the weights; returns the path of these.  With `check` they are compared with
     the network: raises NotEqual."""
     translation, text = translated(network, size)
+    checking.accepted(text)
     beside = os.path.splitext(path)[0] + ".safetensors"
     tensors = weights.file_tensors(translation)
     weights.write_file(path, text.encode())
@@ -96,14 +106,11 @@ def smaller(network, size, translation, text):
 
 
 def compared(network, size, translation, text, tensors):
-    was_training = network.training
-    network.eval()
-    try:
-        checking.compare(network, *smaller(network, size, translation, text), tensors)
-    except checking.Unable as error:
-        print("from_pytorch.py: the files are not compared with the network: %s" % error, file=sys.stderr)
-    finally:
-        network.train(was_training)
+    with evaluating(network):
+        try:
+            checking.compare(network, *smaller(network, size, translation, text), tensors)
+        except checking.Unable as error:
+            print("from_pytorch.py: the files are not compared with the network: %s" % error, file=sys.stderr)
 
 
 def load(source):

@@ -277,6 +277,29 @@ def check_words():
     assert {"conv", "layer_norm", "block", "volume", "train", "scale"} <= listed, "the editors' list"
 
 
+def check_paths(module, modules):
+    """A weight of two paths is written once, under the first; modules stay in the mode in which they were."""
+    from converter import weights
+    network = modules.Twin()
+    network.encoder[0].eval()
+    modes = [part.training for part in network.modules()]
+    with tempfile.TemporaryDirectory() as folder:
+        names = list(weights.read_safetensors(module.convert(network, modules.IMAGE, os.path.join(folder, "m.unet"), False)))
+    assert names == ["%s.%s" % (layer, word) for layer in ("encoder.0", "encoder.2", "decoder.last")
+                     for word in ("weight", "bias")], names
+    assert [part.training for part in network.modules()] == modes
+
+
+def check_smaller(module, nets):
+    """The comparison takes a smaller input where the file is the same, and none where it is another."""
+    network, size = nets.UNet(), (3, 128, 256)
+    translation, text = module.translated(network, size)
+    assert [shape for _, shape in module.smaller(network, size, translation, text)[0].inputs] == [[1, 3, 32, 64]]
+    size = (3, 72, 72)
+    translation, text = module.translated(network, size)
+    assert module.smaller(network, size, translation, text)[1] is text, "a smaller one needs no rows of zeros"
+
+
 # ---- there and back -----------------------------------------------------------------------------------------------
 
 
@@ -335,6 +358,8 @@ def main():
     check_table(torch, operators)
     check_unread(module, operators, modules)
     check_words()
+    check_paths(module, modules)
+    check_smaller(module, nets)
     check_defects(module, modules)
     check_command(module, modules)
     known = {name: (make, size) for name, make, size in nets.NETS + modules.RIGHT}

@@ -1,7 +1,8 @@
 """Compiles what was written, for double precision with reference kernels, and compares it with the network.
 
-    compare(network, translation, text, tensors)    raises NotEqual, with the first layer that differs, or Inexpressible
-                                                    where unetc refuses the file; Unable where nothing can be compiled
+    accepted(text)                                  raises Inexpressible where unetc refuses the file
+    compare(network, translation, text, tensors)    raises NotEqual, with the first layer that differs; Unable
+                                                    where nothing can be compiled
 
 The network runs once on random numbers, in double as well.  The program's numbers come out as floats, so results are equal
 if they differ by no more than rounding to floats.
@@ -135,6 +136,14 @@ def count_of(shape):
     for size in shape:
         count *= size
     return count
+
+
+def accepted(text):
+    """Raises Inexpressible where unetc, if there is one, refuses the file TEXT."""
+    if naming.compiler() is not None:
+        status, _, errors = finished([naming.compiler(), "check", "/dev/stdin"], input=text.encode())
+        if status:
+            raise Inexpressible("unetc refuses the file: %s" % refusal(errors))
 
 
 def refusal(errors):

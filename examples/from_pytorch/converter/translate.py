@@ -117,8 +117,8 @@ class Node:
         if isinstance(value, Weight) and (name.startswith("running_") or value.path not in self.translation.program.buffers):
             return value
         if isinstance(value, Computed):
-            self.refuse("its %s is computed of `%s` by %s; a file's layers have weights of their own" % (
-                name, value.path, value.function))
+            self.refuse("its %s is computed of `%s` by %s; a file's layers have weights of their own: take off what computes it, "
+                        "as remove_weight_norm and remove_parametrizations do" % (name, value.path, value.function))
         if isinstance(value, Value):
             self.refuse("its %s is computed of an input; a file's layers have weights of their own" % name)
         self.refuse("its %s is a constant, a fixed filter, which training would change: make it a Parameter, or write it "
