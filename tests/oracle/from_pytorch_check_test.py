@@ -9,7 +9,6 @@ trained come back, and the network then computes what the program does.  Exits w
 import contextlib
 import io
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -69,23 +68,20 @@ def overloads(torch, name):
             yield found
 
 
-def check_table(torch, operators):
+def check_table(torch, table):
     """Each argument is read, makes no difference, or has a default with which it is refused unless it has that."""
-    found, rows, read = 0, {}, {}
-    for name, row in operators.ROWS.items():
-        rows.setdefault(id(row), row)
+    found, read = 0, {}
+    for name, row in table.ROWS.items():
         for function in overloads(torch, name):
             found += word_of(function) == name.partition(".")[0]
             for argument in function._schema.arguments:
-                read.setdefault(id(row), set()).add(argument.name)
+                read.setdefault(row.rule, set()).add(argument.name)
                 assert argument.name in row.reads or argument.name in row.harmless or argument.has_default_value(), (
                     "%s: nobody reads `%s`" % (function, argument.name))
-    assert found >= 0.8 * len(operators.ROWS), "of %d rows PyTorch knows %d" % (len(operators.ROWS), found)
-    for name, row in operators.ROWS.items():
-        known = [argument for other in operators.ROWS for argument in read.get(id(operators.ROWS[other]), ())
-                 if operators.ROWS[other].rule is row.rule]
+    assert found >= 0.8 * len(table.ROWS), "of %d rows PyTorch knows %d" % (len(table.ROWS), found)
+    for name, row in table.ROWS.items():
         for argument in row.reads:
-            assert argument in known or not known, "%s reads `%s`, which is no argument of it" % (name, argument)
+            assert argument in read.get(row.rule, [argument]), "%s reads `%s`, which is no argument of it" % (name, argument)
     print("%d operators of PyTorch %s, all of their arguments accounted for" % (found, torch.__version__))
 
 
@@ -93,11 +89,11 @@ def word_of(function):
     return function._schema.name.partition("::")[2]
 
 
-def check_unread(module, operators, modules):
+def check_unread(module, table, modules):
     """An argument that no row knows is refused where it is not its default."""
     import torch.nn.functional as F
-    row = operators.ROWS["leaky_relu"]
-    with replaced(row, "reads", ["self"]), replaced(row, "rule", operators.ROWS["relu"].rule):
+    row = table.ROWS["leaky_relu"]
+    with replaced(row, "reads", ["self"]), replaced(row, "rule", table.ROWS["relu"].rule):
         says(module, lambda: module.text_of(modules.of(lambda s, x: F.leaky_relu(x, 0.3))(), modules.IMAGE),
              module.Inexpressible, "its argument `negative_slope` is 0.3")
 
@@ -154,27 +150,27 @@ def lost_part(self, n, seen, result):
 
 def defects(module, modules):
     """(what takes a repair out, what makes a network that needs it, its size, what the comparison says)."""
-    from converter import operators, translate, values
+    from converter import layers, points, sizes, table, translate, values
     known = {name: (make, size) for name, make, size, *_ in modules.ONCE_WRONG + modules.REFUSED}
-    rows = operators.ROWS
-    ratio = lambda factors, before, after: operators_ratio(before, after)  # noqa: E731
+    rows = table.ROWS
+    ratio = lambda factors, before, after: ratio_of_sizes(before, after)  # noqa: E731
     both = lambda kernel, dilation: [(d * (k - 1) // 2,) * 2 for k, d in zip(kernel, dilation)]  # noqa: E731
     attribute = constant_is_input(translate.Translation, values.Value, values.Weight)
     return [
-        (operators, "same_zeros", both, *known["same_even"], "4x7x7 of the file, 4x8x8 of the network, first at layer"),
-        (operators, "same_zeros", both, *known["same_four"], "first at layer"),
-        (operators, "resize_scale", ratio, *known["scale_factor"], "first at layer of the network itself (aten.upsample_bilinear2d.vec"),
-        (operators, "resize_scale", ratio, *known["scale_factor_15"], "first at layer of the network itself (aten.upsample_bilinear2d.vec"),
+        (layers, "same_zeros", both, *known["same_even"], "4x7x7 of the file, 4x8x8 of the network, first at layer"),
+        (layers, "same_zeros", both, *known["same_four"], "first at layer"),
+        (sizes, "resize_scale", ratio, *known["scale_factor"], "first at layer of the network itself (aten.upsample_bilinear2d.vec"),
+        (sizes, "resize_scale", ratio, *known["scale_factor_15"], "first at layer of the network itself (aten.upsample_bilinear2d.vec"),
         (rows["batch_norm"], "rule", blind(rows["batch_norm"].rule, "training"), *known["batch_statistics"],
          "first at layer of the network itself (aten.batch_norm"),
-        (operators, "scalar", attribute, *known["attribute"], "the file has 2 inputs, the network 1"),
+        (points, "scalar", attribute, *known["attribute"], "the file has 2 inputs, the network 1"),
         (translate.Translation, "write_back", lost_part, *known["in_place_on_part"], "an operator that changes in place"),
         (rows["dropout"], "rule", blind(rows["dropout"].rule, "train"), *known["always_dropout"], "first at layer"),
         (rows["leaky_relu"], "rule", rows["relu"].rule, *leaky(modules), "first at layer `1.1`"),
     ]
 
 
-def operators_ratio(before, after):
+def ratio_of_sizes(before, after):
     import fractions
     return [fractions.Fraction(b, a) for a, b in zip(before, after)]
 
@@ -189,15 +185,15 @@ def leaky(modules):
 
 def check_defects(module, modules):
     import torch
-    table = defects(module, modules)
-    for owner, name, wrong, make, size, words in table:
+    known = defects(module, modules)
+    for owner, name, wrong, make, size, words in known:
         torch.manual_seed(0)
         network = make()
         with_pytorch.spread(network)
         with tempfile.TemporaryDirectory() as folder, replaced(owner, name, wrong):
             says(module, lambda: module.convert(network, size, os.path.join(folder, "m.unet")), module.NotEqual, words)
             assert sorted(os.listdir(folder)) == ["m.safetensors", "m.unet"], "files are kept"
-    print("%d defects found" % len(table))
+    print("%d defects found" % len(known))
 
 
 # ---- the command line ---------------------------------------------------------------------------------------------
@@ -246,9 +242,9 @@ def check_command(module, modules):
 
 def check_exit_code(module, modules):
     """A file that is not equal: exit code 1, and the word."""
-    from converter import operators
+    from converter import layers
     argv, here = sys.argv, os.path.dirname(os.path.abspath(__file__))
-    with tempfile.TemporaryDirectory() as folder, replaced(operators, "same_zeros", operators.no_zeros):
+    with tempfile.TemporaryDirectory() as folder, replaced(layers, "same_zeros", layers.no_zeros):
         sys.argv = ["from_pytorch.py", os.path.join(here, FORMED) + ":nn.Conv2d(3, 4, 2, padding='same')", "--size=3x8x8", "-o",
                     os.path.join(folder, "m.unet")]
         try:
@@ -353,10 +349,10 @@ def main():
     import torch
     import from_pytorch_modules as modules
     import from_pytorch_nets as nets
-    from converter import operators
+    from converter import table
     sys.modules.pop("safetensors", None)
-    check_table(torch, operators)
-    check_unread(module, operators, modules)
+    check_table(torch, table)
+    check_unread(module, table, modules)
     check_words()
     check_paths(module, modules)
     check_smaller(module, nets)

@@ -12,7 +12,6 @@ import os
 import sys
 import tempfile
 
-import cases
 import run_oracle
 import safetensors
 import with_pytorch

@@ -2,7 +2,8 @@
 
 capture.py    runs the network once and writes down its operators
 values.py     tensors as the language has them, seen through PyTorch's axes
-translate.py  turns operators into calls of the language; operators.py has a row for each of them
+translate.py  turns operators into calls of the language
+table.py      has a row for each operator; its rule stands in layers.py, points.py, sizes.py or axes.py
 blocks.py     finds modules that repeat
 naming.py     names, and the words of the language
 writing.py    writes the file

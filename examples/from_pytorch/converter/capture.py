@@ -42,7 +42,7 @@ class Node:
 
     @property
     def name(self):
-        """As operators.py has it: `conv2d`, `add.Tensor`."""
+        """As table.py has it: `conv2d`, `add.Tensor`."""
         return operator_name(self.function)
 
 

@@ -3,13 +3,13 @@
     Translation(program).calls, .inputs, .outputs, .tensors
 
 Operators that change a tensor in place come out as others: a tensor's memory is a `Cell`, and its parts are views of it
-that are seen anew at each reader.  Every operator has a row in operators.py, which says what is read of its arguments;
+that are seen anew at each reader.  Every operator has a row in table.py, which says what is read of its arguments;
 an argument that nobody reads has its default, or the operator is refused.
 """
 
 import collections
 
-from . import Inexpressible, naming, operators
+from . import Inexpressible, axes, layers, naming, points, sizes, table  # noqa: F401 - all that has rows
 from .capture import Ref, each, located
 from .values import Computed, Indices, Unfit, Value, Weight, product
 
@@ -94,11 +94,7 @@ class Node:
 
     def made(self, name):
         """An argument without anything that waits: zeros, a stack."""
-        value = self.tensor(name)
-        if value.pads or value.stack:
-            base = self.translation.forced(self, value)
-            return Value(base, self.translation.size[base])
-        return value
+        return axes.settled(self, self.tensor(name))
 
     def of_channels(self, name):
         """An argument whose axis 1 has the channels, its points being in any order."""
@@ -190,9 +186,9 @@ class Translation:
 
     def visit(self, node):
         n = Node(self, node)
-        row = operators.find(node.name)
+        row = table.find(node.name)
         if row is None:
-            n.refuse(operators.advice(node.name))
+            n.refuse(table.advice(node.name))
         n.row = row
         values = [self.value(ref) for ref in each(list(node.arguments.values()), Ref)]
         if values and not any(isinstance(value, (Value, Indices)) for value in values):
@@ -287,9 +283,9 @@ class Translation:
             self.number += 1
             names = ["t%d.%d" % (self.number, i) for i in range(count)]
             self.calls.append(Call("chunk", [base], names, [(None, count)], None, modules_of(node)))
-            channels, *points = self.size[base]
+            channels, *rest = self.size[base]
             for name in names:
-                self.size[name] = (channels // count, *points)
+                self.size[name] = (channels // count, *rest)
                 self.order.append(name)
             self.parts[base, count] = names
         return self.parts[base, count]
@@ -297,19 +293,19 @@ class Translation:
     def forced(self, n, value, hint=None):
         """The name of a tensor whose axes are N C [D] H W and hold VALUE."""
         if value.stack:
-            value = operators.stacked(n, value)
+            value = axes.stacked(n, value)
         if value.pads:
             return self.surrounded(n, value, hint)
         if value.is_plain():
             return value.base
-        found = operators.laid_out(self, n, value)
+        found = axes.laid_out(self, n, value)
         if found is None:
             n.refuse("axes in an order other than batch, channels, height, width; a file has only that one")
         return found
 
     def surrounded(self, n, value, hint=None, how="pad"):
         """VALUE with its zeros, or without its cut rows: `match` with a tensor of that size."""
-        size = (value.channels, *[points + sum(pair) for points, pair in zip(value.points, value.pads)])
+        size = (value.channels, *[count + sum(pair) for count, pair in zip(value.points, value.pads)])
         cut = any(number < 0 for pair in value.pads for number in pair)
         even = all(front == (front + back) // 2 if not cut else -front == -(front + back) // 2 for front, back in value.pads)
         likes = [name for name in ([hint] if hint else []) + self.order[::-1] if self.size[name][1:] == size[1:]]
