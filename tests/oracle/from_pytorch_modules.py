@@ -262,6 +262,8 @@ RIGHT = ONCE_WRONG + [
      IMAGE),
     ("rows", of(lambda s, x: x * x.mean(3, keepdim=True) + x.mean(2, keepdim=True)), (3, 4, 8)),
     ("mapped", of(lambda s, x: x + x[:, :1] - x[:, 1:2].expand(-1, 4, -1, -1) + x[:, :2].repeat(1, 2, 1, 1)), IMAGE),
+    ("repeated", of(lambda s, x: (x[:, :1].expand(-1, 4, -1, -1)[:, 1:].permute(0, 2, 3, 1) * 2).permute(0, 3, 1, 2) + x.repeat(
+        1, 2, 1, 1).sum(1, keepdim=True) + F.adaptive_avg_pool2d(x, 1).expand_as(x)[:, :3]), IMAGE),
     ("flattened", of(lambda s, x: s.f(x.flatten(1)), f=nn.Linear(4 * 4 * 4, 5)), (3, 4, 4)),
     ("no_channels", of(lambda s, x: torch.cat([x, x.new_zeros(1, 0, 8, 8)], 1)), IMAGE),
     ("group_of_all", of(lambda s, x: F.group_norm(x, 4)), IMAGE),
@@ -269,7 +271,7 @@ RIGHT = ONCE_WRONG + [
     ("weight_factor", of(lambda s, x: x * s.g.view(1, -1, 1, 1), g=nn.Parameter(torch.rand(4))), IMAGE),
     ("number_buffer", of(lambda s, x: x * s.g, g=torch.tensor(0.5)), IMAGE),
     ("unused_layer", lambda: Formed(lambda s, x: s.c(x), c=conv(), unused=conv()), IMAGE),
-    ("zeros_as_channels", of(lambda s, x: F.pad(x, (0, 0, 0, 0, 2, 7)) + F.pad(x, (1, 1, 1, 1, 4, 5))[:, :, 1:-1, 1:-1]), IMAGE),
+    ("zeros_as_channels", of(lambda s, x: F.pad(x, (0, 0, 0, 0, 2, 7, 0, 0)) + F.pad(x, (1, 1, 1, 1, 4, 5))[:, :, 1:-1, 1:-1]), IMAGE),
     ("tokens", of(lambda s, x: s.p(s.b(x.flatten(2))).view(1, 4, 8, 8) + s.v(x.mean((2, 3)))[:, :, None, None],
                   b=nn.BatchNorm1d(4), v=nn.BatchNorm1d(4), p=nn.PReLU(4)), IMAGE),
     ("zeros_constant", of(lambda s, x: x + torch.zeros_like(x) + 2 * x.new_ones(4, 1, 1)), IMAGE),

@@ -1,7 +1,7 @@
 """Rules of channels and axes: parts, concatenation, stacks, and what only moves letters.
 
     settled(n, value)                 without zeros or a stack that wait for a reader
-    laid_out(translation, n, value)   a tensor in the order of the language, where an operator can lay it out so
+    laid_out(n, value)                a tensor in the order of the language, where an operator can lay it out so
 """
 
 import math
@@ -45,6 +45,7 @@ def channel_part(n, value, axis, begin, end):
     """Channels BEGIN to END of a value whose axis AXIS has all of them."""
     if value.pads:
         value = plainly(n, n.translation.forced(n, value))
+    value = copied(n, value)
     if value.stack and value.axes[axis] and value.axes[axis][0].key() == value.stack[0].key() and end == begin + 1:
         part = value.stack[1][begin]
         return Value(part.base, part.size, value.axes[:axis] + ((),) + value.axes[axis + 1:])
@@ -153,13 +154,21 @@ def settled(n, value, hint=None):
     return stacked(n, value) if value.stack else value
 
 
+def copied(n, value):
+    """A value whose repetitions are a tensor, where they can be."""
+    if any(atom.letter == "*" for axis in value.axes for atom in axis):
+        name = laid_out(n, settled(n, value))
+        return value if name is None else plainly(n, name)
+    return value
+
+
 def stacked(n, value):
     """What torch.stack put together, as a tensor."""
     name = n.emit("concat", [v.base for v in value.stack[1]], size=value.size)
     return Value(name, value.size, value.axes)
 
 
-def laid_out(translation, n, value):
+def laid_out(n, value):
     """The name of a tensor that holds VALUE in the axes N C [D] H W, where operators can lay it out so; else None."""
     shape = value.shape()
     repeated = [i for i, axis in enumerate(value.axes) if any(a.letter == "*" for a in axis)]
@@ -200,7 +209,7 @@ def repeat_axes(n, value, shape):
 
 def movable(n, name="self"):
     value = n.tensor(name)
-    return plainly(n, n.translation.forced(n, value)) if value.pads else value
+    return copied(n, plainly(n, n.translation.forced(n, value)) if value.pads else value)
 
 
 @operator("view reshape flatten.using_ints unflatten.int squeeze squeeze.dim squeeze.dims unsqueeze _unsafe_view view_as "
@@ -262,8 +271,8 @@ def repeat(n):
         value = stacked(n, value)
     times = n["repeats"]
     axes = [()] * (len(times) - len(value.axes)) + list(value.axes)
-    return Value(value.base, value.size, [
-        ((Atom("*", count),) if count > 1 else ()) + tuple(axis) for count, axis in zip(times, axes)])
+    return copied(n, Value(value.base, value.size, [
+        ((Atom("*", count),) if count > 1 else ()) + tuple(axis) for count, axis in zip(times, axes)]))
 
 
 @operator("clone contiguous", "self", "memory_format", True)

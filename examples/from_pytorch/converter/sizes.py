@@ -2,7 +2,7 @@
 
 import fractions
 
-from .axes import channel_part, settled
+from .axes import channel_part, copied, settled
 from .points import arithmetic, larger, scaled
 from .table import after, given, listed, number, operator, plainly
 from .values import Indices, Value, product
@@ -105,6 +105,7 @@ def reduced(n, dims, keepdim, over_points, over_channels, over_parts):
     dims = sorted({dim % rank for dim in dims})
     if value.pads or value.stack and [a.key() for dim in dims for a in value.axes[dim]] != [value.stack[0].key()]:
         value = settled(n, value)
+    value = copied(n, value)
     atoms = [atom for dim in dims for atom in value.axes[dim]]
     axes = [() if i in dims else axis for i, axis in enumerate(value.axes)]
     if any(atom.letter == "*" for atom in atoms):
@@ -268,9 +269,10 @@ def surround(n, pads, mode, filling):
     spatial = len(value.points)
     pairs = [tuple(pads[i:i + 2]) for i in range(0, len(pads), 2)][::-1]
     if any(any(pair) for pair in pairs[:-spatial]):
-        if mode != "constant" or pairs[-spatial - 1:-spatial] != pairs[:-spatial] or min(pairs[0]) < 0 or value.pads:
+        channels = pairs[-spatial - 1]
+        if mode != "constant" or any(any(pair) for pair in pairs[:-spatial - 1]) or min(channels) < 0 or value.pads:
             n.refuse("it pads batch or channels in a way that is no concatenation of zeros")
-        value = with_channels(n, value, *pairs[0])
+        value = with_channels(n, value, *channels)
     pairs = [(0, 0)] * (spatial - len(pairs)) + pairs[-spatial:]
     if value.pads and any(min(pair) < 0 for pair in value.pads) or value.pads and mode == "replicate":
         value = plainly(n, n.translation.forced(n, value))

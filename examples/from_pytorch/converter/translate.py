@@ -298,7 +298,7 @@ class Translation:
             return self.surrounded(n, value, hint)
         if value.is_plain():
             return value.base
-        found = axes.laid_out(self, n, value)
+        found = axes.laid_out(n, value)
         if found is None:
             n.refuse("axes in an order other than batch, channels, height, width; a file has only that one")
         return found
