@@ -286,6 +286,12 @@ def check_paths(module, modules):
     assert [part.training for part in network.modules()] == modes
 
 
+def check_loop(module, modules):
+    """Fifteen equal layers are a loop."""
+    body = [line for line in module.text_of(modules.repeats(), modules.IMAGE).splitlines() if "conv(" in line]
+    assert len(body) == 3, body
+
+
 def check_smaller(module, nets):
     """The comparison takes a smaller input where the file is the same, and none where it is another."""
     network, size = nets.UNet(), (3, 128, 256)
@@ -355,6 +361,7 @@ def main():
     check_unread(module, table, modules)
     check_words()
     check_paths(module, modules)
+    check_loop(module, modules)
     check_smaller(module, nets)
     check_defects(module, modules)
     check_command(module, modules)
