@@ -1,22 +1,24 @@
 #!/usr/bin/env python3
-"""from_pytorch_test.py --unetc=UNETC --runtime=LIBRARY [NET...]: networks that examples/from_pytorch converts, compiled for
-double precision, predict what PyTorch does, to 1e-9, and have its parameters by name; what cannot be said is an error that
-names the module.  Exits with 77 where there is no PyTorch that has torch.export; networks of others' packages are left out
-where these are missing."""
+"""from_pytorch_test.py --unetc=UNETC --runtime=LIBRARY [NET...]: networks that examples/from_pytorch converts.
 
-import argparse
+Networks of from_pytorch_nets.py, compiled for double precision, predict what PyTorch does, to 1e-9, and have its parameters
+by name.  Modules of from_pytorch_modules.py pass the converter's own comparison, or are refused by a line that names the
+module.  Trained weights come back into all of them.  Runs in the Python that has PyTorch, else exits with 77; networks of
+others' packages are left out where these are missing.
+"""
+
 import array
-import importlib.util
 import os
-import subprocess
 import sys
 import tempfile
 
-import cases
 import run_oracle
 import safetensors
+import with_pytorch
 
 TOLERANCE = 1e-9
+# What the file does not have: a layer that is never called, a buffer that is a number there.
+STAY = {"unused_layer": ["unused.weight", "unused.bias"], "number_buffer": ["g"]}
 TRAIN = """
 target truth : image({size})
 train {{
@@ -27,14 +29,6 @@ train {{
 """
 
 
-def converter():
-    path = os.path.join(cases.ROOT, "examples", "from_pytorch", "from_pytorch.py")
-    spec = importlib.util.spec_from_file_location("from_pytorch", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def numbers(tensor):
     return safetensors.Tensor(tensor.shape, array.array("d", tensor.detach().double().flatten().tolist()))
 
@@ -43,15 +37,11 @@ def check(tools, module, name, make, size):
     import torch
     torch.manual_seed(0)
     network = make()
-    for key, value in network.state_dict().items():
-        if key.endswith("running_var"):
-            value.uniform_(0.5, 2)
-        elif key.endswith("running_mean"):
-            value.uniform_(-1, 1)
+    with_pytorch.spread(network)
     x = torch.rand(1, *size)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, name + ".unet")
-        weights = safetensors.read(module.convert(network, size, path))[0]
+        weights = safetensors.read(module.convert(network, size, path, check=False))[0]
         network.double().eval()
         exact = network(x.double())
         with open(path) as file:
@@ -72,32 +62,46 @@ def check(tools, module, name, make, size):
     print("%-18s %3d lines, %3d parameters, largest error %.1e" % (name, text.count("\n"), len(model.parameters), error))
 
 
-def check_refused(module, name, make, says):
+def check_module(module, name, make, size):
+    """Converts, and compares itself; weights that were changed come back, all of them."""
+    import torch
+    import to_pytorch
+    torch.manual_seed(0)
+    network = make()
+    with_pytorch.spread(network)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, name + ".unet")
+        try:
+            weights = module.convert(network, size, path)
+        except (module.Inexpressible, module.NotEqual) as error:
+            raise AssertionError("%s: %s" % (name, error)) from None
+        before = {key: value.clone() for key, value in network.state_dict().items()}
+        for value in network.parameters():
+            torch.nn.init.constant_(value, 7)
+        kept = to_pytorch.load_trained(network, path, weights)
+    for key, value in network.state_dict().items():
+        assert key in kept or torch.equal(value, before[key]), "%s: `%s` does not come back" % (name, key)
+    assert kept == STAY.get(name, []), "%s: left out: %s" % (name, kept)
+
+
+def check_refused(module, name, make, size, says):
     try:
-        module.text_of(make(), (3, 16, 16))
+        module.text_of(make(), size)
     except module.Inexpressible as error:
         assert says in str(error), "%s: `%s` does not say `%s`" % (name, error, says)
+        assert "\n" not in str(error), "%s: more than a line: %s" % (name, error)
     else:
         raise AssertionError(name + " was converted")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--unetc", required=True)
-    parser.add_argument("--runtime", required=True)
-    parser.add_argument("net", nargs="*")
-    tools = parser.parse_args()
-    tools.flags, tools.include = [], os.path.join(cases.ROOT, "runtime", "include")
-    try:
-        import torch.export
-    except ImportError:
-        print("SKIPPED: there is no PyTorch with torch.export here")
-        return 77
+    tools = with_pytorch.options(__doc__)
+    module = with_pytorch.converter()
+    import from_pytorch_modules as modules
     import from_pytorch_nets as nets
     # others' packages mean another one by this name
     sys.modules.pop("safetensors")
     sys.path.remove(os.path.dirname(os.path.abspath(__file__)))
-    module = converter()
     for name, make, size in nets.NETS:
         if tools.net and name not in tools.net:
             continue
@@ -105,8 +109,16 @@ def main():
             check(tools, module, name, make, size)
         except ModuleNotFoundError as error:
             print("%-18s left out: %s" % (name, error))
-    for name, make, says in nets.REFUSED:
-        check_refused(module, name, make, says)
+    count = 0
+    for name, make, size in modules.RIGHT:
+        if not tools.net or name in tools.net:
+            check_module(module, name, make, size)
+            count += 1
+    for name, make, size, says in nets.REFUSED + modules.REFUSED:
+        if not tools.net or name in tools.net:
+            check_refused(module, name, make, size, says)
+            count += 1
+    print("%d modules, converted or refused" % count)
     return 0
 
 

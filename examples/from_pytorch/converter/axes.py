@@ -1,0 +1,295 @@
+"""Rules of channels and axes: parts, concatenation, stacks, and what only moves letters.
+
+    settled(n, value)                 without zeros or a stack that wait for a reader
+    laid_out(n, value)                a tensor in the order of the language, where an operator can lay it out so
+"""
+
+import math
+
+from .capture import Ref
+from .table import listed, number, operator, plainly
+from .values import Atom, Value, Weight, joined, product
+
+
+
+@operator("cat concat concatenate", "tensors dim")
+def cat(n):
+    values = [n.image(n.translation.value(raw)) for raw in n["tensors"] if not empty(n, raw)]
+    rank = len(values[0].axes)
+    axis = n["dim"] % rank
+    hint = next((value.base for value in values if value.is_plain() and not value.pads), None)
+    values = [settled(n, v, hint) for v in values]
+    rest = [[tuple(a.key() for a in atoms) for i, atoms in enumerate(v.axes) if i != axis] for v in values]
+    if any(r != rest[0] for r in rest) or not all(v.whole_channels(axis) for v in values):
+        n.refuse("concatenation along another axis than channels")
+    channels = sum(value.channels for value in values)
+    if len(values) == 1:
+        return values[0]
+    name = n.emit("concat", [value.base for value in values], size=(channels, *values[0].points))
+    return value_of_channels(values[0], name, channels, axis)
+
+
+def value_of_channels(value, name, channels, axis):
+    """The axes of VALUE, for a tensor with other channels in axis AXIS."""
+    axes = [tuple(a for a in atoms if a.letter != "C") for atoms in value.axes]
+    axes[axis] = (Atom("C", channels),)
+    return Value(name, (channels, *value.points), axes)
+
+
+def empty(n, raw):
+    """A tensor without elements, which a constant may be."""
+    return not isinstance(raw, Ref) and raw.numel() == 0
+
+
+def channel_part(n, value, axis, begin, end):
+    """Channels BEGIN to END of a value whose axis AXIS has all of them."""
+    if value.pads:
+        value = plainly(n, n.translation.forced(n, value))
+    value = copied(n, value)
+    if value.stack and value.axes[axis] and value.axes[axis][0].key() == value.stack[0].key() and end == begin + 1:
+        part = value.stack[1][begin]
+        return Value(part.base, part.size, value.axes[:axis] + ((),) + value.axes[axis + 1:])
+    if value.stack:
+        value = stacked(n, value)
+    atoms = value.axes[axis]
+    if len(atoms) != 1 or atoms[0].letter != "C" or atoms[0].inner * atoms[0].size != value.channels:
+        n.refuse("a part of an axis other than channels, or of a group of them")
+    inner = atoms[0].inner
+    begin, end = begin * inner, end * inner
+    common = math.gcd(math.gcd(begin, end), value.channels)
+    if common == value.channels:
+        return value
+    names = n.translation.chunked(n.node, value.base, value.channels // common)[begin // common:end // common]
+    count = end - begin
+    name = names[0] if len(names) == 1 else n.emit("concat", names, size=(count, *value.points))
+    axes = list(value.axes)
+    axes[axis] = joined([Atom("C", count // inner, inner)])
+    return Value(name, (count, *value.points), axes)
+
+
+@operator("chunk unsafe_chunk split.Tensor split split_with_sizes split.sizes unsafe_split.Tensor tensor_split.sections",
+          "self chunks split_size split_sizes sections dim")
+def chunk(n):
+    value = n.tensor("self")
+    axis = n["dim"] % len(value.axes)
+    parts, at = [], 0
+    for i in range(len(n.node.outputs)):
+        size = n.shape(i)[axis]
+        parts.append(channel_part(n, value, axis, at, at + size))
+        at += size
+    return parts
+
+
+@operator("unbind.int", "self dim")
+def unbind(n):
+    value = n.tensor("self")
+    axis = n["dim"] % len(value.axes)
+    return [without(channel_part(n, value, axis, i, i + 1), axis) for i in range(len(n.node.outputs))]
+
+
+def without(value, axis):
+    """A value without this axis, which has one element."""
+    return value.seen(value.axes[:axis] + value.axes[axis + 1:])
+
+
+@operator("select.int", "self dim index", "", True)
+def select(n):
+    value = n.tensor("self")
+    axis = n["dim"] % len(value.axes)
+    count = value.shape()[axis]
+    index = n["index"] % count
+    return without(value if count == 1 else channel_part(n, value, axis, index, index + 1), axis)
+
+
+@operator("slice.Tensor", "self dim start end step", "", True)
+def sliced(n):
+    value = n.tensor("self")
+    axis = n["dim"] % len(value.axes)
+    count = value.shape()[axis]
+    begin, end, _ = slice(n["start"], n["end"]).indices(count)
+    if (begin, end) == (0, count) and n["step"] == 1:
+        return value
+    if n["step"] != 1:
+        n.refuse("every other row or channel")
+    return narrowed(n, value, axis, begin, end)
+
+
+@operator("narrow", "self dim start length", "", True)
+def narrow(n):
+    value = n.tensor("self")
+    axis = n["dim"] % len(value.axes)
+    begin = n["start"] % max(value.shape()[axis], 1)
+    return narrowed(n, value, axis, begin, begin + n["length"])
+
+
+def narrowed(n, value, axis, begin, end):
+    count = value.shape()[axis]
+    if (begin, end) == (0, count):
+        return value
+    if value.stack or not (value.is_plain() or value.pads) or axis < 2:
+        return channel_part(n, value, axis, begin, end)
+    pads = list(value.pads or [(0, 0)] * len(value.points))
+    front, back = pads[axis - 2]
+    pads[axis - 2] = (front - begin, back - (count - end))
+    return Value(value.base, value.size, None, pads)
+
+
+@operator("stack", "tensors dim")
+def stack(n):
+    values = [n.image(n.translation.value(raw)) for raw in n["tensors"]]
+    values = [settled(n, v) for v in values]
+    first = values[0]
+    if any(v.key() != first.key() or v.size != first.size for v in values):
+        n.refuse("a stack of tensors whose axes are in different orders")
+    axis = n["dim"] % (len(first.axes) + 1)
+    atom = Atom("C", len(values), first.channels)
+    size = (first.channels * len(values), *first.points)
+    return Value(None, size, first.axes[:axis] + ((atom,),) + first.axes[axis:], None, (atom, values))
+
+
+def settled(n, value, hint=None):
+    """A value without anything that waits, its axes as they are."""
+    if value.pads:
+        return plainly(n, n.translation.forced(n, value, hint))
+    return stacked(n, value) if value.stack else value
+
+
+def copied(n, value):
+    """A value whose repetitions are a tensor, where they can be."""
+    if any(atom.letter == "*" for axis in value.axes for atom in axis):
+        name = laid_out(n, settled(n, value))
+        return value if name is None else plainly(n, name)
+    return value
+
+
+def stacked(n, value):
+    """What torch.stack put together, as a tensor."""
+    name = n.emit("concat", [v.base for v in value.stack[1]], size=value.size)
+    return Value(name, value.size, value.axes)
+
+
+def laid_out(n, value):
+    """The name of a tensor that holds VALUE in the axes N C [D] H W, where operators can lay it out so; else None."""
+    shape = value.shape()
+    repeated = [i for i, axis in enumerate(value.axes) if any(a.letter == "*" for a in axis)]
+    if repeated:
+        return repeat_axes(n, value, shape)
+    if len(value.points) != 2 or len(shape) != 4 or shape[0] != 1:
+        return None
+    channels, rows, columns = value.axes[1:]
+    if (len(rows) == len(columns) == 2 and len(channels) < 2 and rows[0].letter == "H" and columns[0].letter == "W"
+            and rows[1].letter == columns[1].letter == "C" and rows[1].size == columns[1].size
+            and columns[1].inner == 1 and rows[1].inner == columns[1].size
+            and product(a.size for a in channels) * rows[1].size ** 2 == value.channels):
+        return n.emit("pixel_shuffle", [value.base], [(None, rows[1].size)], shape[1:])
+    return None
+
+
+def repeat_axes(n, value, shape):
+    """An axis that repeats one element is resized; repeated channels are a concat."""
+    kept = Value(value.base, value.size, [tuple(a for a in axis if a.letter != "*") for axis in value.axes])
+    if len(shape) != len(value.size) + 1 or shape[0] != 1 or not kept.is_plain():
+        return None
+    base, size = value.base, list(value.size)
+    times = [product(a.size for a in axis if a.letter == "*") for axis in value.axes[1:]]
+    if any(t > 1 and s > 1 for t, s in zip(times[1:], size[1:])) or any(
+            axis and axis[-1].letter == "*" and len(axis) > 1 for axis in value.axes):
+        return None
+    if any(t > 1 for t in times[1:]):
+        size[1:] = [t * s for t, s in zip(times[1:], size[1:])]
+        base = n.emit("resize", [base], [("scale", number(times[1:]))], size)
+    if times[0] > 1:
+        size[0] *= times[0]
+        base = n.emit("concat", [base] * times[0], size=size)
+    return base
+
+
+# ---- axes ---------------------------------------------------------------------------------------------------------
+
+
+def movable(n, name="self"):
+    value = n.tensor(name)
+    return copied(n, plainly(n, n.translation.forced(n, value)) if value.pads else value)
+
+
+@operator("view reshape flatten.using_ints unflatten.int squeeze squeeze.dim squeeze.dims unsqueeze _unsafe_view view_as "
+          "reshape_as _reshape_copy", "self size shape start_dim end_dim dim sizes other", "", True)
+def reshape(n):
+    return movable(n).reshaped(n.shape())
+
+
+@operator("permute", "self dims")
+def permute(n):
+    value = movable(n)
+    return value.permuted([axis % len(value.axes) for axis in n["dims"]])
+
+
+@operator("transpose.int swapaxes", "self dim0 dim1 axis0 axis1")
+def transpose(n):
+    value = movable(n)
+    order = list(range(len(value.axes)))
+    names = ("dim0", "dim1") if n.has("dim0") else ("axis0", "axis1")
+    a, b = (n[name] % len(order) for name in names)
+    order[a], order[b] = b, a
+    return value.permuted(order)
+
+
+@operator("t", "self")
+def turned(n):
+    value = movable(n)
+    return value.permuted(list(range(len(value.axes)))[::-1])
+
+
+@operator("movedim.int movedim.intlist", "self source destination")
+def movedim(n):
+    value = movable(n)
+    rank = len(value.axes)
+    source = [axis % rank for axis in listed(n["source"], 1)]
+    target = [axis % rank for axis in listed(n["destination"], 1)]
+    order = [axis for axis in range(rank) if axis not in source]
+    for to, axis in sorted(zip(target, source)):
+        order.insert(to, axis)
+    return value.permuted(order)
+
+
+@operator("expand expand_as", "self size other", "implicit", True)
+def expand(n):
+    value = movable(n)
+    if value.stack:
+        value = stacked(n, value)
+    shape, before = n.shape(), value.shape()
+    axes = [()] * (len(shape) - len(before)) + list(value.axes)
+    before = [1] * (len(shape) - len(before)) + before
+    return Value(value.base, value.size, [
+        (Atom("*", want),) if want != have else axis for want, have, axis in zip(shape, before, axes)])
+
+
+@operator("repeat", "self repeats")
+def repeat(n):
+    value = movable(n)
+    if value.stack:
+        value = stacked(n, value)
+    times = n["repeats"]
+    axes = [()] * (len(times) - len(value.axes)) + list(value.axes)
+    return copied(n, Value(value.base, value.size, [
+        ((Atom("*", count),) if count > 1 else ()) + tuple(axis) for count, axis in zip(times, axes)]))
+
+
+@operator("clone contiguous", "self", "memory_format", True)
+@operator("detach alias lift_fresh lift_fresh_copy resolve_conj", "self", "", True)
+@operator("to.dtype _to_copy to.device to.dtype_layout type_as to.other", "self dtype other",
+          "non_blocking copy memory_format device layout pin_memory", True)
+def same(n):
+    dtype = n.raw("dtype")
+    if dtype is not None and not dtype.is_floating_point:
+        n.refuse("it makes whole numbers of a tensor")
+    value = n.value("self")
+    return value if isinstance(value, Weight) else n.tensor("self")
+
+
+@operator("copy", "self src", "non_blocking")
+def copy(n):
+    value, other = n.tensor("self"), n.tensor("src")
+    if value.shape() != other.shape():
+        n.refuse("it copies into a tensor of another size")
+    return other

@@ -1,0 +1,164 @@
+"""Rules of layers: convolutions, `linear`, normalisations, prelu.
+
+Each names its weights by `n.layer`, which also says how the file calls them.  Zeros that wait around the input become part of
+a convolution's own padding.
+"""
+
+from .axes import value_of_channels
+from .table import advice, after, given, listed, number, operator, plainly
+from .values import Value, product
+
+
+
+CONV = "input weight bias stride padding dilation groups"
+
+
+@operator("conv2d conv3d conv2d.padding conv3d.padding conv1d conv1d.padding", CONV)
+@operator("convolution", CONV + " transposed output_padding")
+@operator("_convolution _convolution.deprecated", CONV + " transposed output_padding",
+          "benchmark deterministic cudnn_enabled allow_tf32")
+@operator("_convolution_mode", CONV)
+def conv(n):
+    if n.has("transposed") and n["transposed"]:
+        return upconv(n)
+    weight = n.weight("weight")
+    out, _, *kernel = weight.shape
+    if len(kernel) == 1:
+        n.refuse(advice("conv1d"))
+    dilation, padding = listed(n["dilation"], len(kernel)), n["padding"]
+    zeros = (same_zeros if padding == "same" else no_zeros)(kernel, dilation) if isinstance(padding, str) else [
+        (p, p) for p in listed(padding, len(kernel))]
+    source, waiting = padded(n, "input", len(kernel))
+    zeros = [(a + c, b + d) for (a, b), (c, d) in zip(zeros, waiting)]
+    layer = n.layer({"weight": weight, "bias": n.weight("bias")})
+    stride = number(listed(n["stride"], len(kernel)))
+    return plainly(n, n.emit("conv", [source], [(None, out), (None, number(kernel))] + given("stride", stride, 1)
+                             + zeros_given(zeros, kernel, dilation) + given("dilation", number(dilation), 1)
+                             + given("groups", n["groups"], 1) + given("bias", n["bias"] is not None, True), after(n), layer))
+
+
+def same_zeros(kernel, dilation):
+    """PyTorch's: of an odd number the last is behind."""
+    return [(d * (k - 1) // 2, d * (k - 1) - d * (k - 1) // 2) for k, d in zip(kernel, dilation)]
+
+
+def no_zeros(kernel, dilation):
+    return [(0, 0)] * len(kernel)
+
+
+def zeros_given(zeros, kernel, dilation):
+    if all(k % 2 == 1 and pair == (d * (k - 1) // 2,) * 2 for pair, k, d in zip(zeros, kernel, dilation)):
+        return []
+    if all(front == back for front, back in zeros):
+        return [("padding", number([front for front, _ in zeros]))]
+    return [("padding", [list(pair) for pair in zeros])]
+
+
+def padded(n, name, spatial):
+    """The base of an argument, and the zeros around it that nobody has made yet."""
+    value = n.tensor(name)
+    if len(value.points) != spatial:
+        n.refuse("an operator of %d dimensions on a tensor of %d" % (spatial, len(value.points)))
+    if value.pads and all(number >= 0 for pair in value.pads for number in pair):
+        return value.base, value.pads
+    return n.translation.forced(n, value), [(0, 0)] * spatial
+
+
+@operator("conv_transpose2d.input conv_transpose3d.input conv_transpose1d",
+          "input weight bias stride padding output_padding groups dilation")
+def upconv(n):
+    weight = n.weight("weight")
+    _, out, *kernel = weight.shape
+    count = len(kernel)
+    if count == 1:
+        n.refuse(advice("conv1d"))
+    if n["groups"] != 1 or any(d != 1 for d in listed(n["dilation"], count)):
+        n.refuse("a transposed convolution in groups, or with a dilation; unetc has them without")
+    kernel, stride = number(kernel), number(listed(n["stride"], count))
+    source = n.plain("input")
+    layer = n.layer({"weight": weight, "bias": n.weight("bias")})
+    return plainly(n, n.emit(
+        "upconv", [source], [(None, out)] + ([(None, kernel)] if kernel != 2 or stride != 2 else [])
+        + given("stride", stride, kernel) + given("padding", number(listed(n["padding"], count)), 0)
+        + given("output_padding", number(listed(n["output_padding"], count)), 0)
+        + given("bias", n["bias"] is not None, True), after(n), layer))
+
+
+@operator("linear", "input weight bias")
+def linear(n):
+    """A convolution with kernel 1, over whichever axis has the channels; of all points at once, with their kernel."""
+    value, weight = n.made("input"), n.weight("weight")
+    out, inner = weight.shape
+    spatial = len(value.points)
+    bias = given("bias", n["bias"] is not None, True)
+    if value.whole_channels(-1):
+        layer = n.layer({"weight": weight, "bias": n.weight("bias")}, {"weight": (out, inner) + (1,) * spatial})
+        name = n.emit("conv", [value.base], [(None, out), (None, 1)] + bias, (out, *value.points), layer)
+        return value_of_channels(value, name, out, len(value.axes) - 1)
+    if not value.in_order() or product(n.shape()[:-1]) != 1:
+        n.refuse("a linear layer over an axis other than channels")
+    layer = n.layer({"weight": weight, "bias": n.weight("bias")}, {"weight": (out, *value.size)})
+    name = n.emit("conv", [value.base], [(None, out), (None, number(value.points)), ("padding", 0)] + bias,
+                  (out,) + (1,) * spatial, layer)
+    return Value(name, (out,) + (1,) * spatial).reshaped(n.shape())
+
+
+# ---- normalisation ------------------------------------------------------------------------------------------------
+
+
+@operator("batch_norm", "input weight bias running_mean running_var training momentum eps", "cudnn_enabled")
+def batch_norm(n):
+    if n["training"]:
+        n.refuse("it normalises by the statistics of the batch in evaluation, too; unetc's batch_norm takes running ones then: "
+                 "pass training = self.training")
+    if n["weight"] is None or n["bias"] is None or n["running_mean"] is None:
+        n.refuse("batch_norm without weights, or without running statistics")
+    if n["momentum"] == 0:
+        n.refuse("running statistics that are means over all batches (momentum = None); unetc's have a momentum")
+    layer = n.layer({word: n.weight(word) for word in ("weight", "bias", "running_mean", "running_var")})
+    value = n.of_channels("input")
+    return value.with_base(n.emit("batch_norm", [value.base], given("eps", n["eps"], 1e-5)
+                                  + given("momentum", n["momentum"], 0.1), layer=layer))
+
+
+@operator("instance_norm", "input weight bias running_mean running_var use_input_stats eps", "momentum cudnn_enabled")
+def instance_norm(n):
+    if n["running_mean"] is not None or not n["use_input_stats"]:
+        n.refuse("instance_norm with running statistics")
+    affine = n["weight"] is not None
+    layer = n.layer({"weight": n.weight("weight"), "bias": n.weight("bias")}) if affine else None
+    value = n.of_channels("input")
+    return value.with_base(n.emit("instance_norm", [value.base], given("eps", n["eps"], 1e-5)
+                                  + given("affine", affine, False), layer=layer))
+
+
+@operator("group_norm", "input num_groups weight bias eps", "cudnn_enabled")
+def group_norm(n):
+    value = n.of_channels("input")
+    eps = given("eps", n["eps"], 1e-5)
+    if n["weight"] is None and n["num_groups"] == value.channels:
+        return value.with_base(n.emit("instance_norm", [value.base], eps))
+    if n["weight"] is None or n["bias"] is None:
+        n.refuse("group_norm without weights")
+    layer = n.layer({"weight": n.weight("weight"), "bias": n.weight("bias")})
+    return value.with_base(n.emit("group_norm", [value.base], [(None, n["num_groups"])] + eps, layer=layer))
+
+
+@operator("layer_norm", "input normalized_shape weight bias eps", "cudnn_enable")
+def layer_norm(n):
+    value = n.made("input")
+    if len(n["normalized_shape"]) != 1 or not value.whole_channels(-1):
+        n.refuse("layer_norm over other axes than channels; permute them to the end, or take group_norm")
+    if n["weight"] is None or n["bias"] is None:
+        n.refuse("layer_norm without weights, or without a bias")
+    layer = n.layer({"weight": n.weight("weight"), "bias": n.weight("bias")})
+    return value.with_base(n.emit("layer_norm", [value.base], given("eps", n["eps"], 1e-5), layer=layer))
+
+
+@operator("prelu", "self weight")
+def prelu(n):
+    weight = n.weight("weight")
+    count = product(weight.shape)
+    value = n.of_channels("self")
+    return value.with_base(n.emit("prelu", [value.base], given(None, count, 1),
+                                  layer=n.layer({"weight": weight}, {"weight": (count,)})))

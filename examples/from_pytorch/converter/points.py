@@ -1,0 +1,361 @@
+"""Rules of functions of a point, and of arithmetic.
+
+They keep the axes of their argument, whatever these are.  What the language lacks is made of what it has: relu6 of two relus.
+Of two tensors that differ in size the smaller one is repeated, by `*` itself or by `resize` and `concat`.
+"""
+
+import math
+import struct
+
+from . import naming
+from .axes import settled
+from .table import given, number, operator, plainly
+from .values import Computed, Value, Weight, product
+
+
+
+def arithmetic(n, sign, left, right):
+    """Of two tensors of one size, by name, or of one and a number."""
+    inputs, numbers = [], []
+    for side in (left, right):
+        if isinstance(side, str):
+            inputs.append(side)
+        else:
+            numbers.append((len(inputs), side))
+    return n.emit(sign, inputs, numbers)
+
+
+def shifted(n, name, by):
+    if by == 0:
+        return name
+    return arithmetic(n, "+", name, by) if by > 0 else arithmetic(n, "-", name, -by)
+
+
+def scaled(n, name, by):
+    return name if by == 1 else n.emit("-", [name]) if by == -1 else arithmetic(n, "*", name, by)
+
+
+def relu_of(n, name):
+    return n.emit("relu", [name])
+
+
+def of_points(n, function, argument="self"):
+    """The same axes of FUNCTION of the base, a name."""
+    value = n.made(argument)
+    return value.with_base(function(value.base))
+
+
+@operator("relu sigmoid tanh silu", "self")
+def map_of(n):
+    return of_points(n, lambda x: n.emit(n.name.partition(".")[0].rstrip("_"), [x]))
+
+
+@operator("leaky_relu", "self negative_slope")
+def leaky_relu(n):
+    return of_points(n, lambda x: n.emit("leaky_relu", [x], given("slope", n["negative_slope"], 0.01)))
+
+
+@operator("gelu", "self approximate")
+def gelu(n):
+    def approximate(x):
+        cube = arithmetic(n, "*", arithmetic(n, "*", x, x), x)
+        inner = scaled(n, arithmetic(n, "+", x, scaled(n, cube, 0.044715)), math.sqrt(2 / math.pi))
+        return arithmetic(n, "*", scaled(n, x, 0.5), shifted(n, n.emit("tanh", [inner]), 1))
+    return of_points(n, approximate if n["approximate"] == "tanh" else lambda x: n.emit("gelu", [x]))
+
+
+@operator("elu", "self alpha scale input_scale")
+def elu(n):
+    if n["input_scale"] != 1:
+        n.refuse("an elu of a scaled input")
+    return of_points(n, lambda x: elu_of(n, x, n["alpha"], n["scale"]))
+
+
+@operator("selu", "self")
+def selu(n):
+    return of_points(n, lambda x: elu_of(n, x, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946))
+
+
+@operator("celu", "self alpha")
+def celu(n):
+    if n["alpha"] != 1:
+        n.refuse("a celu whose alpha is not 1")
+    return of_points(n, lambda x: n.emit("elu", [x]))
+
+
+def elu_of(n, x, alpha, scale):
+    if alpha == 1:
+        return scaled(n, n.emit("elu", [x]), scale)
+    above = relu_of(n, x)
+    below = arithmetic(n, "-", n.emit("elu", [x]), above)
+    return scaled(n, arithmetic(n, "+", above, scaled(n, below, alpha)), scale)
+
+
+def clamped(n, x, low, high):
+    """By relu: low + relu(x - low) - relu(x - high)."""
+    if high is None:
+        return x if low is None else shifted(n, relu_of(n, shifted(n, x, -low)), low)
+    if low is None:
+        return shifted(n, n.emit("-", [relu_of(n, shifted(n, n.emit("-", [x]), high))]), high)
+    lower = relu_of(n, shifted(n, x, -low))
+    return shifted(n, arithmetic(n, "-", lower, relu_of(n, shifted(n, x, -high))), low)
+
+
+def finite(bound):
+    return None if bound is None or math.isinf(bound) else bound
+
+
+@operator("relu6", "self")
+def relu6(n):
+    return of_points(n, lambda x: clamped(n, x, 0, 6))
+
+
+@operator("hardtanh", "self min_val max_val")
+def hardtanh(n):
+    return of_points(n, lambda x: clamped(n, x, n["min_val"], n["max_val"]))
+
+
+@operator("clamp clip", "self min max")
+def clamp(n):
+    return of_points(n, lambda x: clamped(n, x, finite(n["min"]), finite(n["max"])))
+
+
+@operator("clamp_min", "self min")
+def clamp_min(n):
+    return of_points(n, lambda x: clamped(n, x, finite(n["min"]), None))
+
+
+@operator("clamp_max", "self max")
+def clamp_max(n):
+    return of_points(n, lambda x: clamped(n, x, None, finite(n["max"])))
+
+
+def hard_gate(n, x):
+    return arithmetic(n, "/", clamped(n, shifted(n, x, 3), 0, 6), 6)
+
+
+@operator("hardsigmoid", "self")
+def hardsigmoid(n):
+    return of_points(n, lambda x: hard_gate(n, x))
+
+
+@operator("hardswish", "self")
+def hardswish(n):
+    return of_points(n, lambda x: arithmetic(n, "*", x, hard_gate(n, x)))
+
+
+@operator("abs", "self")
+def absolute(n):
+    return of_points(n, lambda x: arithmetic(n, "+", relu_of(n, x), relu_of(n, n.emit("-", [x]))))
+
+
+@operator("square", "self")
+def square(n):
+    return of_points(n, lambda x: arithmetic(n, "*", x, x))
+
+
+@operator("pow.Tensor_Scalar", "self exponent")
+def power(n):
+    exponent = n["exponent"]
+    if exponent not in (1, 2, 3, 4):
+        n.refuse("a power that is not 2, 3 or 4")
+
+    def repeated(x):
+        result = x
+        for _ in range(int(exponent) - 1):
+            result = arithmetic(n, "*", result, x)
+        return result
+    return of_points(n, repeated)
+
+
+@operator("neg", "self")
+def negative(n):
+    return of_points(n, lambda x: n.emit("-", [x]))
+
+
+@operator("softmax.int", "self dim dtype")
+def softmax(n):
+    value = n.made("self")
+    if n["dtype"] is not None or not value.whole_channels(n["dim"]) or value.channels == 1:
+        n.refuse("softmax over an axis other than channels")
+    return value.with_base(n.emit("softmax", [value.base]))
+
+
+@operator("dropout feature_dropout", "input self p train")
+def dropout(n):
+    source = "input" if n.has("input") else "self"
+    if n["train"]:
+        n.refuse("it drops elements in evaluation, too; unetc's dropout only in training: take nn.Dropout, or pass "
+                 "training = self.training")
+    if n["p"] == 0:
+        return n.tensor(source)
+    name = "dropout_channels" if n.name.startswith("feature") else "dropout"
+    if name == "dropout_channels":
+        return plainly(n, n.emit(name, [n.plain(source)], given("p", n["p"], 0.5)))
+    return of_points(n, lambda x: n.emit(name, [x], given("p", n["p"], 0.5)), source)
+
+
+def larger(n, a, b):
+    return arithmetic(n, "+", a, relu_of(n, arithmetic(n, "-", b, a)))
+
+
+def two_of_a_size(n):
+    left, right = n.made("self"), n.made("other")
+    if left.key() != right.key() or left.size != right.size:
+        n.refuse("of two tensors of different sizes, or axes in different orders")
+    return left, right
+
+
+@operator("maximum max.other", "self other")
+def maximum(n):
+    left, right = two_of_a_size(n)
+    return left.with_base(larger(n, left.base, right.base))
+
+
+@operator("minimum min.other", "self other")
+def minimum(n):
+    left, right = two_of_a_size(n)
+    return left.with_base(arithmetic(n, "-", left.base, relu_of(n, arithmetic(n, "-", left.base, right.base))))
+
+
+# ---- arithmetic ---------------------------------------------------------------------------------------------------
+
+
+@operator("add.Tensor add.Scalar sub.Tensor sub.Scalar rsub.Scalar rsub.Tensor", "self other alpha")
+@operator("mul.Tensor mul.Scalar div.Tensor div.Scalar true_divide.Tensor", "self other")
+def operate(n):
+    word = n.name.partition(".")[0].rstrip("_")
+    sign = {"add": "+", "sub": "-", "mul": "*", "div": "/", "rsub": "-", "true_divide": "/"}[word]
+    left, right = n.value("self"), n.value("other")
+    alpha = n["alpha"] if n.has("alpha") else 1
+    left, right = (scalar(n, side) for side in (left, right))
+    if alpha != 1:
+        if isinstance(right, Value):
+            right = settled(n, right)
+            right = right.with_base(scaled(n, right.base, alpha))
+        elif isinstance(right, Weight):
+            n.refuse("`%s`, a weight of the network, as a summand; a file has weights in layers and in `scale` alone" % right.path)
+        else:
+            right = right * alpha
+    if word == "rsub":
+        left, right = right, left
+    if isinstance(left, Value) and isinstance(right, Value):
+        return of_two(n, sign, left, right)
+    return with_other(n, sign, left, right)
+
+
+def scalar(n, side):
+    """A constant whose elements are equal is a number."""
+    if isinstance(side, Weight) and side.path in n.translation.program.buffers:
+        side = n.translation.program.tensors[side.path]
+    if isinstance(side, (Value, Weight, bool, int, float)):
+        return side
+    if isinstance(side, Computed):
+        n.refuse("a factor or summand that %s computes of `%s`, a weight" % (side.function, side.path))
+    if not hasattr(side, "numel"):
+        n.refuse("arithmetic with %s" % type(side).__name__)
+    if side.numel() == 0 or not bool((side == side.flatten()[0]).all()):
+        n.refuse("a constant of %s elements, which is no parameter: make it a Parameter, or normalise by `normalize` in the "
+                 "file's `data`" % "x".join(map(str, side.shape)))
+    return side.flatten()[0].item()
+
+
+def with_other(n, sign, left, right):
+    """Of a tensor and a number, or a weight."""
+    value, other, first = (left, right, True) if isinstance(left, Value) else (right, left, False)
+    value = settled(n, value)
+    if value.shape() != n.shape():
+        n.refuse("a tensor that a constant or a weight repeats along an axis")
+    if isinstance(other, Weight):
+        if sign != "*":
+            n.refuse("`%s`, a weight of the network, as a summand or divisor; a file has weights in layers and in `scale` alone"
+                     % other.path)
+        return scale_by(n, value, other)
+    if isinstance(other, bool) or not isinstance(other, (int, float)):
+        n.refuse("arithmetic with %s" % type(other).__name__)
+    if not first and sign == "/":
+        n.refuse("a number divided by a tensor: unetc divides by numbers alone")
+    if sign == "/" and other == 0 or not math.isfinite(other):
+        n.refuse("arithmetic with %s" % other)
+    if sign in "+-" and first and other < 0:
+        return value.with_base(shifted(n, value.base, other if sign == "+" else -other))
+    return value.with_base(arithmetic(n, sign, *((value.base, other) if first else (other, value.base))))
+
+
+def scale_by(n, value, weight):
+    """`scale`: a weight for each channel."""
+    shape = [1] * (len(value.axes) - len(weight.shape)) + list(weight.shape)
+    axes = [i for i, size in enumerate(shape) if size != 1]
+    count = product(shape)
+    fits = count == value.channels and (count == 1 or len(axes) == 1 and value.whole_channels(axes[0]))
+    if not fits or len(shape) > len(value.axes):
+        n.refuse("`%s`, a weight of the network of %s elements, as a factor of %d channels; `scale` has one for each channel" % (
+            weight.path, "x".join(map(str, weight.shape)), value.channels))
+    n.translation.tensor(n, naming.weight_name(weight.path), weight.path, (count,))
+    numbers = n.translation.program.tensors[weight.path].detach().flatten()
+    first = numbers[0].item()
+    init = given("init", float(repr_of(first)), 1) if bool((numbers == first).all()) else []
+    return value.with_base(n.emit("scale", [value.base], init, layer=naming.weight_name(weight.path)))
+
+
+def repr_of(number32):
+    """The shortest decimal number that a float32 is."""
+    for digits in range(1, 10):
+        text = "%.*g" % (digits, number32)
+        if struct.pack("f", float(text)) == struct.pack("f", number32):
+            return text
+    return repr(number32)
+
+
+def of_two(n, sign, left, right):
+    """Of two tensors: of one size, or of which one is repeated along some axes."""
+    if sign == "/":
+        n.refuse("a tensor divided by a tensor: unetc divides by numbers alone")
+    hints = [v.base for v in (right, left) if not v.pads and not v.stack and v.is_plain()]
+    left, right = settled(n, left, hints[0] if hints else None), settled(n, right, hints[-1] if hints else None)
+    left, right = (plainly(n, n.translation.forced(n, v)) if any(
+        a.letter == "*" for axis in v.axes if len(axis) > 1 for a in axis) else v for v in (left, right))
+    rank = max(len(left.axes), len(right.axes))
+    left, right = (v.seen(((),) * (rank - len(v.axes)) + v.axes) for v in (left, right))
+    axes = [a if product(x.size for x in a) >= product(x.size for x in b) else b
+            for a, b in zip(unrepeated(left, right), unrepeated(right, left))]
+    want = Value(None, merged_size(left, right), axes)
+    sides = [fitted(n, sign, v, want, other) for v, other in ((left, right), (right, left))]
+    return want.with_base(n.emit(sign, sides, size=want.size))
+
+
+def unrepeated(value, other):
+    """Axes without repetitions that the other tensor has real elements for."""
+    return [() if any(x.letter == "*" for x in a) and b and not any(x.letter == "*" for x in b)
+            and product(x.size for x in a) == product(x.size for x in b) else a for a, b in zip(value.axes, other.axes)]
+
+
+def merged_size(left, right):
+    return [max(a, b) for a, b in zip(left.size, right.size)]
+
+
+def fitted(n, sign, value, want, other):
+    """The name of VALUE, enlarged where arithmetic of the language does not repeat it itself."""
+    for atoms, mine in zip(want.axes, value.axes):
+        keys = [a.key() for a in mine]
+        if any(a.letter == "*" for a in atoms):
+            n.refuse("both tensors are repeated along an axis")
+        if keys and keys != [a.key() for a in atoms] and not any(a.letter == "*" for a in mine):
+            n.refuse("of two tensors whose axes are in different orders")
+    if value.size == want.size:
+        return value.base
+    base, size = value.base, list(value.size)
+    if sign == "*" and other.size == want.size and (size[1:] == [1] * len(size[1:]) and size[0] == want.size[0]
+                                                    or size[0] == 1 and size[1:] == list(want.size[1:])):
+        return base
+    if any(s not in (1, w) for s, w in zip(size, want.size)):
+        n.refuse("of two tensors of different sizes")
+    if size[1:] != list(want.size[1:]):
+        size[1:] = want.size[1:]
+        scale = [w // s for s, w in zip(value.size[1:], want.size[1:])]
+        base = (n.emit("resize", [base, other.base], [], size) if other.size[1:] == want.size[1:]
+                else n.emit("resize", [base], [("scale", number(scale))], size))
+    if size[0] != want.size[0] and not (sign == "*" and other.size == want.size):
+        size[0] = want.size[0]
+        base = n.emit("concat", [base] * want.size[0], size=size)
+    return base

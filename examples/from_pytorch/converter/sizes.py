@@ -1,0 +1,296 @@
+"""Rules that make other sizes: pooling, means and sums along axes, resizing, zeros and cut rows around an image."""
+
+import fractions
+
+from .axes import channel_part, copied, settled
+from .points import arithmetic, larger, scaled
+from .table import after, given, listed, number, operator, plainly
+from .values import Indices, Value, product
+
+
+
+def windows(n, kernel, stride):
+    return ([(None, kernel)] if kernel != 2 or stride != 2 else []) + given("stride", stride, kernel)
+
+
+def pool_windows(n):
+    spatial = len(n.tensor("self").points)
+    kernel = number(listed(n["kernel_size"], spatial))
+    return kernel, number(listed(n["stride"], spatial)) if n["stride"] else kernel, number(listed(n["padding"], spatial))
+
+
+@operator("max_pool2d max_pool3d max_pool2d_with_indices max_pool3d_with_indices",
+          "self kernel_size stride padding dilation ceil_mode")
+def max_pool(n):
+    source = n.plain("self")
+    kernel, stride, padding = pool_windows(n)
+    name = n.emit("max_pool", [source], windows(n, kernel, stride) + given("padding", padding, 0)
+                  + given("dilation", number(listed(n["dilation"], 2)), 1) + given("ceil", n["ceil_mode"], False), after(n))
+    exact = padding == 0 and not n["ceil_mode"] and number(listed(n["dilation"], 2)) == 1
+    return [plainly(n, name), Indices(source if exact else None, kernel, stride)]
+
+
+@operator("max_unpool2d max_unpool3d", "self indices output_size", "stride padding")
+def max_unpool(n):
+    indices = n.value("indices")
+    if not isinstance(indices, Indices) or indices.like is None or list(after(n)[1:]) != list(
+            n.translation.size[indices.like][1:]):
+        n.refuse("max_unpool by other indices than those of a max_pool without padding, back to its size")
+    return plainly(n, n.emit("max_unpool", [n.plain("self"), indices.like], windows(n, indices.kernel, indices.stride),
+                             after(n)))
+
+
+@operator("avg_pool2d avg_pool3d", "self kernel_size stride padding ceil_mode count_include_pad divisor_override")
+def avg_pool(n):
+    value = n.tensor("self")
+    spatial = len(value.points)
+    kernel, stride, padding = pool_windows(n)
+    sides, steps, zeros = (listed(v, spatial) for v in (kernel, stride, padding))
+    source, waiting = value.base, value.pads
+    even = waiting and all(front == back >= 0 for front, back in waiting)
+    if even and padding == 0 and all(2 * front <= k for (front, _), k in zip(waiting, sides)):
+        zeros = [front for front, _ in waiting]
+        padding = number(zeros)
+    else:
+        source = n.plain("self")
+    points = n.translation.size[source][1:]
+    floor = [(p + 2 * z - k) // s + 1 for p, z, k, s in zip(points, zeros, sides, steps)]
+    if floor != after(n)[1:]:
+        n.refuse("an average pool that rounds up (ceil_mode) at this size; choose one that its windows divide")
+    divisor = n["divisor_override"]
+    counted = n["count_include_pad"] or bool(waiting)
+    if divisor is not None and padding != 0 and not counted:
+        n.refuse("an average pool with a divisor of its own")
+    name = n.emit("avg_pool", [source], windows(n, kernel, stride) + given("padding", padding, 0)
+                  + given("count_include_pad", counted or padding == 0, True), after(n))
+    if divisor is not None:
+        name = scaled(n, name, product(sides) / divisor)
+    return plainly(n, name)
+
+
+def equal_parts(n, points, size):
+    if any(p % s for p, s in zip(points, size)):
+        n.refuse("adaptive pooling to %s of %s points, which are no equal parts" % (
+            "x".join(map(str, size)), "x".join(map(str, points))))
+
+
+@operator("adaptive_avg_pool2d adaptive_avg_pool3d", "self output_size")
+def adaptive_avg_pool(n):
+    source = n.plain("self")
+    channels, *points = n.translation.size[source]
+    size = after(n)[1:]
+    if any(s > p and s % p for p, s in zip(points, size)):
+        n.refuse("adaptive pooling of %s points to more, %s, which is no multiple" % (
+            "x".join(map(str, points)), "x".join(map(str, size))))
+    means = [min(p, s) for p, s in zip(points, size)]
+    name = pooled(n, source, (channels, *means))
+    if means != size:
+        name = n.emit("resize", [name], [("scale", number([s // m for s, m in zip(size, means)]))], after(n))
+    return plainly(n, name)
+
+
+@operator("adaptive_max_pool2d adaptive_max_pool3d", "self output_size")
+def adaptive_max_pool(n):
+    source = n.plain("self")
+    points, size = n.translation.size[source][1:], after(n)[1:]
+    equal_parts(n, points, size)
+    kernel = number([p // s for p, s in zip(points, size)])
+    return [plainly(n, n.emit("max_pool", [source], windows(n, kernel, kernel), after(n))), Indices(None, kernel, kernel)]
+
+
+def reduced(n, dims, keepdim, over_points, over_channels, over_parts):
+    """The result of a reduction along axes DIMS: of some spatial letters, of all channels, or of a part of them."""
+    value = n.tensor("self")
+    rank = len(value.axes)
+    dims = sorted({dim % rank for dim in dims})
+    if value.pads or value.stack and [a.key() for dim in dims for a in value.axes[dim]] != [value.stack[0].key()]:
+        value = settled(n, value)
+    value = copied(n, value)
+    atoms = [atom for dim in dims for atom in value.axes[dim]]
+    axes = [() if i in dims else axis for i, axis in enumerate(value.axes)]
+    if any(atom.letter == "*" for atom in atoms):
+        n.refuse("a reduction over an axis that only repeats")
+    channel = [atom for atom in atoms if atom.letter == "C"]
+    names = {letter: size for letter, size in zip("CDHW" if len(value.points) == 3 else "CHW", value.size)}
+    if any(atom.size != names[atom.letter] for atom in atoms if atom.letter != "C"):
+        n.refuse("a reduction over a part of the rows or columns")
+    base, size = value.base, list(value.size)
+    if channel and product(atom.size for atom in channel) != value.channels:
+        if len(channel) != 1 or channel[0].inner * channel[0].size != value.channels:
+            n.refuse("a reduction over a part of the channels that is no outer group of them")
+        base = over_parts(value, channel[0].size)
+        size[0] = channel[0].inner
+    elif channel:
+        base, size[0] = over_channels(base, value.channels), 1
+    points = [letter for letter in names if letter != "C" and letter in {atom.letter for atom in atoms}]
+    if points:
+        after_points = [1 if letter in points else names[letter] for letter in names if letter != "C"]
+        base = over_points(base, (size[0], *after_points), product(names[letter] for letter in points))
+        size = [size[0], *after_points]
+    result = Value(base, size, axes)
+    return result if keepdim else result.reshaped([s for i, s in enumerate(result.shape()) if i not in dims])
+
+
+def sum_of_parts(n, value, count):
+    names = [v.base for v in value.stack[1]] if value.stack else n.translation.chunked(n.node, value.base, count)
+    total = names[0]
+    for name in names[1:]:
+        total = arithmetic(n, "+", total, name)
+    return total
+
+
+def pooled(n, base, size):
+    points = n.translation.size[base][1:]
+    return n.emit("adaptive_avg_pool", [base], [(None, number(list(size[1:])))], size) if list(points) != list(size[1:]) else base
+
+
+def dims_of(n, name="dim"):
+    raw = n[name] if n.has(name) else None
+    if raw is None or raw == []:
+        return list(range(len(n.tensor("self").axes)))
+    return raw if isinstance(raw, (list, tuple)) else [raw]
+
+
+def whole_number_type(n):
+    if n.has("dtype") and n.raw("dtype") is not None and not n.raw("dtype").is_floating_point:
+        n.refuse("it makes whole numbers")
+
+
+@operator("mean mean.dim", "self dim keepdim dtype")
+def mean(n):
+    whole_number_type(n)
+    return reduced(n, dims_of(n), n.has("keepdim") and n["keepdim"],
+                   lambda base, size, _: pooled(n, base, size),
+                   lambda base, _: n.emit("channel_mean", [base], size=(1, *n.translation.size[base][1:])),
+                   lambda value, count: arithmetic(n, "/", sum_of_parts(n, value, count), count))
+
+
+@operator("sum sum.dim_IntList", "self dim keepdim dtype")
+def total(n):
+    whole_number_type(n)
+    return reduced(n, dims_of(n), n.has("keepdim") and n["keepdim"],
+                   lambda base, size, count: scaled(n, pooled(n, base, size), count),
+                   lambda base, count: scaled(n, n.emit("channel_mean", [base], size=(1, *n.translation.size[base][1:])), count),
+                   lambda value, count: sum_of_parts(n, value, count))
+
+
+def maximum_over(n, dims, keepdim):
+    def over_points(base, size, _):
+        points = n.translation.size[base][1:]
+        kernel = number([p // s for p, s in zip(points, size[1:])])
+        return n.emit("max_pool", [base], windows(n, kernel, kernel), size)
+
+    def over_parts(value, count):
+        names = [v.base for v in value.stack[1]] if value.stack else n.translation.chunked(n.node, value.base, count)
+        best = names[0]
+        for name in names[1:]:
+            best = larger(n, best, name)
+        return best
+    return reduced(n, dims, keepdim, over_points,
+                   lambda base, _: n.emit("channel_max", [base], size=(1, *n.translation.size[base][1:])), over_parts)
+
+
+@operator("amax", "self dim keepdim")
+def amax(n):
+    return maximum_over(n, dims_of(n), n["keepdim"])
+
+
+@operator("max.dim", "self dim keepdim")
+def max_along(n):
+    return [maximum_over(n, [n["dim"]], n["keepdim"]), Indices(None, 0, 0)]
+
+
+@operator("upsample_nearest2d.vec upsample_nearest3d.vec _upsample_nearest_exact2d.vec _upsample_nearest_exact3d.vec",
+          "input output_size scale_factors")
+@operator("upsample_bilinear2d.vec upsample_trilinear3d.vec", "input output_size align_corners scale_factors")
+def resize(n):
+    source = n.plain("input")
+    before, behind = n.translation.size[source][1:], after(n)[1:]
+    word = n.name.partition(".")[0]
+    mode = "nearest_exact" if "exact" in word else "nearest" if "nearest" in word else "bilinear"
+    how = given("mode", mode, "nearest") + given("align_corners", n.has("align_corners") and n["align_corners"], False)
+    if list(before) == list(behind) and n["scale_factors"] is None:
+        return plainly(n, source)
+    scale = resize_scale(n["scale_factors"], before, behind)
+    if scale is None:
+        n.refuse("a scale factor that is no fraction")
+    if any(s.denominator != 1 and (1 / s).denominator != 1 for s in scale) and n["scale_factors"] is None:
+        like = next((name for name in n.translation.order[::-1] if list(n.translation.size[name][1:]) == list(behind)), None)
+        if like is not None:
+            return plainly(n, n.emit("resize", [source, like], how, after(n)))
+    return plainly(n, n.emit("resize", [source], [("scale", number(scale))] + how, after(n)))
+
+
+def resize_scale(factors, before, behind):
+    """What positions follow from: the factors, or without them the ratios of the sizes."""
+    if factors is None:
+        return [fractions.Fraction(b, a) for a, b in zip(before, behind)]
+    scale = [fractions.Fraction(f).limit_denominator(1000) for f in listed(factors, len(before))]
+    if any(float(s) != f or a * s // 1 != b for s, f, a, b in zip(scale, listed(factors, len(before)), before, behind)):
+        return None
+    return scale
+
+
+@operator("pixel_shuffle", "self upscale_factor")
+def pixel_shuffle(n):
+    return plainly(n, n.emit("pixel_shuffle", [n.plain("self")], [(None, n["upscale_factor"])], after(n)))
+
+
+@operator("pixel_unshuffle", "self downscale_factor")
+def pixel_unshuffle(n):
+    return plainly(n, n.emit("pixel_unshuffle", [n.plain("self")], [(None, n["downscale_factor"])], after(n)))
+
+
+@operator("pad", "self pad mode value")
+def pad(n):
+    return surround(n, n["pad"], n["mode"], n["value"] or 0)
+
+
+@operator("constant_pad_nd", "self pad value")
+def constant_pad(n):
+    return surround(n, n["pad"], "constant", n["value"] or 0)
+
+
+@operator("replication_pad2d replication_pad3d", "self padding")
+def replication_pad(n):
+    return surround(n, n["padding"], "replicate", 0)
+
+
+def surround(n, pads, mode, filling):
+    value = n.tensor("self")
+    if not any(pads):
+        return value
+    if mode in ("reflect", "circular"):
+        n.refuse("it pads %s: unetc pads with zeros" % ("by reflection" if mode == "reflect" else "from the other side"))
+    if filling != 0:
+        n.refuse("it pads with %s: unetc pads with zeros" % filling)
+    if value.stack or not value.is_plain() and not value.pads:
+        value = plainly(n, n.translation.forced(n, value))
+    spatial = len(value.points)
+    pairs = [tuple(pads[i:i + 2]) for i in range(0, len(pads), 2)][::-1]
+    if any(any(pair) for pair in pairs[:-spatial]):
+        channels = pairs[-spatial - 1]
+        if mode != "constant" or any(any(pair) for pair in pairs[:-spatial - 1]) or min(channels) < 0 or value.pads:
+            n.refuse("it pads batch or channels in a way that is no concatenation of zeros")
+        value = with_channels(n, value, *channels)
+    pairs = [(0, 0)] * (spatial - len(pairs)) + pairs[-spatial:]
+    if value.pads and any(min(pair) < 0 for pair in value.pads) or value.pads and mode == "replicate":
+        value = plainly(n, n.translation.forced(n, value))
+    held = value.pads or [(0, 0)] * spatial
+    total = Value(value.base, value.size, None, [(a + c, b + d) for (a, b), (c, d) in zip(held, pairs)])
+    if mode == "replicate":
+        return plainly(n, n.translation.surrounded(n, total, None, "replicate"))
+    return total
+
+
+def with_channels(n, value, front, back):
+    """Zeros as channels before and behind: the first channels, times zero."""
+    def zeros(count):
+        whole, rest = divmod(count, value.channels)
+        parts = [value.base] * whole
+        if rest:
+            parts.append(channel_part(n, value, 1, 0, rest).base)
+        return [scaled(n, part, 0) for part in parts]
+    channels = value.channels + front + back
+    name = n.emit("concat", zeros(front) + [value.base] + zeros(back), size=(channels, *value.points))
+    return Value(name, (channels, *value.points))

@@ -1,0 +1,403 @@
+"""Turns the operators of a captured program into calls of the language.
+
+    Translation(program).calls, .inputs, .outputs, .tensors
+
+Operators that change a tensor in place come out as others: a tensor's memory is a `Cell`, and its parts are views of it
+that are seen anew at each reader.  Every operator has a row in table.py, which says what is read of its arguments;
+an argument that nobody reads has its default, or the operator is refused.
+"""
+
+import collections
+
+from . import Inexpressible, axes, layers, naming, points, sizes, table  # noqa: F401 - all that has rows
+from .capture import Ref, each, located
+from .values import Computed, Indices, Unfit, Value, Weight, product
+
+
+class Call:
+    """An operator, or later a block, applied to values.
+
+    inputs: the values, by name.  outputs: likewise.  arguments: [(keyword or None, value)], keyword None: by position; of
+    arithmetic the place of a number.  layer: the name of its weights in the file, or None.  modules: [(path, class)] of
+    those around it, outermost first, without the network itself.  block: what is called, where it is one.
+    """
+
+    def __init__(self, function, inputs, outputs, arguments=(), layer=None, modules=(), block=None):
+        self.function, self.inputs, self.outputs = function, list(inputs), list(outputs)
+        self.arguments, self.layer, self.modules, self.block = list(arguments), layer, list(modules), block
+
+
+class Cell:
+    """Memory that tensors share.  value: what lies there now."""
+
+    def __init__(self, value):
+        self.value = value
+
+
+class Seen:
+    """A tensor: memory, and how it is seen there, as functions from value to value."""
+
+    def __init__(self, cell, views=()):
+        self.cell, self.views = cell, tuple(views)
+
+    def value(self):
+        value = self.cell.value
+        for view in self.views:
+            value = view(value)
+        return value
+
+
+class Node:
+    """An operator under translation: its arguments as values, and what its rule may do."""
+
+    def __init__(self, translation, node):
+        self.translation, self.node, self.row = translation, node, None
+        self.name = node.name
+        self.defaults = {a.name: a.default_value for a in node.function._schema.arguments if a.has_default_value()}
+
+    def __getitem__(self, name):
+        """An argument as it was written; tensors are Refs."""
+        assert name in self.row.reads, "%s reads %s" % (self.name, name)
+        return self.raw(name)
+
+    def raw(self, name):
+        return self.node.arguments.get(name, self.defaults.get(name))
+
+    def has(self, name):
+        return any(a.name == name for a in self.node.function._schema.arguments)
+
+    def shape(self, index=0):
+        """Of the output."""
+        return self.node.shapes[list(each(self.node.outputs, Ref))[index].name]
+
+    def value(self, name):
+        """An argument: a Value, Weight, Indices, number or constant."""
+        return self.translation.value(self[name])
+
+    def tensor(self, name):
+        """An argument that is an image or a volume, seen somehow."""
+        return self.image(self.value(name))
+
+    def image(self, value):
+        if isinstance(value, Value):
+            return value
+        if isinstance(value, Weight):
+            self.refuse("it is applied to `%s`, a weight of the network; the file has weights in layers and in `scale` alone"
+                        % value.path)
+        if isinstance(value, Computed):
+            self.refuse("it is applied to what %s computes of `%s`, a weight" % (value.function, value.path))
+        self.refuse("it is applied to a constant, where a tensor that depends on an input is needed")
+
+    def plain(self, name):
+        """The base of an argument, which has the axes N C [D] H W."""
+        return self.translation.forced(self, self.tensor(name))
+
+    def made(self, name):
+        """An argument without anything that waits: zeros, a stack."""
+        return axes.settled(self, self.tensor(name))
+
+    def of_channels(self, name):
+        """An argument whose axis 1 has the channels, its points being in any order."""
+        value = self.made(name)
+        if len(value.axes) < 2 or not value.whole_channels(1) or any(atom.letter == "*" for axis in value.axes for atom in axis):
+            base = self.translation.forced(self, value)
+            return Value(base, self.translation.size[base])
+        return value
+
+    def weight(self, name):
+        """A Weight, or None."""
+        raw = self[name]
+        if raw is None:
+            return None
+        value = self.translation.value(raw)
+        if isinstance(value, Weight) and (name.startswith("running_") or value.path not in self.translation.program.buffers):
+            return value
+        if isinstance(value, Computed):
+            self.refuse("its %s is computed of `%s` by %s; a file's layers have weights of their own: take off what computes it, "
+                        "as remove_weight_norm and remove_parametrizations do" % (name, value.path, value.function))
+        if isinstance(value, Value):
+            self.refuse("its %s is computed of an input; a file's layers have weights of their own" % name)
+        self.refuse("its %s is a constant, a fixed filter, which training would change: make it a Parameter, or write it "
+                    "by hand" % name)
+
+    def refuse(self, why):
+        path, kind = self.node.modules[-1] if self.node.modules else ("", self.translation.title)
+        raise Inexpressible(located(path, kind.rpartition(".")[2], "%s (%s)" % (why, "aten.%s" % self.name), self.node.line))
+
+    def emit(self, function, inputs, arguments=(), size=None, layer=None):
+        """A call that makes a tensor of this size, by default that of the first input; returns its name."""
+        return self.translation.emit(self.node, function, inputs, arguments, size, layer)
+
+    def layer(self, layer_weights, shapes=None):
+        return self.translation.layer(self, layer_weights, shapes or {})
+
+
+class Unnamed:
+    """What lays out an output: no operator of the network."""
+
+    node = None
+
+    def __init__(self, translation):
+        self.translation = translation
+
+    def emit(self, function, inputs, arguments=(), size=None, layer=None):
+        return self.translation.emit(None, function, inputs, arguments, size, layer)
+
+    def refuse(self, why):
+        raise Inexpressible("an output: %s" % why)
+
+
+class Translation:
+    def __init__(self, program, title):
+        self.title, self.program, self.words = title, program, naming.words()
+        self.calls, self.size, self.order = [], {}, []
+        self.cells, self.number = {}, 0
+        self.tensors = collections.OrderedDict()
+        self.owner, self.parts, self.alone = {}, {}, {}
+        self.probes = []
+        self.inputs = [(ref.name, shape) for ref, shape in program.inputs]
+        for name, shape in self.inputs:
+            self.size[name] = tuple(shape[1:])
+            self.order.append(name)
+            self.cells[name] = Seen(Cell(Value(name, shape[1:])))
+        for name, path in program.weights.items():
+            self.cells[name] = Seen(Cell(Weight(path, program.tensors[path].shape)))
+        for node in needed(program):
+            self.visit(node)
+        self.outputs = [(label, self.output(ref, label)) for label, ref in program.outputs]
+        self.share()
+        self.drop_unread()
+
+    def value(self, raw):
+        if isinstance(raw, Ref):
+            return self.cells[raw.name].value()
+        return raw
+
+    def output(self, ref, label):
+        value = self.value(ref)
+        where = "output%s" % (" " + label if label else "")
+        if not isinstance(value, Value):
+            raise Inexpressible("%s is a weight, or a constant" % where)
+        if value.in_order() and not value.pads and not value.stack:
+            return value.base
+        return self.forced(Unnamed(self), value)
+
+    # ---- operators ----
+
+    def visit(self, node):
+        n = Node(self, node)
+        row = table.find(node.name)
+        if row is None:
+            n.refuse(table.advice(node.name))
+        n.row = row
+        values = [self.value(ref) for ref in each(list(node.arguments.values()), Ref)]
+        if values and not any(isinstance(value, (Value, Indices)) for value in values):
+            return self.of_weights(n, values)
+        try:
+            result = row.rule(n)
+        except Unfit:
+            n.refuse("axes are merged or split in a way that a file has no word for")
+        self.unread(n)
+        self.store(n, result)
+
+    def unread(self, n):
+        """Arguments that the row does not read have their defaults."""
+        for argument in n.node.function._schema.arguments:
+            name = argument.name
+            if name in n.row.reads or name in n.row.harmless:
+                continue
+            if not argument.has_default_value() or n.raw(name) != argument.default_value:
+                n.refuse("its argument `%s` is %s, which has no counterpart" % (name, n.raw(name)))
+
+    def of_weights(self, n, values):
+        """What is computed of weights alone: moving axes keeps a weight, anything else does not."""
+        first = values[0]
+        path = first.path
+        count = product(self.program.tensors[path].shape)
+        kept = isinstance(first, Weight) and n.row.keeps_order and len(values) == 1 and product(n.shape()) == count
+        if n.node.written:
+            n.refuse("it changes a weight, `%s`" % path)
+        for i, ref in enumerate(each(n.node.outputs, Ref)):
+            self.cells[ref.name] = Seen(Cell(Weight(path, n.shape(i)) if kept else Computed(path, "aten." + n.name)))
+
+    def store(self, n, result):
+        """Binds the results; what is changed in place is seen by all that share its memory."""
+        refs = list(each(n.node.outputs, Ref))
+        if n.node.written:
+            target = n.node.arguments[n.node.written[0]]
+            self.write_back(n, self.cells[target.name], result)
+            for ref in refs:
+                self.cells[ref.name] = self.cells[target.name]
+            return
+        results = result if isinstance(result, list) else [result]
+        for i, ref in enumerate(refs):
+            assert not isinstance(results[i], Value) or results[i].shape() == n.shape(i), "%s makes %s of %s" % (
+                n.name, results[i].shape(), n.shape(i))
+            argument = n.node.alias.get(ref.name)
+            source = self.cells.get(n.node.arguments[argument].name) if argument else None
+            if source is not None:
+                self.cells[ref.name] = Seen(source.cell, source.views + (self.view(n, argument, result, i),))
+            else:
+                self.cells[ref.name] = Seen(Cell(results[i]))
+            if isinstance(results[i], Value):
+                self.probes.append((n.node, ref.name, results[i]))
+
+    def view(self, n, name, result, index):
+        """The rule as a function of what the memory holds then; RESULT: what it made of what is there now."""
+        made = {key_of(self.value(n.node.arguments[name])): result}
+
+        def again(value):
+            key = key_of(value)
+            if key not in made:
+                other = Node(self, n.node)
+                other.row = n.row
+                other.value = lambda asked: value if asked == name else Node.value(other, asked)
+                made[key] = n.row.rule(other)
+            return made[key][index] if isinstance(made[key], list) else made[key]
+        return again
+
+    def write_back(self, n, seen, result):
+        """The memory of SEEN holds RESULT now, where this part of it lies."""
+        old, now = seen.cell.value, seen.value()
+        if not seen.views:
+            seen.cell.value = result
+        elif (isinstance(old, Value) and isinstance(now, Value) and isinstance(result, Value) and now.base == old.base
+              and not (old.pads or now.pads or result.pads) and result.key() == now.key() and result.size == old.size):
+            seen.cell.value = Value(result.base, old.size, old.axes)
+        else:
+            n.refuse("it changes a part of a tensor in place: write `x = x * 2`, or concatenate the parts anew")
+
+    # ---- calls ----
+
+    def emit(self, node, function, inputs, arguments=(), size=None, layer=None):
+        self.number += 1
+        name = "t%d" % self.number
+        self.calls.append(Call(function, inputs, [name], arguments, layer, modules_of(node)))
+        self.size[name] = tuple(size if size is not None else self.size[inputs[0]])
+        self.order.append(name)
+        return name
+
+    def chunked(self, node, base, count):
+        """The names of COUNT equal parts of the channels of BASE; a part is made once."""
+        if (base, count) not in self.parts:
+            self.number += 1
+            names = ["t%d.%d" % (self.number, i) for i in range(count)]
+            self.calls.append(Call("chunk", [base], names, [(None, count)], None, modules_of(node)))
+            channels, *rest = self.size[base]
+            for name in names:
+                self.size[name] = (channels // count, *rest)
+                self.order.append(name)
+            self.parts[base, count] = names
+        return self.parts[base, count]
+
+    def forced(self, n, value, hint=None):
+        """The name of a tensor whose axes are N C [D] H W and hold VALUE."""
+        if value.stack:
+            value = axes.stacked(n, value)
+        if value.pads:
+            return self.surrounded(n, value, hint)
+        if value.is_plain():
+            return value.base
+        found = axes.laid_out(n, value)
+        if found is None:
+            n.refuse("axes in an order other than batch, channels, height, width; a file has only that one")
+        return found
+
+    def surrounded(self, n, value, hint=None, how="pad"):
+        """VALUE with its zeros, or without its cut rows: `match` with a tensor of that size."""
+        size = (value.channels, *[count + sum(pair) for count, pair in zip(value.points, value.pads)])
+        cut = any(number < 0 for pair in value.pads for number in pair)
+        even = all(front == (front + back) // 2 if not cut else -front == -(front + back) // 2 for front, back in value.pads)
+        likes = [name for name in ([hint] if hint else []) + self.order[::-1] if self.size[name][1:] == size[1:]]
+        if cut and any(number > 0 for pair in value.pads for number in pair) or not even or not likes:
+            what = "rows that are cut off" if cut else "zeros around an image"
+            words = "%s, where no tensor has the size that results (or not evenly on both sides): choose a size at which " \
+                    "none are needed, or pad in the convolution" % what
+            n.refuse(words)
+        return self.emit(n.node, "match", [value.base, likes[0]], [(None, "crop" if cut else how)], size)
+
+    def layer(self, n, weights, shapes):
+        """The name of a layer whose tensors in the file are WEIGHTS: {suffix: Weight}."""
+        weights = {suffix: weight for suffix, weight in weights.items() if weight is not None}
+        bases = {weight.path[:-len(suffix) - 1] for suffix, weight in weights.items() if weight.path.endswith("." + suffix)}
+        same = len(bases) == 1 and all(weight.path.endswith("." + suffix) for suffix, weight in weights.items())
+        base = naming.weight_name(bases.pop() if same else next(iter(weights.values())).path)
+        for suffix, weight in weights.items():
+            self.tensor(n, base + "." + suffix, weight.path, shapes.get(suffix, weight.shape))
+        return base
+
+    def tensor(self, n, name, path, shape):
+        """The file's tensor NAME is PATH of the state dict, in this shape."""
+        shape = tuple(shape)
+        if self.tensors.get(name, (path, shape)) != (path, shape) or self.owner.get(path, name) != name:
+            n.refuse("it shares the weight `%s` with another layer, but not all of its weights, or in another shape: give it "
+                     "weights of its own" % path)
+        self.tensors[name], self.owner[path] = (path, shape), name
+
+    # ---- afterwards ----
+
+    def share(self):
+        """A layer that is called several times is declared once; self.alone has its declaration."""
+        calls = collections.defaultdict(list)
+        for call in self.calls:
+            if call.layer is not None:
+                calls[call.layer].append(call)
+        for layer, same in calls.items():
+            if len(same) > 1:
+                if len({(call.function, repr(call.arguments), len(call.inputs)) for call in same}) > 1:
+                    raise Inexpressible("`%s` is called several times, each time with other arguments; a file's `layer` has one "
+                                        "set of them: give each call its own weights" % layer)
+                self.alone[layer] = same[0]
+
+    def drop_unread(self):
+        read = {name for _, name in self.outputs}
+        kept = []
+        for call in reversed(self.calls):
+            if any(name in read for name in call.outputs):
+                read.update(call.inputs)
+                kept.append(call)
+        self.calls = kept[::-1]
+        # a value is named after its place, so that the same network gives the same file
+        live = {call.layer for call in self.calls}
+        self.tensors = collections.OrderedDict(
+            (name, entry) for name, entry in self.tensors.items() if name in live or name.rpartition(".")[0] in live)
+        self.alone = {layer: call for layer, call in self.alone.items() if layer in live}
+
+
+def key_of(value):
+    """Equal for equal values."""
+    if isinstance(value, Value):
+        parts = tuple(part.base for part in value.stack[1]) if value.stack else ()
+        return (value.base, value.size, value.key(), repr(value.pads), parts)
+    return value
+
+
+def modules_of(node):
+    """Of those around a node; torch's own are its operators, but for those that only hold others."""
+    return [(naming.weight_name(path), name) for path, name in (node.modules if node else []) if not name.startswith("torch.nn.modules.")
+            or name.startswith("torch.nn.modules.container.")]
+
+
+def needed(program):
+    """The nodes that outputs depend on."""
+    family = {}
+
+    def root(name):
+        while family.get(name, name) != name:
+            name = family[name]
+        return name
+    for node in program.nodes:
+        for output, argument in node.alias.items():
+            family[output] = root(node.arguments[argument].name)
+    want = {ref.name for _, ref in program.outputs}
+    memory = {root(name) for name in want}
+    kept = []
+    for node in reversed(program.nodes):
+        made = [ref.name for ref in each(node.outputs, Ref)]
+        changes = any(root(node.arguments[name].name) in memory for name in node.written)
+        if changes or any(name in want for name in made):
+            kept.append(node)
+            for ref in each(list(node.arguments.values()), Ref):
+                want.add(ref.name)
+                memory.add(root(ref.name))
+    return kept[::-1]

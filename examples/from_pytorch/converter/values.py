@@ -1,0 +1,148 @@
+"""Tensors as the language has them, seen through the axes that PyTorch code gives them.
+
+The language knows a tensor of channels and points, C [D] H W.  A `Value` is such a tensor, its base, and for each axis of
+PyTorch's tensor a list of letters: flatten, permute, squeeze and view only move letters and compute nothing.  A letter
+may be split: C of 12 into 3 groups of 4.  Axes of one element have no letters.  Rows of zeros, cut rows, and axes that
+are only repeated wait in the value for their reader.
+"""
+
+
+class Atom:
+    """A part of a letter: SIZE steps of INNER elements of the letter each.  Letter `*`: a repetition."""
+
+    def __init__(self, letter, size, inner=1):
+        self.letter, self.size, self.inner = letter, size, inner
+
+    def key(self):
+        return (self.letter, self.size, self.inner)
+
+
+class Unfit(Exception):
+    """The axes do not fit; the caller says of what."""
+
+
+def product(numbers):
+    result = 1
+    for number in numbers:
+        result *= number
+    return result
+
+
+def joined(atoms):
+    """Neighbours that lie one behind the other in a letter are one."""
+    out = []
+    for atom in atoms:
+        if atom.size == 1:
+            continue
+        if out and out[-1].letter == atom.letter != "*" and out[-1].inner == atom.inner * atom.size:
+            out[-1] = Atom(atom.letter, out[-1].size * atom.size, atom.inner)
+        else:
+            out.append(atom)
+    return tuple(out)
+
+
+def letters(spatial):
+    return "CDHW" if spatial == 3 else "CHW"
+
+
+class Value:
+    """base: the name of a tensor; size: its (channels, [depth,] height, width).  axes: a tuple of atoms per axis of
+    PyTorch's.  pads: (front, back) zeros of each spatial axis, negative where rows are cut; only with plain axes.
+    stack: (Atom, values) of what torch.stack put together and nobody has read yet."""
+
+    def __init__(self, base, size, axes=None, pads=None, stack=None):
+        self.base, self.size = base, tuple(size)
+        self.axes = plain_axes(self.size) if axes is None else tuple(joined(axis) for axis in axes)
+        self.pads = pads if pads is not None and any(any(pair) for pair in pads) else None
+        self.stack = stack
+
+    @property
+    def channels(self):
+        return self.size[0]
+
+    @property
+    def points(self):
+        """The sizes of the base's spatial axes."""
+        return self.size[1:]
+
+    def key(self):
+        return tuple(tuple(atom.key() for atom in axis) for axis in self.axes)
+
+    def is_plain(self):
+        return self.key() == Value(self.base, self.size).key()
+
+    def shape(self):
+        shape = [product(atom.size for atom in axis) for axis in self.axes]
+        for i, (front, back) in enumerate(self.pads or []):
+            shape[2 + i] += front + back
+        return shape
+
+    def seen(self, axes):
+        return Value(self.base, self.size, axes, None, self.stack)
+
+    def with_base(self, base, size=None):
+        """The same axes of another tensor of this size."""
+        return Value(base, size or self.size, self.axes)
+
+    def whole_channels(self, axis):
+        """Does this axis hold all channels, and no other one any?"""
+        want = joined([Atom("C", self.channels)])
+        return tuple(a.key() for a in self.axes[axis]) == tuple(a.key() for a in want)
+
+    def in_order(self):
+        """Are the elements in the order of the base?"""
+        flat = joined([atom for axis in self.axes for atom in axis])
+        want = joined([Atom(letter, size) for letter, size in zip(letters(len(self.points)), self.size)])
+        return tuple(a.key() for a in flat) == tuple(a.key() for a in want)
+
+    def permuted(self, order):
+        return self.seen([self.axes[axis] for axis in order])
+
+    def reshaped(self, shape):
+        atoms = [atom for axis in self.axes for atom in axis]
+        axes = []
+        for size in shape:
+            axis = []
+            while size > 1:
+                if not atoms:
+                    raise Unfit
+                atom = atoms.pop(0)
+                if size % atom.size == 0:
+                    axis.append(atom)
+                    size //= atom.size
+                elif atom.size % size == 0 and atom.letter != "*":
+                    rest = atom.size // size
+                    axis.append(Atom(atom.letter, size, atom.inner * rest))
+                    atoms.insert(0, Atom(atom.letter, rest, atom.inner))
+                    size = 1
+                else:
+                    raise Unfit
+            axes.append(tuple(axis))
+        if atoms:
+            raise Unfit
+        return self.seen(axes)
+
+
+def plain_axes(size):
+    return ((),) + tuple(joined([Atom(letter, number)]) for letter, number in zip(letters(len(size) - 1), size))
+
+
+class Weight:
+    """A tensor of the state dict, whose elements are in the order of the state dict."""
+
+    def __init__(self, path, shape):
+        self.path, self.shape = path, list(shape)
+
+
+class Computed:
+    """What is computed of weights alone."""
+
+    def __init__(self, path, function):
+        self.path, self.function = path, function
+
+
+class Indices:
+    """Where the maxima of a max_pool lie: of this tensor, with these windows."""
+
+    def __init__(self, like, kernel, stride):
+        self.like, self.kernel, self.stride = like, kernel, stride

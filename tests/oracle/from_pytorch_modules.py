@@ -1,0 +1,305 @@
+"""Small modules of PyTorch, one idea each, that from_pytorch_test.py converts: what the language says in other words, and
+what is refused, with a part of the message."""
+
+import collections
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class Formed(nn.Module):
+    """Layers, and a function of (layers, x, ...)."""
+
+    def __init__(self, forward, **layers):
+        super().__init__()
+        self.function = forward
+        for name, layer in layers.items():
+            if isinstance(layer, nn.Parameter):
+                self.register_parameter(name, layer)
+            elif isinstance(layer, torch.Tensor):
+                self.register_buffer(name, layer)
+            else:
+                setattr(self, name, layer)
+
+    def forward(self, *inputs):
+        return self.function(self, *inputs)
+
+
+def conv(before=3, after=4, kernel=3, **more):
+    return nn.Conv2d(before, after, kernel, padding=more.pop("padding", kernel // 2), **more)
+
+
+def volume(before=2, after=4, kernel=3, **more):
+    return nn.Conv3d(before, after, kernel, padding=more.pop("padding", kernel // 2), **more)
+
+
+def of(function, **layers):
+    """FUNCTION of a convolution of the input."""
+    return lambda: Formed(lambda s, x: function(s, s.c(x)), c=layers.pop("c", None) or conv(), **layers)
+
+
+class Twin(nn.Module):
+    """The encoder is reached by two paths, as in nnU-Net."""
+
+    def __init__(self):
+        super().__init__()
+        self.encoder = nn.Sequential(conv(), nn.ReLU(), conv(4, 4))
+        self.decoder = nn.Module()
+        self.decoder.encoder = self.encoder
+        self.decoder.last = conv(4, 2)
+
+    def forward(self, x):
+        return self.decoder.last(self.encoder(x))
+
+
+class LayerNorm(nn.Module):
+    """A class whose name is an operator's."""
+
+    def __init__(self, channels):
+        super().__init__()
+        self.a, self.b = conv(channels, channels), nn.BatchNorm2d(channels)
+
+    def forward(self, x):
+        return F.relu(self.b(self.a(x)))
+
+
+class ChannelsLast(nn.Module):
+    """A block of ConvNeXt: layer_norm and linear with channels at the end, a factor for each channel."""
+
+    def __init__(self, channels=4):
+        super().__init__()
+        self.depth = conv(channels, channels, 7, groups=channels)
+        self.norm = nn.LayerNorm(channels, eps=1e-6)
+        self.one, self.two = nn.Linear(channels, 4 * channels), nn.Linear(4 * channels, channels)
+        self.gamma = nn.Parameter(1e-6 * torch.ones(channels))
+
+    def forward(self, x):
+        y = self.norm(self.depth(x).permute(0, 2, 3, 1))
+        y = self.gamma * self.two(F.gelu(self.one(y)))
+        return x + y.permute(0, 3, 1, 2)
+
+
+class Squeezed(nn.Module):
+    """Squeeze and excitation by linear layers, and a map of one channel as a gate."""
+
+    def __init__(self):
+        super().__init__()
+        self.enter, self.map = conv(), conv(4, 1, 1)
+        self.gate = nn.Sequential(nn.Linear(4, 2), nn.ReLU(), nn.Linear(2, 4), nn.Hardsigmoid())
+
+    def forward(self, x):
+        x = self.enter(x)
+        b, c, _, _ = x.shape
+        y = x * self.gate(x.mean((2, 3)).view(b, c)).view(b, c, 1, 1)
+        return y + x * torch.sigmoid(self.map(x)).expand_as(x)
+
+
+class Shuffled(nn.Module):
+    """Views that move letters: pixel_shuffle by hand, tokens and back."""
+
+    def __init__(self):
+        super().__init__()
+        self.enter, self.mix = conv(3, 8), nn.Linear(8, 8)
+
+    def forward(self, x):
+        x = self.enter(x)
+        n, c, h, w = x.shape
+        tokens = self.mix(x.flatten(2).transpose(1, 2))
+        x = tokens.transpose(1, 2).reshape(n, c, h, w)
+        return x.view(n, c // 4, 2, 2, h, w).permute(0, 1, 4, 2, 5, 3).reshape(n, c // 4, 2 * h, 2 * w)
+
+
+class Cropped(nn.Module):
+    """U-Net of 2015: no padding, skips are cut."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.c = conv(3, 4, padding=0), conv(4, 4, padding=0), conv(8, 2, 1)
+
+    def forward(self, x):
+        skip = self.a(x)
+        x = self.b(skip)
+        dh, dw = (skip.shape[2] - x.shape[2]) // 2, (skip.shape[3] - x.shape[3]) // 2
+        return self.c(torch.cat([x, skip[:, :, dh:dh + x.shape[2], dw:dw + x.shape[3]]], 1))
+
+
+class Fitted(nn.Module):
+    """Sizes that pooling does not divide: zeros around the smaller one."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.up, self.b = conv(), nn.ConvTranspose2d(4, 4, 2, 2), conv(8, 2)
+
+    def forward(self, x):
+        x = self.a(x)
+        y = self.up(F.max_pool2d(x, 2))
+        dy, dx = x.shape[2] - y.shape[2], x.shape[3] - y.shape[3]
+        y = F.pad(y, [dx // 2, dx - dx // 2, dy // 2, dy - dy // 2])
+        return self.b(torch.cat([x, y], 1))
+
+
+class Unpooled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = conv(), conv(4, 2)
+
+    def forward(self, x):
+        y, where = F.max_pool2d(self.a(x), 2, return_indices=True)
+        return self.b(F.max_unpool2d(torch.tanh(y), where, 2))
+
+
+def repeats():
+    return nn.Sequential(conv(3, 6), nn.ReLU(), *[part for _ in range(15) for part in (
+        conv(6, 6, bias=False), nn.BatchNorm2d(6), nn.ReLU(inplace=True))], conv(6, 3))
+
+
+def change_in_place(s, x):
+    y = s.c(x)
+    z = y.view(1, 4, -1)
+    z.mul_(2)
+    y += 1
+    return F.relu_(y) - x[:, :1]
+
+
+def change_over(s, x):
+    """What is seen of a tensor before it changes is seen anew."""
+    y = x.permute(0, 2, 3, 1)
+    x.mul_(2)
+    z = y.permute(0, 3, 1, 2).clone()
+    x.add_(1)
+    return z + y.permute(0, 3, 1, 2)
+
+
+def attributed():
+    network = Formed(lambda s, x: s.c(x) * s.mean, c=conv())
+    network.mean = torch.rand(1, 4, 1, 1)
+    return network
+
+
+def in_place_on_part(s, x):
+    x = s.c(x)
+    a, _ = x.chunk(2, 1)
+    a.mul_(2.0)
+    return x
+
+
+def batch_statistics(s, x):
+    return F.batch_norm(s.c(x), s.b.running_mean, s.b.running_var, s.b.weight, s.b.bias, True)
+
+
+def condition(s, x):
+    x = s.c(x)
+    return x * 2 if x.mean() > 0 else x
+
+
+Pair = collections.namedtuple("Pair", "mask edge")
+IMAGE = (3, 8, 8)
+ODD = (3, 7, 9)
+VOLUME = (2, 4, 8, 8)
+
+# The ways in which a file was once another network: name, what makes the module, size; converted rightly.
+ONCE_WRONG = [
+    ("same_even", lambda: nn.Conv2d(3, 4, 2, padding="same"), IMAGE),
+    ("same_four", lambda: nn.Conv2d(3, 4, 4, padding="same", dilation=(1, 3)), (3, 16, 16)),
+    ("scale_factor", of(lambda s, x: F.interpolate(x, scale_factor=0.5, mode="bilinear", align_corners=False)), (3, 7, 7)),
+    ("scale_factor_15", of(lambda s, x: F.interpolate(x, scale_factor=1.5, mode="bilinear", align_corners=False)), (3, 7, 7)),
+]
+RIGHT = ONCE_WRONG + [
+    ("recomputed", of(lambda s, x: F.interpolate(x, scale_factor=1.5, mode="bilinear", recompute_scale_factor=True)), (3, 7, 7)),
+    ("in_place", lambda: Formed(change_in_place, c=conv()), IMAGE),
+    ("dropout_in_place", of(lambda s, x: s.d(x), d=nn.Dropout2d(0.2, inplace=True)), IMAGE),
+    ("own_kernel", lambda: Formed(lambda s, x: F.conv2d(x, s.kernel, s.shift, padding=1), kernel=nn.Parameter(
+        torch.rand(4, 3, 3, 3)), shift=nn.Parameter(torch.rand(4))), IMAGE),
+    ("copied_kernel", lambda: Formed(lambda s, x: F.conv2d(x, s.kernel.clone(), padding=1), kernel=nn.Parameter(
+        torch.rand(4, 3, 3, 3))), IMAGE),
+    ("none_output", lambda: Formed(lambda s, x: (s.c(x), None), c=conv()), IMAGE),
+    ("operator_name", lambda: nn.Sequential(LayerNorm(3), LayerNorm(3)), IMAGE),
+    ("dash", lambda: Formed(lambda s, x: s.m["my-key"](x), m=nn.ModuleDict({"my-key": conv()})), IMAGE),
+    ("unequal_sum", of(lambda s, x: x + F.adaptive_avg_pool2d(x, 1)), IMAGE),
+    ("two_inputs", lambda: Formed(lambda s, x, y: s.c(torch.cat([x, F.interpolate(y, x.shape[2:])], 1)), c=conv(4)),
+     [(3, 8, 8), (1, 4, 4)]),
+    ("two_paths", Twin, IMAGE),
+    ("dictionary", lambda: Formed(lambda s, x: {"out": s.c(x), "aux": [s.d(x), None]}, c=conv(), d=conv()), IMAGE),
+    ("named_tuple", lambda: Formed(lambda s, x: Pair(s.c(x), torch.sigmoid(s.d(x))), c=conv(), d=conv(3, 1)), IMAGE),
+    ("twice", lambda: Formed(lambda s, x: s.c(F.relu(s.b(s.c(x)))) + s.b(x), c=conv(3, 3), b=nn.BatchNorm2d(3)), IMAGE),
+    ("one_prelu", lambda: Formed(lambda s, x: s.p(s.d(s.p(s.c(x)))), c=conv(), d=conv(4, 4), p=nn.PReLU()), IMAGE),
+    ("repeats", repeats, IMAGE),
+    ("channels_last", lambda: nn.Sequential(conv(), ChannelsLast(), ChannelsLast()), IMAGE),
+    ("squeezed", Squeezed, IMAGE),
+    ("shuffled", Shuffled, (3, 4, 6)),
+    ("cropped", Cropped, ODD),
+    ("fitted", Fitted, ODD),
+    ("unpooled", Unpooled, IMAGE),
+    ("volume", lambda: Formed(lambda s, x: s.u(F.max_pool3d(s.n(s.c(x)), 2)), c=volume(), n=nn.InstanceNorm3d(4, affine=True),
+                              u=nn.ConvTranspose3d(4, 2, 2, 2)), VOLUME),
+    ("volume_sizes", lambda: Formed(lambda s, x: F.interpolate(F.avg_pool3d(s.c(x), (1, 2, 2)), scale_factor=(1, 2, 2),
+                                                               mode="trilinear"), c=volume(kernel=1)), VOLUME),
+    ("volume_gate", lambda: Formed(lambda s, x: x * torch.sigmoid(s.c(F.adaptive_avg_pool3d(x, 1))), c=volume(2, 2, 1)), VOLUME),
+    ("relu6", of(lambda s, x: F.relu6(3 * x + 3)), IMAGE),
+    ("hard", of(lambda s, x: F.hardswish(3 * x) - F.hardsigmoid(4 * x) + F.hardtanh(x, -0.3, 0.5)), IMAGE),
+    ("clamped", of(lambda s, x: x.clamp(-0.2, 0.4) + x.clamp(min=0.1) - x.clamp(max=-0.1)), IMAGE),
+    ("elus", of(lambda s, x: F.selu(x) + F.elu(x, 0.3) + F.celu(x)), IMAGE),
+    ("gelu_tanh", of(lambda s, x: F.gelu(3 * x, approximate="tanh")), IMAGE),
+    ("maxima", of(lambda s, x: torch.maximum(x, -0.5 * x) - torch.minimum(x, x * x) + x.abs() + x ** 3), IMAGE),
+    ("swish", of(lambda s, x: x * torch.sigmoid(1.702 * x)), IMAGE),
+    ("folded_zeros", lambda: Formed(lambda s, x: s.c(F.pad(x, (1, 2, 0, 1))), c=conv(padding=0)), IMAGE),
+    ("strided_same", lambda: Formed(lambda s, x: s.c(F.pad(x, (0, 1, 0, 1))), c=conv(stride=2, padding=0)), IMAGE),
+    ("average", of(lambda s, x: F.avg_pool2d(x, 3, 2, 1, count_include_pad=False) + F.avg_pool2d(x, 3, 2, 1)), IMAGE),
+    ("average_up", of(lambda s, x: F.avg_pool2d(x, 2, 2, ceil_mode=True) + F.avg_pool2d(x, 2, divisor_override=3)), IMAGE),
+    ("unequal_parts", of(lambda s, x: torch.cat([p.tanh() for p in x.split([1, 3], 1)], 1) + x[:, 1:2]), IMAGE),
+    ("parts", of(lambda s, x: torch.stack([p.sigmoid() for p in x.unbind(1)], 1) + x[:, 2:3] * x[:, -1].unsqueeze(1)), IMAGE),
+    ("stacked", of(lambda s, x: torch.stack([x, x.tanh(), F.relu(x)], 0).sum(0) + torch.stack([x, -x], 2).mean(2)), IMAGE),
+    ("stack_of_points", of(lambda s, x: torch.stack([F.relu(torch.stack([x, 2 * x], 1) + 0.1).mean((3, 4)).sum(1), x.amax((2, 3))],
+                                                    0).sum(0)[:, :, None, None] * torch.softmax(torch.stack([x, -x], 0)[1], 1)), IMAGE),
+    ("stack_moved", of(lambda s, x: torch.stack([x, x.tanh()], 0).permute(0, 1, 3, 4, 2)[1].permute(0, 3, 1, 2)), IMAGE),
+    ("sums", of(lambda s, x: x.sum(1, keepdim=True) + x.mean(1).unsqueeze(1) + x.amax(1, True) - x.max(1, keepdim=True)[0]),
+     IMAGE),
+    ("parts_of_views", of(lambda s, x: x.view(1, 2, 2, 8, 8).sum(1) + x.view(1, 2, 2, 8, 8).amax(1)), IMAGE),
+    ("over_points", of(lambda s, x: x * x.mean((2, 3), True) + x.amax((2, 3), keepdim=True) - F.adaptive_max_pool2d(x, 1)),
+     IMAGE),
+    ("parts_of_points", of(lambda s, x: F.interpolate(F.adaptive_avg_pool2d(x, 3), (16, 16)) + F.adaptive_avg_pool2d(x, 16)),
+     IMAGE),
+    ("rows", of(lambda s, x: x * x.mean(3, keepdim=True) + x.mean(2, keepdim=True)), (3, 4, 8)),
+    ("mapped", of(lambda s, x: x + x[:, :1] - x[:, 1:2].expand(-1, 4, -1, -1) + x[:, :2].repeat(1, 2, 1, 1)), IMAGE),
+    ("repeated", of(lambda s, x: (x[:, :1].expand(-1, 4, -1, -1)[:, 1:].permute(0, 2, 3, 1) * 2).permute(0, 3, 1, 2) + x.repeat(
+        1, 2, 1, 1).sum(1, keepdim=True) + F.adaptive_avg_pool2d(x, 1).expand_as(x)[:, :3]), IMAGE),
+    ("flattened", of(lambda s, x: s.f(x.flatten(1)), f=nn.Linear(4 * 4 * 4, 5)), (3, 4, 4)),
+    ("no_channels", of(lambda s, x: torch.cat([x, x.new_zeros(1, 0, 8, 8)], 1)), IMAGE),
+    ("group_of_all", of(lambda s, x: F.group_norm(x, 4)), IMAGE),
+    ("nearest_odd", of(lambda s, x: F.interpolate(F.max_pool2d(x, 2), size=x.shape[2:], mode="nearest") + x), ODD),
+    ("weight_factor", of(lambda s, x: x * s.g.view(1, -1, 1, 1), g=nn.Parameter(torch.rand(4))), IMAGE),
+    ("number_buffer", of(lambda s, x: x * s.g, g=torch.tensor(0.5)), IMAGE),
+    ("unused_layer", lambda: Formed(lambda s, x: s.c(x), c=conv(), unused=conv()), IMAGE),
+    ("zeros_as_channels", of(lambda s, x: F.pad(x, (0, 0, 0, 0, 2, 7, 0, 0)) + F.pad(x, (1, 1, 1, 1, 4, 5))[:, :, 1:-1, 1:-1]), IMAGE),
+    ("tokens", of(lambda s, x: s.p(s.b(x.flatten(2))).view(1, 4, 8, 8) + s.v(x.mean((2, 3)))[:, :, None, None],
+                  b=nn.BatchNorm1d(4), v=nn.BatchNorm1d(4), p=nn.PReLU(4)), IMAGE),
+    ("zeros_constant", of(lambda s, x: x + torch.zeros_like(x) + 2 * x.new_ones(4, 1, 1)), IMAGE),
+    ("written_over", of(change_over), IMAGE),
+    ("kernel_of_linear", of(lambda s, x: F.conv2d(x, s.f.weight[:, :, None, None]), f=nn.Linear(4, 5, bias=False)), IMAGE),
+    ("words", lambda: Formed(lambda s, x: s.input(F.relu(s.conv(x))) + s.photo(s.relu(x)), conv=conv(), input=conv(4, 4),
+                             photo=conv(4, 4), relu=conv()), IMAGE),
+]
+# Name, what makes it, size, what the error says.
+REFUSED = [
+    ("batch_statistics", lambda: Formed(batch_statistics, c=conv(), b=nn.BatchNorm2d(4)), IMAGE, "statistics of the batch"),
+    ("attribute", attributed, IMAGE, "a constant of 1x4x1x1 elements"),
+    ("in_place_on_part", lambda: Formed(in_place_on_part, c=conv()), IMAGE, "changes a part of a tensor in place"),
+    ("always_dropout", of(lambda s, x: F.dropout(x, 0.5)), IMAGE, "drops elements in evaluation, too"),
+    ("blur", lambda: Formed(lambda s, x: F.conv2d(x, s.f, padding=1, groups=3), f=torch.rand(3, 1, 3, 3)), IMAGE, "fixed filter"),
+    ("computed", lambda: Formed(lambda s, x: F.conv2d(x, s.k * 2, padding=1), k=nn.Parameter(torch.rand(4, 3, 3, 3))), IMAGE,
+     "its weight is computed of `k`"),
+    ("condition", lambda: Formed(condition, c=conv()), IMAGE, "Python code asks for a value of a tensor"),
+    ("reflect", lambda: conv(padding_mode="reflect"), IMAGE, "by reflection"),
+    ("zeros_alone", of(lambda s, x: F.pad(x, (1, 1, 1, 1)).sigmoid()), IMAGE, "zeros around an image"),
+    ("flip", of(lambda s, x: torch.flip(x, [2])), IMAGE, "unetc has no operator for it (aten.flip)"),
+    ("summand", of(lambda s, x: x + s.b, b=nn.Parameter(torch.rand(4, 1, 1))), IMAGE, "`b`, a weight of the network, as a summand"),
+    ("attention", of(lambda s, x: x.flatten(2) @ x.flatten(2).transpose(1, 2)), IMAGE, "attention"),
+    ("unequal_pool", of(lambda s, x: F.adaptive_avg_pool2d(x, 12)), IMAGE, "which is no multiple"),
+    ("unequal_maxima", of(lambda s, x: F.adaptive_max_pool2d(x, 3)), IMAGE, "no equal parts"),
+    ("averages_all", of(lambda s, x: s.b(x), b=nn.BatchNorm2d(4, momentum=None)), IMAGE, "momentum = None"),
+    ("moved_output", of(lambda s, x: x.permute(0, 2, 3, 1)), IMAGE, "axes in an order"),
+    ("whole_numbers", of(lambda s, x: x.argmax(1)), IMAGE, "unetc has no operator for it (aten.argmax)"),
+    ("other_arguments", lambda: Formed(lambda s, x: F.conv2d(F.conv2d(x, s.k, padding=1), s.k, padding=2, dilation=2),
+                                       k=nn.Parameter(torch.rand(3, 3, 3, 3))), IMAGE, "called several times"),
+]
