@@ -156,122 +156,138 @@
 #define B145_d_enc1_2_bias 14520640LL /* 64 */
 #define B146_d_enc1_0_weight 14520704LL /* 1728 */
 #define B147_d_enc1_0_bias 14522432LL /* 64 */
-#define B148_enc1_1 5784960LL /* 1672704 */
-#define B149_enc1_3 7457664LL /* 1672704 */
-#define B150_enc2_max_pool 9130368LL /* 443904 */
-#define B151_enc2_1 9574272LL /* 887808 */
-#define B152_enc2_3 10462080LL /* 887808 */
-#define B153_enc3_max_pool 11349888LL /* 248832 */
-#define B154_enc3_1 11598720LL /* 497664 */
-#define B155_enc3_3 12096448LL /* 497664 */
-#define B156_bottleneck_max_pool 14522496LL /* 153600 */
-#define B157_bottleneck_1 14676096LL /* 307200 */
-#define B158_bottleneck_3 14983296LL /* 196608 */
-#define B159_up3 16852608LL /* 497664 */
-#define B160_dec3_1 17350272LL /* 497664 */
-#define B161_dec3_3 17847936LL /* 393216 */
-#define B162_up2 18241152LL /* 887808 */
-#define B163_dec2_1 19128960LL /* 887808 */
-#define B164_dec2_3 20016768LL /* 786432 */
-#define B165_up1 15179904LL /* 1672704 */
-#define B166_dec1_1 20803200LL /* 1672704 */
-#define B167_dec1_3 22475904LL /* 1572864 */
-#define B168_final 12594176LL /* 294912 */
-#define B169_mse 12096384LL /* 64 */
-#define B170_mse_scratch 12889088LL /* 3072 */
-#define B171_psnr 12594112LL /* 64 */
-#define B172_psnr_scratch 12889088LL /* 3072 */
-#define B173_d_final 24048768LL /* 294912 */
-#define B174_final_scratch 24343680LL /* 448 */
-#define B175_d_dec1_2 24343680LL /* 1672704 */
-#define B176_dec1_2_scratch 22475904LL /* 18560 */
-#define B177_d_dec1_0 22475904LL /* 1672704 */
-#define B178_dec1_0_scratch 20803200LL /* 36992 */
-#define B179_d_up1 20803200LL /* 1572864 */
-#define B180_d_enc1_3 15179904LL /* 1672704 */
-#define B181_up1_scratch 22376064LL /* 16512 */
-#define B182_d_dec2_2 22376064LL /* 887808 */
-#define B183_dec2_2_scratch 20016768LL /* 73984 */
-#define B184_d_dec2_0 20016768LL /* 887808 */
-#define B185_dec2_0_scratch 19128960LL /* 147712 */
-#define B186_d_up2 19128960LL /* 786432 */
-#define B187_d_enc2_3 18241152LL /* 887808 */
-#define B188_up2_scratch 19915392LL /* 65792 */
-#define B189_d_dec3_2 19915392LL /* 497664 */
-#define B190_dec3_2_scratch 17847936LL /* 295424 */
-#define B191_d_dec3_0 19128960LL /* 497664 */
-#define B192_dec3_0_scratch 17350272LL /* 590336 */
-#define B193_d_up3 17350272LL /* 393216 */
-#define B194_d_enc3_3 16852608LL /* 497664 */
-#define B195_up3_scratch 17743488LL /* 262656 */
-#define B196_d_bottleneck_2 17743488LL /* 307200 */
-#define B197_bottleneck_2_scratch 19128960LL /* 1180672 */
-#define B198_d_bottleneck_0 17350272LL /* 307200 */
-#define B199_bottleneck_0_scratch 19128960LL /* 590848 */
-#define B200_d_bottleneck_max_pool 14522496LL /* 98304 */
-#define B201_d_enc3_2 16852608LL /* 497664 */
-#define B202_enc3_2_scratch 12096448LL /* 295424 */
-#define B203_d_enc3_0 12096448LL /* 497664 */
-#define B204_enc3_0_scratch 11598720LL /* 147968 */
-#define B205_d_enc3_max_pool 11349888LL /* 196608 */
-#define B206_d_enc2_2 18241152LL /* 887808 */
-#define B207_enc2_2_scratch 10462080LL /* 73984 */
-#define B208_d_enc2_0 10462080LL /* 887808 */
-#define B209_enc2_0_scratch 9574272LL /* 37120 */
-#define B210_d_enc2_max_pool 9130368LL /* 393216 */
-#define B211_d_enc1_2 15179904LL /* 1672704 */
-#define B212_enc1_2_scratch 7457664LL /* 18560 */
-#define B213_d_enc1_0 7457664LL /* 1572864 */
-#define B214_enc1_0_scratch 5784960LL /* 3584 */
-#define B215_enc1_1 6063744LL /* 278784 */
-#define B216_enc1_3 5784960LL /* 278784 */
-#define B217_enc2_max_pool 6211712LL /* 73984 */
-#define B218_enc2_1 6063744LL /* 147968 */
-#define B219_enc2_3 6359680LL /* 147968 */
-#define B220_enc3_max_pool 6063744LL /* 41472 */
-#define B221_enc3_1 6146688LL /* 82944 */
-#define B222_enc3_3 6063744LL /* 82944 */
-#define B223_bottleneck_max_pool 6146688LL /* 25600 */
-#define B224_bottleneck_1 6179456LL /* 51200 */
-#define B225_bottleneck_3 6146688LL /* 32768 */
-#define B226_up3 6229632LL /* 82944 */
-#define B227_dec3_1 6146688LL /* 82944 */
-#define B228_dec3_3 6063744LL /* 65536 */
-#define B229_up2 6211712LL /* 147968 */
-#define B230_dec2_1 6063744LL /* 147968 */
-#define B231_dec2_3 6342528LL /* 131072 */
-#define B232_up1 6063744LL /* 278784 */
-#define B233_dec1_1 6342528LL /* 278784 */
-#define B234_dec1_3 5784960LL /* 262144 */
-#define B235_final 6047104LL /* 49152 */
-#define B236_mse 5785472LL /* 64 */
-#define B237_mse_scratch 5784960LL /* 512 */
-#define B238_psnr 5785536LL /* 64 */
-#define B239_psnr_scratch 5784960LL /* 512 */
-#define B240_noisy 5784960LL /* 52288 */
-#define B241_enc1_1 6063744LL /* 278784 */
-#define B242_enc1_3 5784960LL /* 278784 */
-#define B243_enc2_max_pool 6211712LL /* 73984 */
-#define B244_enc2_1 6063744LL /* 147968 */
-#define B245_enc2_3 6359680LL /* 147968 */
-#define B246_enc3_max_pool 6063744LL /* 41472 */
-#define B247_enc3_1 6146688LL /* 82944 */
-#define B248_enc3_3 6063744LL /* 82944 */
-#define B249_bottleneck_max_pool 6146688LL /* 25600 */
-#define B250_bottleneck_1 6179456LL /* 51200 */
-#define B251_bottleneck_3 6146688LL /* 32768 */
-#define B252_up3 6229632LL /* 82944 */
-#define B253_dec3_1 6146688LL /* 82944 */
-#define B254_dec3_3 6063744LL /* 65536 */
-#define B255_up2 6211712LL /* 147968 */
-#define B256_dec2_1 6063744LL /* 147968 */
-#define B257_dec2_3 6342528LL /* 131072 */
-#define B258_up1 6063744LL /* 278784 */
-#define B259_dec1_1 6342528LL /* 278784 */
-#define B260_dec1_3 5784960LL /* 262144 */
-#define B261_final 6047104LL /* 49152 */
+#define B148_noisy_cast 7457664LL /* 313728 */
+#define B149_enc1_1 5784960LL /* 1672704 */
+#define B150_enc1_3 7457664LL /* 1672704 */
+#define B151_enc2_max_pool 9130368LL /* 443904 */
+#define B152_enc2_1 9574272LL /* 887808 */
+#define B153_enc2_3 10462080LL /* 887808 */
+#define B154_enc3_max_pool 11349888LL /* 248832 */
+#define B155_enc3_1 11598720LL /* 497664 */
+#define B156_enc3_3 12096512LL /* 497664 */
+#define B157_bottleneck_max_pool 14522496LL /* 153600 */
+#define B158_bottleneck_1 14676096LL /* 307200 */
+#define B159_bottleneck_3 14983296LL /* 196608 */
+#define B160_up3 16852608LL /* 497664 */
+#define B161_dec3_1 17350272LL /* 497664 */
+#define B162_dec3_3 17847936LL /* 393216 */
+#define B163_up2 18241152LL /* 887808 */
+#define B164_dec2_1 19128960LL /* 887808 */
+#define B165_dec2_3 20016768LL /* 786432 */
+#define B166_up1 15179904LL /* 1672704 */
+#define B167_dec1_1 20803200LL /* 1672704 */
+#define B168_dec1_3 22475904LL /* 1572864 */
+#define B169_final 12594176LL /* 294912 */
+#define B170_mse 12096384LL /* 64 */
+#define B171_mse_scratch 12889088LL /* 3072 */
+#define B172_psnr 12096448LL /* 64 */
+#define B173_psnr_scratch 12889088LL /* 3072 */
+#define B174_d_final 24048768LL /* 294912 */
+#define B175_final_scratch 24343680LL /* 448 */
+#define B176_d_dec1_2 24343680LL /* 1672704 */
+#define B177_dec1_2_scratch 22475904LL /* 18560 */
+#define B178_d_dec1_0 22475904LL /* 1672704 */
+#define B179_dec1_0_scratch 20803200LL /* 36992 */
+#define B180_d_up1 20803200LL /* 1572864 */
+#define B181_d_enc1_3 15179904LL /* 1672704 */
+#define B182_up1_scratch 22376064LL /* 16512 */
+#define B183_d_dec2_2 22376064LL /* 887808 */
+#define B184_dec2_2_scratch 20016768LL /* 73984 */
+#define B185_d_dec2_0 20016768LL /* 887808 */
+#define B186_dec2_0_scratch 19128960LL /* 147712 */
+#define B187_d_up2 19128960LL /* 786432 */
+#define B188_d_enc2_3 18241152LL /* 887808 */
+#define B189_up2_scratch 19915392LL /* 65792 */
+#define B190_d_dec3_2 19915392LL /* 497664 */
+#define B191_dec3_2_scratch 17847936LL /* 295424 */
+#define B192_d_dec3_0 19128960LL /* 497664 */
+#define B193_dec3_0_scratch 17350272LL /* 590336 */
+#define B194_d_up3 17350272LL /* 393216 */
+#define B195_d_enc3_3 16852608LL /* 497664 */
+#define B196_up3_scratch 17743488LL /* 262656 */
+#define B197_d_bottleneck_2 17743488LL /* 307200 */
+#define B198_bottleneck_2_scratch 19128960LL /* 1180672 */
+#define B199_d_bottleneck_0 17350272LL /* 307200 */
+#define B200_bottleneck_0_scratch 19128960LL /* 590848 */
+#define B201_d_bottleneck_max_pool 14522496LL /* 98304 */
+#define B202_d_enc3_2 16852608LL /* 497664 */
+#define B203_enc3_2_scratch 12096512LL /* 295424 */
+#define B204_d_enc3_0 12096512LL /* 497664 */
+#define B205_enc3_0_scratch 11598720LL /* 147968 */
+#define B206_d_enc3_max_pool 11349888LL /* 196608 */
+#define B207_d_enc2_2 18241152LL /* 887808 */
+#define B208_enc2_2_scratch 10462080LL /* 73984 */
+#define B209_d_enc2_0 10462080LL /* 887808 */
+#define B210_enc2_0_scratch 9574272LL /* 37120 */
+#define B211_d_enc2_max_pool 9130368LL /* 393216 */
+#define B212_d_enc1_2 15179904LL /* 1672704 */
+#define B213_enc1_2_scratch 7457664LL /* 18560 */
+#define B214_d_enc1_0 7457664LL /* 1572864 */
+#define B215_noisy_cast 5784960LL /* 313728 */
+#define B216_enc1_0_scratch 6098688LL /* 3584 */
+#define B217_noisy_cast 5784960LL /* 52288 */
+#define B218_enc1_1 6063744LL /* 278784 */
+#define B219_enc1_3 5784960LL /* 278784 */
+#define B220_enc2_max_pool 6211712LL /* 73984 */
+#define B221_enc2_1 6063744LL /* 147968 */
+#define B222_enc2_3 6359680LL /* 147968 */
+#define B223_enc3_max_pool 6063744LL /* 41472 */
+#define B224_enc3_1 6146688LL /* 82944 */
+#define B225_enc3_3 6063744LL /* 82944 */
+#define B226_bottleneck_max_pool 6146688LL /* 25600 */
+#define B227_bottleneck_1 6179456LL /* 51200 */
+#define B228_bottleneck_3 6146688LL /* 32768 */
+#define B229_up3 6229632LL /* 82944 */
+#define B230_dec3_1 6146688LL /* 82944 */
+#define B231_dec3_3 6063744LL /* 65536 */
+#define B232_up2 6211712LL /* 147968 */
+#define B233_dec2_1 6063744LL /* 147968 */
+#define B234_dec2_3 6342528LL /* 131072 */
+#define B235_up1 6063744LL /* 278784 */
+#define B236_dec1_1 6342528LL /* 278784 */
+#define B237_dec1_3 5784960LL /* 262144 */
+#define B238_final 6047104LL /* 49152 */
+#define B239_mse 5785472LL /* 64 */
+#define B240_mse_scratch 5784960LL /* 512 */
+#define B241_psnr 5785536LL /* 64 */
+#define B242_psnr_scratch 5784960LL /* 512 */
+#define B243_noisy 5784960LL /* 52288 */
+#define B244_enc1_1 6063744LL /* 278784 */
+#define B245_enc1_3 5784960LL /* 278784 */
+#define B246_enc2_max_pool 6211712LL /* 73984 */
+#define B247_enc2_1 6063744LL /* 147968 */
+#define B248_enc2_3 6359680LL /* 147968 */
+#define B249_enc3_max_pool 6063744LL /* 41472 */
+#define B250_enc3_1 6146688LL /* 82944 */
+#define B251_enc3_3 6063744LL /* 82944 */
+#define B252_bottleneck_max_pool 6146688LL /* 25600 */
+#define B253_bottleneck_1 6179456LL /* 51200 */
+#define B254_bottleneck_3 6146688LL /* 32768 */
+#define B255_up3 6229632LL /* 82944 */
+#define B256_dec3_1 6146688LL /* 82944 */
+#define B257_dec3_3 6063744LL /* 65536 */
+#define B258_up2 6211712LL /* 147968 */
+#define B259_dec2_1 6063744LL /* 147968 */
+#define B260_dec2_3 6342528LL /* 131072 */
+#define B261_up1 6063744LL /* 278784 */
+#define B262_dec1_1 6342528LL /* 278784 */
+#define B263_dec1_3 5784960LL /* 262144 */
+#define B264_final 6047104LL /* 49152 */
 
 /* ---- the kernels ---- */
+
+typedef struct {
+    int C, H, W, X_STAGED;
+    Layout Y;
+    Layout X;
+} CastSizes;
+void tiny_unet_cast_kernel(const CastSizes *sizes, int n, Rows rows, stored *y, const void *x);
+
+typedef struct {
+    int D, H, W, ABOVE, BELOW;
+    Layout Y;
+} ZeroHaloSizes;
+void tiny_unet_zero_halo_kernel(const ZeroHaloSizes *sizes, int n, Rows rows, stored *y);
 
 typedef struct {
     int CI, CO, ID, IH, IW, H, W, KD, SD, LD, PD, KH, SH, LH, PH, KW, SW, LW, PW, BIAS, RELU, SEGMENTS;
@@ -280,12 +296,6 @@ typedef struct {
 } ConvSizes;
 void tiny_unet_conv_kernel(const ConvSizes *sizes, int n, Rows rows, stored *y, const stored *const *x,
     const real *w, const real *b);
-
-typedef struct {
-    int D, H, W, ABOVE, BELOW;
-    Layout Y;
-} ZeroHaloSizes;
-void tiny_unet_zero_halo_kernel(const ZeroHaloSizes *sizes, int n, Rows rows, stored *y);
 
 typedef struct {
     int C, ID, IH, IW, H, W, KD, SD, PD, LD, KH, SH, PH, LH, KW, SW, PW, LW;
