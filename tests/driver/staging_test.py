@@ -1,4 +1,4 @@
-"""staging_test.py UNETC [SEED]: what the loader's ring holds changes no bit of what is trained, measured or predicted.
+"""staging_test.py UNETC RUNTIME [SEED]: what the loader's ring holds changes no bit of what is trained, measured or predicted.
 
 Nets of drawn sizes, channels, batches, losses and transforms train on pictures of 8 and of 16 bits and on labels with
 --staging=f32 and without it, where the ring has the type that the names of the files promise; `mem` says which.  Losses,
@@ -15,8 +15,12 @@ import sys
 import tempfile
 import zlib
 
-UNETC = os.path.abspath(sys.argv[1])
-SEED = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests"))
+import emitted  # noqa: E402
+
+UNETC, RUNTIME = [os.path.abspath(path) for path in sys.argv[1:3]]
+SEED = int(sys.argv[3]) if len(sys.argv) > 3 else 1
 
 NET = """
 input  photo : image({channels}, {height}, {width})
@@ -175,11 +179,7 @@ def check_reasons():
         assert set(ring()[0].values()) == {"%d bits" % bits}, ring()
 
 
-def check_budget():
-    """Where a budget has room for a plan, but not for a copy of a picture beside it, the ring has f32."""
-    options = ["--bands=off", "--no-recompute"]
-    with open("net.unet", "w", encoding="utf-8") as file:
-        file.write("""
+SMALL = """
 input  x : image(3, 64, 64)
 target y : image(3)
 output o = conv(x, 3, 3)
@@ -192,7 +192,60 @@ train {
     loss mse(o, y)
     steps 1
 }
-""")
+"""
+EMBEDDED = r"""
+#include "net.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+static float x[3 * 64 * 64], y[3 * 64 * 64];
+static _Alignas(UNET_BUFFER_ALIGN) char buffer[NET_BUFFER_BYTES];
+
+int main(int argc, char **argv) {
+    UnetError error;
+    double loss;
+    UnetStatus status = net_init(buffer, sizeof buffer, 1, 0, &error);
+    for (int i = 0; i < 3 * 64 * 64; i++) {
+        x[i] = (float)(i % 256) / 255.0f;
+        y[i] = (float)i / 65535.0f;
+    }
+    y[12287] = argc > 1 ? strtof(argv[1], NULL) : y[12287];
+    if (status == UNET_OK)
+        status = net_train_step(buffer, 1, x, y, 1e-3, &loss, &error);
+    printf("%d %a %s\n", (int)status, loss, status == UNET_OK ? "" : error.text);
+    return 0;
+}
+"""
+
+
+def write_small():
+    with open("net.unet", "w", encoding="utf-8") as file:
+        file.write(SMALL)
+
+
+def check_embedded():
+    """A step takes the numbers that files of such names can hold, to the same loss, and refuses others, a NaN among them."""
+    write_small()
+    with open("embedded.c", "w", encoding="utf-8") as file:
+        file.write(EMBEDDED)
+    said = {}
+    for staging in ("auto", "f32"):
+        run(UNETC, "-S", staging, "--staging=" + staging, "--kernels=reference", "net.unet")
+        run("cc", "-std=gnu11", "-O1", "-fopenmp", "-I" + ROOT + "/runtime/include", "-I" + staging, "embedded.c",
+            *emitted.sources(staging), RUNTIME, *emitted.libraries(RUNTIME), "-lm", "-o", "embedded")
+        said[staging] = {number: run("./embedded", *number) for number in ((), ("0.5",), ("1.5",), ("nan",), ("1",))}
+    for number, told in said["f32"].items():
+        assert told.startswith("0 "), told
+        if number in ((), ("1",)):
+            assert said["auto"][number] == told, (said["auto"][number], told)
+        else:
+            assert re.match("[1-9].* sample 0 of y has a number .* --staging=f32", said["auto"][number]), said["auto"][number]
+
+
+def check_budget():
+    """Where a budget has room for a plan, but not for a copy of a picture beside it, the ring has f32."""
+    options = ["--bands=off", "--no-recompute"]
+    write_small()
 
     def arena(*more):
         told = run(UNETC, "mem", *options, *more, "net.unet")
@@ -237,6 +290,7 @@ with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     check_reasons()
     check_budget()
+    check_embedded()
     check_promises()
     check_results()
 print("ok")
