@@ -148,17 +148,14 @@ static UnetStatus take_precision(void *result, const UnetValue *value, UnetError
     (void)error;
     options->stored = stored[value->choice];
     options->real = options->stored == TYPE_F64 ? TYPE_F64 : TYPE_F32;
-    if (options->staged != TYPE_UNORM8)
-        options->staged = options->real;
     options->tf32 = value->choice == 2;
     options->has_precision = true;
     return UNET_OK;
 }
 
 static UnetStatus take_staging(void *result, const UnetValue *value, UnetError *error) {
-    Options *options = &((Reading *)result)->command.options;
     (void)error;
-    options->staged = value->choice == 1 ? TYPE_UNORM8 : options->real;
+    ((Reading *)result)->command.options.staging = (Staging)value->choice;
     return UNET_OK;
 }
 
@@ -334,9 +331,11 @@ static const UnetOptionRow options[] = {
      .help = "bf16, f16: activations and their gradients take 16 bits, everything else is f32; f16 scales "
              "the loss; tf32 is for cuda; f64 needs --kernels=reference"},
     {"--staging", .kind = UNET_CHOICE, .commands = FILES, .tag = PLAN, .take = take_staging,
-     .value = "f32|u8",
-     .help = "how inputs are copied to a GPU: u8 rounds them to n / 255, which is exact for pictures of 8 "
-             "bits"},
+     .value = "auto|f32|u16|u8",
+     .help =
+         "how pictures wait for a step: u8 rounds them to n / 255, which is exact for pictures of 8 bits, "
+         "u16 (for the CPU) to n / 65535, exact for 8 and 16 bits. auto: on a CPU the fewest bits that "
+         "are exact for all files that the file's patterns name, else f32; for cuda f32"},
     {"--nondeterministic", .commands = FILES, .tag = PLAN, .place = AT(options.nondeterministic),
      .help = "for cuda: faster convolutions whose results differ from run to run"},
     {"--engines", .kind = UNET_TEXT, .commands = FILES, .tag = PLAN, .place = AT(options.engines),

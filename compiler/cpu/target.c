@@ -53,8 +53,6 @@ static const char *refuses(const Options *options, bool builds) {
         return "--precision=f64 needs --kernels=reference: fast kernels compute in f32";
     if (options->tf32)
         return "--precision=tf32 is for --target=cuda";
-    if (options->staged == TYPE_UNORM8)
-        return "--staging=u8 is for --target=cuda: the CPU reads the loader's batches in place";
     if (options->nondeterministic)
         return "--nondeterministic is for --target=cuda: on the CPU every run gives the same bits";
     return NULL;
@@ -110,6 +108,7 @@ const Target target_cpu = {.name = "cpu",
                            .loops_are_free = true,
                            .packs_once = true,
                            .rings = true,
+                           .stages_as_files = true,
                            .overlaps_ranks = true,
                            .same_anywhere = true,
                            .passes_rows = true,

@@ -167,7 +167,8 @@ int64_t cuda_place_parts(const Program *program, const Node *node, CudaChosen *c
 /* The compiler's types and the runtime's are the same, in one order. */
 _Static_assert((int)TYPE_F32 == (int)UNET_F32 && (int)TYPE_F64 == (int)UNET_F64 &&
                    (int)TYPE_U8 == (int)UNET_U8 && (int)TYPE_BF16 == (int)UNET_BF16 &&
-                   (int)TYPE_F16 == (int)UNET_F16 && (int)TYPE_UNORM8 == (int)UNET_UNORM8,
+                   (int)TYPE_F16 == (int)UNET_F16 && (int)TYPE_UNORM8 == (int)UNET_UNORM8 &&
+                   (int)TYPE_UNORM16 == (int)UNET_UNORM16,
                "types are mirrored");
 
 /* The grids that the window joins: it slides over `dense` and has a position for each point of `sampled`.

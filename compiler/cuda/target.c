@@ -74,6 +74,8 @@ static const char *too_large(Pool *pool, const Buffer *buffer) {
 static const char *refuses(const Options *options, bool builds) {
     if (options->real == TYPE_F64)
         return "--precision=f64 is for --target=cpu with --kernels=reference";
+    if (options->staging == STAGING_U16)
+        return "--staging=u16 is for --target=cpu: a GPU takes f32 or u8";
     if (options->reference)
         return "--kernels=reference is for --target=cpu";
     if (options->portable)

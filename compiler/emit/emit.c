@@ -18,8 +18,9 @@ static const char *c_type(const Plan *plan, Type type) {
     if (type == plan->options->real)
         return "real";
     static const char *const name[] = {
-        [TYPE_F32] = "float",   [TYPE_F64] = "double", [TYPE_U8] = "uint8_t",
-        [TYPE_BF16] = "stored", [TYPE_F16] = "stored", [TYPE_UNORM8] = "uint8_t",
+        [TYPE_F32] = "float",        [TYPE_F64] = "double", [TYPE_U8] = "uint8_t",
+        [TYPE_BF16] = "stored",      [TYPE_F16] = "stored", [TYPE_UNORM8] = "uint8_t",
+        [TYPE_UNORM16] = "uint16_t",
     };
     return name[type];
 }

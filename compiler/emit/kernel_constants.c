@@ -180,7 +180,11 @@ void constant_segments(Constants *c, const char *name, ValueId v) {
 
 void constant_staged(Constants *c, const char *name, ValueId v) {
     const Value *value = &c->program->graph->value[v];
-    constant(c, name, value->class != CLASS_STAGING ? 0 : value->type == TYPE_UNORM8 ? 2 : 1);
+    constant(c, name,
+             value->class != CLASS_STAGING ? 0
+             : value->type == TYPE_UNORM8  ? 2
+             : value->type == TYPE_UNORM16 ? 3
+                                           : 1);
 }
 
 /* ---- what is handed over ---- */

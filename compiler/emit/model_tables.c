@@ -3,6 +3,7 @@
 #include "ir/labels.h"
 #include "ir/target.h"
 #include "ir/ops.h"
+#include "ir/staging.h"
 #include "emit/sources.h"
 
 #include <string.h>
@@ -705,6 +706,8 @@ static void model_table(const Tables *t) {
     text_line(t->out, ".arena_bytes = %lld,", (long long)plan->arena);
     text_line(t->out, ".ring = %lld, .loader_ring_bytes = %lld,", (long long)plan->ring_slots,
               (long long)plan->loader_ring);
+    if (stages_as_files(plan))
+        text_line(t->out, ".stages_as_files = true,");
     text_line(t->out, ".predict_pad = %s,", pad_name[m->predict.pad]);
     if (m->eval.at_original)
         text_line(t->out, ".measures_original = true,");

@@ -367,6 +367,29 @@ static bool is_there(const char *const *patterns, int count, const char *pattern
     return false;
 }
 
+/* What the names that match PATTERN promise of the numbers in these files. */
+static void note_format(Reader *r, const char *pattern, SourceTerm *term, bool *any) {
+    const char *name = pattern;
+    for (int i = 0; (name = with_choice(r->l->pool, pattern, i)) != NULL; i++) {
+        const UnetImageKind *kind = unet_image_kind_of_name(name);
+        if (kind == NULL || kind->most_bits == 0)
+            *any = true;
+        if (term->format == NULL || (kind != NULL && kind->most_bits == 0))
+            term->format = kind == NULL ? NULL : kind->name;
+        if (kind != NULL && kind->most_bits > term->bits)
+            term->bits = kind->most_bits;
+    }
+}
+
+static void note_formats(Reader *r, SourceTerm *term) {
+    bool any = false;
+    note_format(r, term->text, term, &any);
+    for (int i = 0; i < term->nmore; i++)
+        note_format(r, term->more[i], term, &any);
+    if (any)
+        term->bits = 0;
+}
+
 /* `pattern`: one, or a list of one for each folder. */
 static bool read_patterns(Reader *r, Call *call, const char *example, SourceTerm *term) {
     const Datum pattern = call->argument[0].value;
@@ -390,6 +413,7 @@ static bool read_patterns(Reader *r, Call *call, const char *example, SourceTerm
                          .nmore = kept - 1,
                          .volumes = volumes,
                          .span = call->span};
+    note_formats(r, term);
     return r->good;
 }
 

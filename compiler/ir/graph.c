@@ -295,9 +295,13 @@ static const struct {
     const char *text, *constant;
     int bytes;
 } type_table[] = {
-    [TYPE_F32] = {"f32", "UNET_F32", 4}, [TYPE_F64] = {"f64", "UNET_F64", 8},
-    [TYPE_U8] = {"u8", "UNET_U8", 1},    [TYPE_BF16] = {"bf16", "UNET_BF16", 2},
-    [TYPE_F16] = {"f16", "UNET_F16", 2}, [TYPE_UNORM8] = {"unorm8", "UNET_UNORM8", 1},
+    [TYPE_F32] = {"f32", "UNET_F32", 4},
+    [TYPE_F64] = {"f64", "UNET_F64", 8},
+    [TYPE_U8] = {"u8", "UNET_U8", 1},
+    [TYPE_BF16] = {"bf16", "UNET_BF16", 2},
+    [TYPE_F16] = {"f16", "UNET_F16", 2},
+    [TYPE_UNORM8] = {"unorm8", "UNET_UNORM8", 1},
+    [TYPE_UNORM16] = {"unorm16", "UNET_UNORM16", 2},
 };
 
 const char *type_text(Type t) {

@@ -17,7 +17,7 @@ typedef int NodeId;  /* index in Graph.node; -1: none */
 
 /* ---- values ---- */
 
-typedef enum { TYPE_F32, TYPE_F64, TYPE_U8, TYPE_BF16, TYPE_F16, TYPE_UNORM8 } Type;
+typedef enum { TYPE_F32, TYPE_F64, TYPE_U8, TYPE_BF16, TYPE_F16, TYPE_UNORM8, TYPE_UNORM16 } Type;
 
 typedef enum {
     CLASS_PARAMETER,

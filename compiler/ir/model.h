@@ -90,8 +90,10 @@ typedef struct {
     const char *const *more; /* of files: patterns or lists of further folders, */
     int nmore;               /*   so many */
     bool volumes;            /* of files */
-    int channel;             /* of volumes: that they fill; from 1 on, of what the term before pushes */
-    ImageWay way;            /* of files of images */
+    int bits; /* of files of images: the most that a number of theirs has, by their names; 0: any */
+    const char *format; /*   what these say that the first is: "PNG"; NULL: nothing */
+    int channel;        /* of volumes: that they fill; from 1 on, of what the term before pushes */
+    ImageWay way;       /* of files of images */
     Span span;
 } SourceTerm; /* postfix; the same as UnetSourceTerm */
 

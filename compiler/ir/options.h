@@ -14,6 +14,10 @@ typedef enum { CONV_AUTO, CONV_DIRECT, CONV_WINOGRAD, CONV_FAST } ConvMethod;
 /* Who computes transposed convolutions of a GPU, where there is a choice: CELLS, a kernel of ours. */
 typedef enum { UPCONV_AUTO, UPCONV_CUDNN, UPCONV_CELLS } UpconvMethod;
 
+/* In which type the loader leaves pictures (ir/staging.h): that of their files where nothing is lost, or
+ * f32 (f64 of a reference build in f64), or one in which numbers are rounded that it has not. */
+typedef enum { STAGING_AS_FILES, STAGING_REAL, STAGING_U16, STAGING_U8 } Staging;
+
 typedef struct Target Target;           /* ir/target.h */
 typedef struct DeviceModel DeviceModel; /* the target's own: what it knows of the device without one */
 
@@ -25,7 +29,7 @@ typedef struct Options {
     UpconvMethod upconv;   /* --upconv */
     Type real;             /* of parameters and arithmetic: TYPE_F32, or TYPE_F64 with reference kernels */
     Type stored;           /* of activations and their gradients: that, or one of 16 bits */
-    Type staged;           /* of inputs, as the loader leaves them */
+    Staging staging;       /* --staging */
     bool tf32;             /* products may be rounded to tf32 */
     bool has_precision;    /* the command line says it; else the file may */
     bool portable;         /* --isa=portable: for every processor, not for the one at hand */
@@ -72,6 +76,7 @@ typedef struct {
     bool sketch;              /* kernels have no workspace: what does not fit even so never does */
     bool rough;               /* the arena may be larger than it must: it is only compared */
     bool prefetch;            /* training: inputs keep their bytes for those of the next step */
+    bool stages_floats;       /* no picture is copied into f32: the ring has it so */
     bool little_workspace;    /* kernels may be slow for want of workspace */
     bool packs_once;          /* prediction: packed weights are kept from image to image */
     bool packs_in_iterations; /* a loop over samples packs weights again in each iteration, */

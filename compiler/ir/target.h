@@ -54,7 +54,9 @@ struct Target {
     int64_t slice_align;              /* and of what lies in regions */
     int64_t context;   /* bytes of a device that its driver and libraries take, as far as is known */
     bool stages;       /* inputs lie in the arena: those of an iteration, all worked on, valid or not */
-    bool stages_bytes; /* pictures of 8 bits may be staged as bytes */
+    bool stages_bytes; /* --staging=u8 makes the arena smaller */
+    bool
+        stages_as_files; /* without --staging pictures have the type of their files where nothing is lost */
     /* How long a node takes for one micro-batch, in picoseconds; NULL: it is not known, */
     int64_t (*picoseconds)(const Program *program, const Node *node);
     int64_t byte_cost;   /*   but floating point operations; and what moving a byte costs, in that unit */

@@ -12,6 +12,7 @@
 #include "base/diag.h"
 #include "base/size_math.h"
 #include "ir/ops.h"
+#include "ir/staging.h"
 #include "passes/passes.h"
 
 static int buffer_new(Plan *plan, Buffer b) {
@@ -314,8 +315,7 @@ static void loader_ring(Plan *plan) {
     int64_t slot = 0;
     plan->ring_slots = 3;
     for (const Program *p = program_of(plan, 0); p != NULL; p = program_of(plan, (int)p->kind + 1)) {
-        const int64_t bytes =
-            staged_bytes(p, p->kind == PROGRAM_TRAIN ? samples_of_process(&p->model->train) : p->batch);
+        const int64_t bytes = staged_bytes(p, slot_samples(p));
         slot = bytes > slot ? bytes : slot;
     }
     plan->loader_ring = size_product(slot, plan->ring_slots);

@@ -1,10 +1,13 @@
 /* cast.c - inputs in the type in which activations are stored.
  *
- * Where the loader leaves another type than that of activations, a `cast` in front of an input's first
- * reader copies it into their type, and all read the copy, save those that measure: losses, metrics and the
- * gradients of losses take what the loader left, so that no target is rounded once more.  Where the next
- * inputs come while a step runs, there is such a copy in any case: the gradient of the first layer reads
- * its input at the very end.
+ * Where the loader leaves another type than that of activations, a `cast` copies an input into their type
+ * for its readers, save those that measure: losses, metrics and the gradients of losses take what the
+ * loader left, so that no target is rounded once more.  Where the next inputs come while a step runs, there
+ * is such a copy in any case: the gradient of the first layer reads its input at the very end.
+ *
+ * Where inputs lie in the arena, all readers share the copy.  Where a slot of the ring holds the input all
+ * the time, each reader has a copy of its own right in front of it: it costs little time, and no bytes
+ * between the first layer and its gradient.
  *
  * Requires: the types of values, the complete graph.  Provides: the same graph with `cast` nodes.
  */
@@ -14,12 +17,19 @@
 typedef struct {
     Graph *g;
     ValueId *copy; /* per value of the old graph: what is read in its place, or -1 */
+    int nvalue;    /* of the old graph */
     Type stored;
+    bool always; /* of whatever type */
 } Cast;
+
+static void forget_copies(Cast *c) {
+    for (ValueId v = 0; v < c->nvalue; v++)
+        c->copy[v] = -1;
+}
 
 static ValueId as_stored(Cast *c, ValueId v) {
     Graph *g = c->g;
-    if (v < 0 || g->value[v].class != CLASS_STAGING)
+    if (v < 0 || g->value[v].class != CLASS_STAGING || (g->value[v].type == c->stored && !c->always))
         return v;
     if (c->copy[v] < 0) {
         Value value = g->value[v];
@@ -55,21 +65,21 @@ static void cast_operands(Cast *c, Node *node) {
 
 /* Walks the old list of nodes and appends each, with the casts it needs in front, to a new one. */
 void cast_inputs(Program *program) {
-    const Options *options = program->options;
     Graph *g = program->graph;
-    Cast c = {g, NEW_ARRAY(g->pool, ValueId, g->nvalue), options->stored};
+    Cast c = {g, NEW_ARRAY(g->pool, ValueId, g->nvalue), g->nvalue, program->options->stored,
+              program->prefetches};
     const Node *old = g->node;
     int n = g->nnode;
-    if (options->stored == options->staged && !program->prefetches)
-        return;
-    for (ValueId v = 0; v < g->nvalue; v++)
-        c.copy[v] = -1;
+    forget_copies(&c);
     g->node = NULL;
     g->nnode = 0;
     for (int i = 0; i < n; i++) {
         Node node = old[i];
-        if (!has_trait(&node, TRAIT_MEASURES))
+        if (!has_trait(&node, TRAIT_MEASURES)) {
             cast_operands(&c, &node);
+            if (!program->target->stages)
+                forget_copies(&c);
+        }
         node_new(g, node, node.in, node.out);
     }
     pool_drop(g->pool, old);

@@ -10,7 +10,8 @@
  * The same kernel with the same operands gives the same bits, so the result does not depend on what was
  * found.
  *
- * Weights are packed right before each use, so packing and use are one operation here.
+ * Weights are packed right before each use, and so are pictures copied out of the ring: each is one
+ * operation here with its use.
  *
  * In a loop over bands of rows it is repeat.h that says what is made again; there, weights that are packed
  * in front of the loop are packed once.
@@ -54,25 +55,52 @@ static const Node *node_at(const Translation *t, int i) {
     return &t->program->graph->node[t->node[i]];
 }
 
-/* Does NODE do nothing but prepare, from parameters alone, what NEXT needs? */
-static bool prepares(const Graph *g, const Node *node, const Node *next, const int *readers) {
-    if (node->nout != 1 || g->value[node->out[0]].class != CLASS_WORKSPACE || readers[node->out[0]] != 1)
-        return false;
-    for (int k = 0; k < node->nin; k++)
-        if (node->in[k] >= 0 && g->value[node->in[k]].class != CLASS_PARAMETER)
+/* Is all that NODE reads there at all times: parameters, which it packs, or a slot of the ring, which it
+ * copies into another type?  In loops over bands copies are of a few rows, and weights are packed once. */
+static bool reads_what_stays(const Program *program, const Node *node) {
+    const Graph *g = program->graph;
+    const Class made = g->value[node->out[0]].class;
+    for (int k = 0; k < node->nin; k++) {
+        const Value *in = node->in[k] < 0 ? NULL : &g->value[node->in[k]];
+        const bool slot = in != NULL && in->class == CLASS_STAGING && !program->target->stages &&
+                          in->type != g->value[node->out[0]].type && !program->choices->repeats;
+        if (in != NULL && !(in->class == CLASS_PARAMETER && made == CLASS_WORKSPACE) && !slot)
             return false;
-    for (int k = 0; k < next->nin; k++)
-        if (next->in[k] == node->out[0])
+    }
+    return true;
+}
+
+static bool reads(const Graph *g, const Node *node, ValueId v) {
+    for (Touch t = node_touches(g, node); touch_next(&t);)
+        if (!t.is_output && t.value == v)
             return true;
     return false;
 }
 
+/* Per node: the first one from it on that does more than prepare, or COUNT. */
+static const int *next_uses(const Translation *t, const int *readers) {
+    int *use = NEW_ARRAY(t->program->graph->pool, int, t->count + 1);
+    use[t->count] = t->count;
+    for (int i = t->count - 1; i >= 0; i--) {
+        const Node *node = node_at(t, i);
+        const bool prepares =
+            node->nout == 1 && readers[node->out[0]] == 1 && reads_what_stays(t->program, node);
+        use[i] = prepares ? use[i + 1] : i;
+    }
+    return use;
+}
+
+/* What prepares is one operation with the node that reads it, if no other stands between them. */
 static void group_nodes(Translation *t, const int *readers) {
     const Graph *g = t->program->graph;
+    const int *use = next_uses(t, readers);
     t->first = NEW_ARRAY(g->pool, int, t->count + 1);
-    for (int i = 0; i < t->count; i++)
-        if (i == 0 || !prepares(g, node_at(t, i - 1), node_at(t, i), readers))
+    for (int i = 0; i < t->count; i++) {
+        const bool joins = i > 0 && use[i - 1] >= i && use[i - 1] < t->count &&
+                           reads(g, node_at(t, use[i - 1]), node_at(t, i - 1)->out[0]);
+        if (!joins)
             t->first[t->noperation++] = i;
+    }
     t->first[t->noperation] = t->count;
 }
 

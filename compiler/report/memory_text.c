@@ -2,6 +2,7 @@
  * alive there. */
 #include "base/size_math.h"
 #include "emit/sources.h"
+#include "ir/staging.h"
 #include "ir/target.h"
 #include "report/report.h"
 #include "ir/ops.h"
@@ -266,6 +267,27 @@ static void slices_row(const Plan *plan, Text *out) {
                   "slices of volumes", human_bytes(pool, bytes), grouped(pool, bytes), SLICE, SLICE);
 }
 
+static const char *staged_text(Type type) {
+    return type == TYPE_UNORM8 ? "8 bits" : type == TYPE_UNORM16 ? "16 bits" : type_text(type);
+}
+
+/* In which type the ring holds each picture, and why; what fewer bits would bring. */
+static void staging_rows(const Plan *plan, Text *out) {
+    const Program *program = program_of(plan, 0);
+    const Model *m = program->model;
+    Pool *pool = plan->pool;
+    const int *readers = count_readers(program->graph);
+    for (int i = 0; i < m->ninput; i++)
+        if (m->input[i].kind != KIND_LABELS && readers[m->input[i].value] > 0)
+            text_line(out, "  %-26s %12s  %18s    %s", pool_text(pool, "%s in the ring", m->input[i].name),
+                      staged_text(program->graph->value[m->input[i].value].type), "",
+                      staged_reason(pool, program, i));
+    const int64_t least = ring_bytes_of_u8(plan);
+    if (plan->options->staging == STAGING_AS_FILES && least < plan->loader_ring)
+        text_line(out, "  %-26s %12s  %18s B  with --staging=u8: exact where every number is n / 255",
+                  "ring of bytes", human_bytes(pool, least), grouped(pool, least));
+}
+
 static void arena_rows(const Plan *plan, Text *out) {
     Pool *pool = plan->pool;
     const int64_t gap = plan->arena - plan->lower_bound, none = bytes_without_reuse(plan);
@@ -288,6 +310,8 @@ static void arena_rows(const Plan *plan, Text *out) {
                   context > 0 ? "memory of the host" : "beside the arena",
                   plan->ring_slots == 1 ? "1 slot"
                                         : pool_text(pool, "1 to %lld slots", (long long)plan->ring_slots));
+    if (plan->loader_ring > 0)
+        staging_rows(plan, out);
     if (picture_bytes(plan) > 0)
         text_line(out, "  %-26s %12s  %18s B  %s: prediction, and a sample", "TensorBoard's pictures",
                   human_bytes(pool, picture_bytes(plan)), grouped(pool, picture_bytes(plan)),

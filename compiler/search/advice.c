@@ -60,8 +60,8 @@ static bool store_halves(Options *options) {
 }
 
 static bool stage_bytes(Options *options) {
-    bool changed = options->target->stages_bytes && options->staged != TYPE_UNORM8;
-    options->staged = TYPE_UNORM8;
+    bool changed = options->target->stages_bytes && options->staging != STAGING_U8;
+    options->staging = STAGING_U8;
     return changed;
 }
 

@@ -145,9 +145,10 @@ static bool same_choices(const Choices *a, const Choices *b) {
            a->of_use == b->of_use && a->nearly_free == b->nearly_free && a->most_extra == b->most_extra &&
            a->any_plan == b->any_plan && a->only_bands == b->only_bands && a->brief == b->brief &&
            a->sketch == b->sketch && a->rough == b->rough && a->prefetch == b->prefetch &&
-           a->little_workspace == b->little_workspace && a->packs_once == b->packs_once &&
-           a->packs_in_iterations == b->packs_in_iterations && a->packs_in_bands == b->packs_in_bands &&
-           a->branches == b->branches && a->branch_bytes == b->branch_bytes;
+           a->stages_floats == b->stages_floats && a->little_workspace == b->little_workspace &&
+           a->packs_once == b->packs_once && a->packs_in_iterations == b->packs_in_iterations &&
+           a->packs_in_bands == b->packs_in_bands && a->branches == b->branches &&
+           a->branch_bytes == b->branch_bytes;
 }
 
 /* Was it made under CHOICES, and under the budget that is asked for, or a larger one?  Then the arena was

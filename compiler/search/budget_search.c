@@ -18,11 +18,13 @@
  * memory, or where the budget demands it. Packed weights are kept from iteration to iteration, and in
  * prediction from image to image, unless the plan does not fit: then they are made just before each use, in
  * bands of rows in each band.
+ * The ring has pictures in the type of their files, and what nearly fits has them in f32, if it fits so.
  * Evaluation on data that are named when the program runs is not searched for: it comes along where the
  * plan that was found has room for it.  So do branches, where the target has a second stream.
  */
 #include "base/size_math.h"
 #include "ir/ops.h"
+#include "ir/staging.h"
 #include "ir/target.h"
 #include "pipeline.h"
 #include "search/advice.h"
@@ -477,6 +479,20 @@ static Plan *with_nearly_free(const Request *r, Choices choices, Plan *best) {
     return is_hopeless(best) ? best : nearly_free(r, attempt(r, choices), best);
 }
 
+/* PLAN, which is refused for little, or one that does without copies of pictures, where that fits: the ring
+ * has them in f32 then. */
+static Plan *with_floats(const Request *r, Choices choices, bool loops, Plan *plan) {
+    enum { PART = 8 };
+    const int64_t lacks = plan->arena - plan->budget;
+    if (plan_fits(plan) || choices.any_plan || choices.brief || lacks <= 0 || lacks > plan->budget / PART ||
+        (plan->pool != NULL && !stages_as_files(plan)))
+        return plan;
+    choices.stages_floats = true;
+    const int made = r->made->count;
+    Plan *floats = as_for_nothing(r, &choices, loops, search_all(r, choices, loops));
+    return only(r, made, smaller(plan, floats));
+}
+
 Plan *plan_file(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *lower_options,
                 const Options *options, const Choices *fixed) {
     const Request r = {.pool = pool,
@@ -494,7 +510,8 @@ Plan *plan_file(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *low
     Plan *best = search_all(&r, choices, loops);
     if (best == NULL)
         return NULL;
-    best = only(&r, 0, made_whole(&r, as_for_nothing(&r, &choices, loops, best)));
+    best = as_for_nothing(&r, &choices, loops, best);
+    best = only(&r, 0, made_whole(&r, with_floats(&r, choices, loops, best)));
     best = only(&r, 0, made_whole(&r, with_nearly_free(&r, choices, best)));
     best = only(&r, 0, made_whole(&r, pass_rows(&r, best)));
     return only(&r, 0, made_whole(&r, with_branches(&r, best)));

@@ -33,14 +33,15 @@ static const RematSchedule *least_for(const RematSchedule *found, int64_t most) 
     return least;
 }
 
-/* Where any plan will do, or time matters, there is no choice.  A budget of less than half of what KEPT
- * takes leaves none either, as far as anybody has seen, and is not waited for. */
+/* Where any plan will do, or time matters, there is no choice.  Ranks send gradients while the backward
+ * pass goes on (buckets.c), and a schedule of less memory completes them late.  A budget of less than half
+ * of what KEPT takes leaves none either, as far as anybody has seen, and is not waited for. */
 static bool may_choose(const Request *r, const Plan *kept) {
     const Program *train = &kept->program[PROGRAM_TRAIN];
     const Choices *choices = &kept->choices;
     return train->model != NULL && kept->arena < INT64_MAX && kept->refusal == NULL &&
            train->extent == kept->arena && !r->options->no_recompute && !choices->any_plan &&
-           !choices->brief && !choices->rough && !has_bands(train) &&
+           !choices->brief && !choices->rough && !has_bands(train) && train->group == 0 &&
            (kept->budget == 0 || (!plan_fits(kept) && kept->budget >= kept->arena / 2));
 }
 

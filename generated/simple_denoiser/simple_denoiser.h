@@ -25,7 +25,7 @@ UNET_EXTERN const UnetModel simple_denoiser_model;
 /* Inside a program of yours:
  * forward takes input_noisy[3][64][64] and makes output_denoised[3][64][64]
  * train_step takes n of each of input_noisy[3][64][64], target_clean[3][64][64] */
-#define SIMPLE_DENOISER_BUFFER_BYTES 12342336LL /* aligned to UNET_BUFFER_ALIGN */
+#define SIMPLE_DENOISER_BUFFER_BYTES 12028608LL /* aligned to UNET_BUFFER_ALIGN */
 #define SIMPLE_DENOISER_HEIGHT 64
 #define SIMPLE_DENOISER_WIDTH 64
 #define SIMPLE_DENOISER_BATCH 6

@@ -78,8 +78,8 @@ void KERNEL()(int n, Rows rows, stored *restrict y, const stored *const *x, cons
 #else
 #include "simple_denoiser_plan.h"
 
-/* conv: net.0 of train, net.0 of eval, net.0 of predict: noisy[n,3,64,64] net.0 weights[1728] net.0.bias[64]
-    -> net.1[n,64,64,64] */
+/* conv: net.0 of train, net.0 of eval, net.0 of predict: noisy cast[n,3,64,64] net.0 weights[1728]
+    net.0.bias[64] -> net.1[n,64,64,64] */
 #define KERNEL(part) simple_denoiser_conv_0##part
 #define SIZES \
     enum { CI = 3, CO = 64, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, PH = 1, \

@@ -49,7 +49,7 @@ void KERNEL()(int n, int total, Rows rows, stored *dp, const void *p, const void
 #define MSE
 #define KERNEL(part) simple_denoiser_mse_0##part
 #define SIZES \
-    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, ACCUMULATE = 1 }; \
+    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 3, ACCUMULATE = 1 }; \
     UNUSED static const Layout P = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}, \
         T = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}
 #include "simple_denoiser_losses.c"
@@ -58,7 +58,7 @@ void KERNEL()(int n, int total, Rows rows, stored *dp, const void *p, const void
 #define MSE
 #define KERNEL(part) simple_denoiser_mse_1##part
 #define SIZES \
-    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, ACCUMULATE = 0 }; \
+    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 3, ACCUMULATE = 0 }; \
     UNUSED static const Layout P = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}, \
         T = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}
 #include "simple_denoiser_losses.c"
@@ -67,7 +67,7 @@ void KERNEL()(int n, int total, Rows rows, stored *dp, const void *p, const void
 #define PSNR
 #define KERNEL(part) simple_denoiser_psnr_0##part
 #define SIZES \
-    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, ACCUMULATE = 1 }; \
+    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 3, ACCUMULATE = 1 }; \
     UNUSED static const Layout P = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}, \
         T = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}
 #include "simple_denoiser_losses.c"
@@ -76,7 +76,7 @@ void KERNEL()(int n, int total, Rows rows, stored *dp, const void *p, const void
 #define PSNR
 #define KERNEL(part) simple_denoiser_psnr_1##part
 #define SIZES \
-    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, ACCUMULATE = 0 }; \
+    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 3, ACCUMULATE = 0 }; \
     UNUSED static const Layout P = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}, \
         T = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}
 #include "simple_denoiser_losses.c"
@@ -85,7 +85,7 @@ void KERNEL()(int n, int total, Rows rows, stored *dp, const void *p, const void
 #define MSE_GRAD
 #define KERNEL(part) simple_denoiser_mse_grad_0##part
 #define SIZES \
-    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, SCALED = 0 }; \
+    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 3, SCALED = 0 }; \
     UNUSED static const Layout P = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}, \
         T = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}; \
     UNUSED static const double WEIGHT = 1; \

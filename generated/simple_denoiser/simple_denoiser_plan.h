@@ -53,49 +53,52 @@
 #define B042_net_2_weights 10778304LL /* 592128 */
 #define B043_mse 11730688LL /* 64 */
 #define B044_psnr 11730752LL /* 64 */
-#define B045_net_1 4541376LL /* 1115136 */
-#define B046_net_3 5656512LL /* 1115136 */
-#define B047_net_2_workspace 928704LL /* 3612672 */
-#define B048_net_5 6771648LL /* 1115136 */
-#define B049_net_4_workspace 928704LL /* 3612672 */
-#define B050_net_6 980992LL /* 49152 */
-#define B051_mse_scratch 928704LL /* 512 */
-#define B052_psnr_scratch 928704LL /* 512 */
-#define B053_d_net_6 928704LL /* 52288 */
-#define B054_net_6_scratch 980992LL /* 36928 */
-#define B055_d_net_4 7886784LL /* 1115136 */
-#define B056_net_4_scratch 928704LL /* 1940800 */
-#define B057_d_net_2 6771648LL /* 1115136 */
-#define B058_net_4_workspace 928704LL /* 3612672 */
-#define B059_net_2_scratch 928704LL /* 1940800 */
-#define B060_d_net_0 5656512LL /* 1048576 */
-#define B061_net_2_workspace 928704LL /* 3612672 */
-#define B062_net_0_scratch 928704LL /* 7168 */
-#define B063_net_0_weights 928704LL /* 6912 */
-#define B064_net_1 4541376LL /* 1115136 */
-#define B065_net_2_weights 6771648LL /* 592128 */
-#define B066_net_3 5656512LL /* 1115136 */
-#define B067_net_2_workspace 928704LL /* 3612672 */
-#define B068_net_4_weights 6771648LL /* 592128 */
-#define B069_net_5 4541376LL /* 1115136 */
-#define B070_net_4_workspace 928704LL /* 3612672 */
-#define B071_net_6_weights 977856LL /* 36864 */
-#define B072_net_6 928704LL /* 49152 */
-#define B073_mse 978368LL /* 64 */
-#define B074_mse_scratch 977856LL /* 512 */
-#define B075_psnr 978432LL /* 64 */
-#define B076_psnr_scratch 977856LL /* 512 */
-#define B077_net_0_weights 7992768LL /* 6912 */
-#define B078_net_2_weights 6771648LL /* 592128 */
-#define B079_net_4_weights 7363776LL /* 592128 */
-#define B080_net_6_weights 7955904LL /* 36864 */
-#define B081_noisy 928704LL /* 52288 */
-#define B082_net_1 4541376LL /* 1115136 */
-#define B083_net_3 5656512LL /* 1115136 */
-#define B084_net_2_workspace 928704LL /* 3612672 */
-#define B085_net_5 4541376LL /* 1115136 */
-#define B086_net_4_workspace 928704LL /* 3612672 */
-#define B087_net_6 928704LL /* 49152 */
+#define B045_noisy_cast 928704LL /* 52288 */
+#define B046_net_1 4541376LL /* 1115136 */
+#define B047_net_3 5656512LL /* 1115136 */
+#define B048_net_2_workspace 928704LL /* 3612672 */
+#define B049_net_5 6771648LL /* 1115136 */
+#define B050_net_4_workspace 928704LL /* 3612672 */
+#define B051_net_6 980992LL /* 49152 */
+#define B052_mse_scratch 928704LL /* 512 */
+#define B053_psnr_scratch 928704LL /* 512 */
+#define B054_d_net_6 928704LL /* 52288 */
+#define B055_net_6_scratch 980992LL /* 36928 */
+#define B056_d_net_4 7886784LL /* 1115136 */
+#define B057_net_4_scratch 928704LL /* 1940800 */
+#define B058_d_net_2 6771648LL /* 1115136 */
+#define B059_net_4_workspace 928704LL /* 3612672 */
+#define B060_net_2_scratch 928704LL /* 1940800 */
+#define B061_d_net_0 5656512LL /* 1048576 */
+#define B062_net_2_workspace 928704LL /* 3612672 */
+#define B063_noisy_cast 928704LL /* 52288 */
+#define B064_net_0_scratch 980992LL /* 7168 */
+#define B065_noisy_cast 928704LL /* 52288 */
+#define B066_net_0_weights 980992LL /* 6912 */
+#define B067_net_1 4541376LL /* 1115136 */
+#define B068_net_2_weights 6771648LL /* 592128 */
+#define B069_net_3 5656512LL /* 1115136 */
+#define B070_net_2_workspace 928704LL /* 3612672 */
+#define B071_net_4_weights 6771648LL /* 592128 */
+#define B072_net_5 4541376LL /* 1115136 */
+#define B073_net_4_workspace 928704LL /* 3612672 */
+#define B074_net_6_weights 977856LL /* 36864 */
+#define B075_net_6 928704LL /* 49152 */
+#define B076_mse 978368LL /* 64 */
+#define B077_mse_scratch 977856LL /* 512 */
+#define B078_psnr 978432LL /* 64 */
+#define B079_psnr_scratch 977856LL /* 512 */
+#define B080_net_0_weights 7992768LL /* 6912 */
+#define B081_net_2_weights 6771648LL /* 592128 */
+#define B082_net_4_weights 7363776LL /* 592128 */
+#define B083_net_6_weights 7955904LL /* 36864 */
+#define B084_noisy 928704LL /* 52288 */
+#define B085_net_1 4541376LL /* 1115136 */
+#define B086_net_3 5656512LL /* 1115136 */
+#define B087_net_2_workspace 928704LL /* 3612672 */
+#define B088_net_5 4541376LL /* 1115136 */
+#define B089_net_4_workspace 928704LL /* 3612672 */
+#define B090_net_6 928704LL /* 49152 */
 
 /* ---- the kernels ---- */
 
@@ -110,12 +113,14 @@ void simple_denoiser_conv_dgrad_winograd_pack_0(real *restrict packed, const rea
 
 void simple_denoiser_zero_0(void *sum, size_t bytes);
 
-typedef void simple_denoiser_conv_kernel(int n, Rows rows, stored *restrict y, const stored *const *x,
-    const real *w, const real *b);
-simple_denoiser_conv_kernel simple_denoiser_conv_0, simple_denoiser_conv_1;
+void simple_denoiser_cast_0(int n, Rows rows, stored *restrict y, const void *x);
 
 typedef void simple_denoiser_zero_halo_kernel(int n, Rows rows, stored *y);
 simple_denoiser_zero_halo_kernel simple_denoiser_zero_halo_0, simple_denoiser_zero_halo_1;
+
+typedef void simple_denoiser_conv_kernel(int n, Rows rows, stored *restrict y, const stored *const *x,
+    const real *w, const real *b);
+simple_denoiser_conv_kernel simple_denoiser_conv_0, simple_denoiser_conv_1;
 
 void simple_denoiser_conv_winograd_0(int n, Rows rows, stored *restrict y, real *restrict workspace,
     stored *restrict pooled, const stored *const *x, const real *w, const real *b);

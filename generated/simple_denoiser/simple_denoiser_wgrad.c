@@ -91,7 +91,7 @@ void KERNEL()(int n, Rows rows, real *restrict dw, real *restrict db, real *rest
         DY = {3, 3, 1, 201, 13072, 13068, 13068, 198, 0}
 #include "simple_denoiser_wgrad.c"
 
-/* conv_wgrad: net.0 of train: noisy[n,3,64,64] d net.0[n,64,64,64] -> d net.0.weight[64,3,3,3]
+/* conv_wgrad: net.0 of train: noisy cast[n,3,64,64] d net.0[n,64,64,64] -> d net.0.weight[64,3,3,3]
     d net.0.bias[64] net.0 scratch[1792] */
 #define CONV_WGRAD
 #define KERNEL(part) simple_denoiser_conv_wgrad_1##part

@@ -25,7 +25,7 @@ UNET_EXTERN const UnetModel tiny_unet_model;
 /* Inside a program of yours:
  * forward takes input_noisy[3][64][64] and makes output_denoised[3][64][64]
  * train_step takes n of each of input_noisy[3][64][64], target_clean[3][64][64] */
-#define TINY_UNET_BUFFER_BYTES 24067392LL /* aligned to UNET_BUFFER_ALIGN */
+#define TINY_UNET_BUFFER_BYTES 23753664LL /* aligned to UNET_BUFFER_ALIGN */
 #define TINY_UNET_HEIGHT 64
 #define TINY_UNET_WIDTH 64
 #define TINY_UNET_BATCH 6

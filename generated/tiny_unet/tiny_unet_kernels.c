@@ -4,6 +4,64 @@
  * Do not edit: change the .unet file and compile again. */
 #include "tiny_unet_plan.h"
 
+/* cast - a tensor out of an image as the loader left it. */
+void tiny_unet_cast_kernel(const CastSizes *sizes, int n, Rows rows, stored *y, const void *x) {
+    const int C = sizes->C, H = sizes->H, W = sizes->W;
+    const Layout Y = sizes->Y, X = sizes->X;
+    const int X_STAGED = sizes->X_STAGED;
+#pragma omp for collapse(2) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int c = 0; c < stored_channels(&Y); c++)
+            for (int r = rows.begin; r < rows.end; r++)
+                for (int p = 0; p < W; p++)
+                    store(y, element(&Y, i, c, r / H, r % H, p),
+                          c < C ? load_either(X_STAGED, x, element(&X, i, c, r / H, r % H, p)) : 0);
+}
+
+/* zero_halo - zeroes what lies around and between the points of a tensor. */
+/* The halo of a row is the rest of its line in memory. The halo above the first row of a plane and in front
+ * of the first plane belongs to the row behind it, that below the last to the row before it. */
+UNUSED static void zero_halo_zero(stored *y, long from, long to) {
+    for (; from < to; from++)
+        store(y, from, 0);
+}
+
+/* A ring has a line of memory for each row, those of the halo above and below among them. */
+UNUSED static void zero_halo_line(const ZeroHaloSizes *sizes, stored *y, int i, int block, int r) {
+    const int H = sizes->H, W = sizes->W;
+    const Layout Y = sizes->Y;
+    const long first = element(&Y, i, block * Y.block, 0, r, 0), line = first - Y.origin % Y.row;
+    const long points = inside(r, H) ? (long)W * Y.block : 0;
+    zero_halo_zero(y, line, first);
+    zero_halo_zero(y, first + points, line + Y.row);
+}
+
+UNUSED static void zero_halo_ring(const ZeroHaloSizes *sizes, Rows rows, stored *y, int i, int block) {
+    const int H = sizes->H, ABOVE = sizes->ABOVE, BELOW = sizes->BELOW;
+    const int above = rows.begin == 0 ? ABOVE : 0, below = rows.end == H ? BELOW : 0;
+    for (int r = rows.begin - above; r < rows.end + below; r++)
+        zero_halo_line(sizes, y, i, block, r);
+}
+
+void tiny_unet_zero_halo_kernel(const ZeroHaloSizes *sizes, int n, Rows rows, stored *y) {
+    const int D = sizes->D, H = sizes->H, W = sizes->W;
+    const Layout Y = sizes->Y;
+    if (rows.begin >= rows.end)
+        return;
+#pragma omp for collapse(2) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int block = 0; block < Y.blocks; block++) {
+            if (Y.ring > 0)
+                zero_halo_ring(sizes, rows, y, i, block);
+            for (int r = rows.begin; Y.ring == 0 && r < rows.end; r++) {
+                const int c = block * Y.block;
+                zero_halo_zero(y, halo_boundary(&Y, i, block, r, D, H), element(&Y, i, c, r / H, r % H, 0));
+                zero_halo_zero(y, element(&Y, i, c, r / H, r % H, W),
+                            halo_boundary(&Y, i, block, r + 1, D, H));
+            }
+        }
+}
+
 /* conv - convolution over segments, with bias and ReLU. */
 /* The part of output (co, d, h, w) of sample i that comes through segment s, whose channels start at
  * `first`. */
@@ -49,50 +107,6 @@ void tiny_unet_conv_kernel(const ConvSizes *sizes, int n, Rows rows, stored *y, 
                 for (int p = 0; p < W; p++)
                     store(y, element(&Y, i, co, r / H, r % H, p),
                           co < CO ? (real)conv_point(sizes, x, w, b, i, co, (const int[]){r / H, r % H, p}) : 0);
-}
-
-/* zero_halo - zeroes what lies around and between the points of a tensor. */
-/* The halo of a row is the rest of its line in memory. The halo above the first row of a plane and in front
- * of the first plane belongs to the row behind it, that below the last to the row before it. */
-UNUSED static void zero_halo_zero(stored *y, long from, long to) {
-    for (; from < to; from++)
-        store(y, from, 0);
-}
-
-/* A ring has a line of memory for each row, those of the halo above and below among them. */
-UNUSED static void zero_halo_line(const ZeroHaloSizes *sizes, stored *y, int i, int block, int r) {
-    const int H = sizes->H, W = sizes->W;
-    const Layout Y = sizes->Y;
-    const long first = element(&Y, i, block * Y.block, 0, r, 0), line = first - Y.origin % Y.row;
-    const long points = inside(r, H) ? (long)W * Y.block : 0;
-    zero_halo_zero(y, line, first);
-    zero_halo_zero(y, first + points, line + Y.row);
-}
-
-UNUSED static void zero_halo_ring(const ZeroHaloSizes *sizes, Rows rows, stored *y, int i, int block) {
-    const int H = sizes->H, ABOVE = sizes->ABOVE, BELOW = sizes->BELOW;
-    const int above = rows.begin == 0 ? ABOVE : 0, below = rows.end == H ? BELOW : 0;
-    for (int r = rows.begin - above; r < rows.end + below; r++)
-        zero_halo_line(sizes, y, i, block, r);
-}
-
-void tiny_unet_zero_halo_kernel(const ZeroHaloSizes *sizes, int n, Rows rows, stored *y) {
-    const int D = sizes->D, H = sizes->H, W = sizes->W;
-    const Layout Y = sizes->Y;
-    if (rows.begin >= rows.end)
-        return;
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int block = 0; block < Y.blocks; block++) {
-            if (Y.ring > 0)
-                zero_halo_ring(sizes, rows, y, i, block);
-            for (int r = rows.begin; Y.ring == 0 && r < rows.end; r++) {
-                const int c = block * Y.block;
-                zero_halo_zero(y, halo_boundary(&Y, i, block, r, D, H), element(&Y, i, c, r / H, r % H, 0));
-                zero_halo_zero(y, element(&Y, i, c, r / H, r % H, W),
-                            halo_boundary(&Y, i, block, r + 1, D, H));
-            }
-        }
 }
 
 /* max_pool - maximum over windows; padding counts as -infinity, a NaN as more than any number. */

@@ -25,10 +25,11 @@ UnetStatus dataset_check_missing(const UnetDataset *dataset, UnetError *error) {
     }
     for (int32_t i = 0; i < dataset->model->ninput; i++) {
         const UnetLayout *layout = &program->inputs[i];
-        if (layout->sample_bytes > 0 && layout->type == UNET_UNORM8) {
-            return unet_fail(
-                error, UNET_USAGE,
-                "`missing = \"ignore\"` needs images in floats, and this is compiled with --staging=u8");
+        if (layout->sample_bytes > 0 && (layout->type == UNET_UNORM8 || layout->type == UNET_UNORM16)) {
+            return unet_fail(error, UNET_USAGE,
+                             "`missing = \"ignore\"` needs images in floats, and this is compiled with "
+                             "--staging=%s",
+                             layout->type == UNET_UNORM8 ? "u8" : "u16");
         }
         if (layout->sample_bytes > 0 && (layout->size[1] != program->inputs[0].size[1] ||
                                          layout->size[2] != program->inputs[0].size[2])) {

@@ -194,6 +194,23 @@ static UnetStatus compare_proportions(const char *path, const UnetImageInfo *inf
                      path, info->own[0], info->own[1], first, of_first->own[0], of_first->own[1]);
 }
 
+/* Where no --staging was given, files keep what their names promise of their numbers. */
+static UnetStatus check_bits(const UnetDataset *dataset, const FileSeries *series, const char *path,
+                             const UnetImageInfo *info, UnetError *error) {
+    const int32_t input = dataset->source[series->source].input;
+    const UnetType type = input < 0 ? UNET_F32 : dataset->program->inputs[input].type;
+    const int32_t most = type == UNET_UNORM8 ? 8 : type == UNET_UNORM16 ? 16 : info->bits;
+    if (!dataset->model->stages_as_files || info->bits <= most) {
+        return UNET_OK;
+    }
+    return unet_fail(
+        error, UNET_IO,
+        "%.300s holds %s, and %s is compiled for %d bits, which the names of its files promise: "
+        "compile with --staging=%s",
+        path, info->bits == 32 ? "floats" : "16 bits", dataset->model->inputs[input].name, (int)most,
+        info->bits == 32 ? "f32" : "u16");
+}
+
 static UnetStatus probe_sample(UnetDataset *dataset, Sample *sample, UnetError *error) {
     char path[UNET_PATH_BYTES], first[UNET_PATH_BYTES];
     UnetImageInfo of_first = {0};
@@ -204,6 +221,9 @@ static UnetStatus probe_sample(UnetDataset *dataset, Sample *sample, UnetError *
         UnetStatus status = dataset_path(dataset, &dataset->series[i], sample, where, error);
         if (status == UNET_OK) {
             status = probe(&dataset->series[i], where, &info, &sample->file_bytes, error);
+        }
+        if (status == UNET_OK) {
+            status = check_bits(dataset, &dataset->series[i], where, &info, error);
         }
         if (status != UNET_OK) {
             return status;

@@ -279,7 +279,20 @@ static void store_labels(const Parts *parts, const UnetLayout *layout, char *bas
     unet_layout_store_row(layout, base, n, row / height, row % height, parts->row, width, NULL, NULL);
 }
 
-static void store_points(const Parts *parts, const UnetLayout *layout, char *base, int32_t n, int32_t row,
+/* Row ROW of sample N lies at BASE as it is VALUES, whose channels are STRIDE apart; a NaN never does. */
+static bool is_kept(const Parts *parts, const UnetLayout *layout, const char *base, int32_t n, int32_t row,
+                    const float *values, size_t stride) {
+    const size_t width = (size_t)layout->size[2];
+    bool kept = true;
+    unet_layout_load_row(layout, base, n, row / layout->size[1], row % layout->size[1], parts->row);
+    for (size_t c = 0; c < (size_t)layout->channels; c++)
+        for (size_t x = 0; x < width; x++)
+            kept &= parts->row[c * width + x] == values[c * stride + x];
+    return kept;
+}
+
+/* False: the model was compiled for the files that its own file names, and loses some of these numbers. */
+static bool store_points(const Parts *parts, const UnetLayout *layout, char *base, int32_t n, int32_t row,
                          const float *values, const UnetNormal *normal) {
     const int32_t height = layout->size[1], channels = layout->channels;
     const size_t width = (size_t)layout->size[2], plane = (size_t)plane_of(layout);
@@ -293,19 +306,29 @@ static void store_points(const Parts *parts, const UnetLayout *layout, char *bas
         stride = width;
     }
     unet_layout_store_row(layout, base, n, row / height, row % height, from, (int64_t)stride, NULL, NULL);
+    const bool rounds = layout->type == UNET_UNORM8 || layout->type == UNET_UNORM16;
+    return !rounds || !parts->head->model->stages_as_files ||
+           is_kept(parts, layout, base, n, row, from, stride);
 }
 
 /* Rows [BEGIN, END) of sample N of input I to BASE, from all samples of it. */
-static void bring_rows(const Parts *parts, const UnetProgram *program, int32_t i, char *base, int32_t n,
-                       int32_t begin, int32_t end, const void *values) {
+static UnetStatus bring_rows(const Parts *parts, const UnetProgram *program, int32_t i, char *base,
+                             int32_t n, int32_t begin, int32_t end, const void *values, UnetError *error) {
     const UnetLayout *layout = &program->inputs[i];
-    const bool labels = parts->head->model->inputs[i].kind == UNET_LABELS;
-    for (int32_t row = begin; row < end; row++) {
-        if (labels)
+    const UnetModel *model = parts->head->model;
+    bool kept = true;
+    for (int32_t row = begin; row < end && kept; row++) {
+        if (model->inputs[i].kind == UNET_LABELS)
             store_labels(parts, layout, base, n, row, values);
         else
-            store_points(parts, layout, base, n, row, values, normal_of(parts, i));
+            kept = store_points(parts, layout, base, n, row, values, normal_of(parts, i));
     }
+    return kept ? UNET_OK
+                : unet_fail(error, UNET_USAGE,
+                            "sample %" PRId32 " of %s has a number that no file of %d bits has, and %s is "
+                            "compiled for these, which the names of its files promise: compile it with "
+                            "--staging=f32",
+                            n, model->inputs[i].name, layout->type == UNET_UNORM8 ? 8 : 16, model->name);
 }
 
 /* Rows [BEGIN, END) of output I. */
@@ -382,22 +405,25 @@ static UnetStatus check_program(const UnetModel *model, const UnetProgram *progr
                                        model->name, name);
 }
 
-static void bring_band(const Parts *parts, const UnetProgram *program, const UnetStep *step,
-                       const void *const *inputs) {
-    for (int32_t i = 0; i < parts->head->model->ninput; i++) {
+static UnetStatus bring_band(const Parts *parts, const UnetProgram *program, const UnetStep *step,
+                             const void *const *inputs, UnetError *error) {
+    UnetStatus status = UNET_OK;
+    for (int32_t i = 0; i < parts->head->model->ninput && status == UNET_OK; i++) {
         const UnetLayout *layout = &program->inputs[i];
         if (layout->sample_bytes == 0)
             continue;
         if (program->input_offsets == NULL) {
-            bring_rows(parts, program, i, parts->input[i], 0, 0, rows_of(layout), inputs[i]);
+            status =
+                bring_rows(parts, program, i, parts->input[i], 0, 0, rows_of(layout), inputs[i], error);
             continue;
         }
         const UnetBand *band = program->units > 0 ? &program->input_bands[i] : NULL;
-        bring_rows(parts, program, i, parts->arena + program->input_offsets[i], 0,
-                   band == NULL ? 0 : unet_band_end(band, step->band - 1, step->units),
-                   band == NULL ? rows_of(layout) : unet_band_end(band, step->band, step->units),
-                   inputs[i]);
+        status = bring_rows(parts, program, i, parts->arena + program->input_offsets[i], 0,
+                            band == NULL ? 0 : unet_band_end(band, step->band - 1, step->units),
+                            band == NULL ? rows_of(layout) : unet_band_end(band, step->band, step->units),
+                            inputs[i], error);
     }
+    return status;
 }
 
 /* *DONE: these were the last rows. */
@@ -438,8 +464,9 @@ UnetStatus unet_embed_forward(void *buffer, const void *const *inputs, void *con
     place_inputs(&parts, program);
     prepare(&parts, program, &step);
     for (bool done = false; !done && status == UNET_OK; step.band++) {
-        bring_band(&parts, program, &step, inputs);
-        status = run(&parts, program, &step, error);
+        status = bring_band(&parts, program, &step, inputs, error);
+        if (status == UNET_OK)
+            status = run(&parts, program, &step, error);
         if (status == UNET_OK)
             status = take_band(&parts, program, &step, outputs, &done, error);
     }
@@ -489,9 +516,11 @@ UnetStatus unet_embed_train_step(void *buffer, int32_t n, const void *const *inp
     place_inputs(&parts, program);
     prepare(&parts, program, &step);
     for (int32_t i = 0; i < model->ninput; i++)
-        for (int32_t k = 0; parts.input[i] != NULL && k < n; k++)
-            bring_rows(&parts, program, i, parts.input[i], k, 0, rows_of(&program->inputs[i]), inputs[i]);
-    status = run(&parts, program, &step, error);
+        for (int32_t k = 0; parts.input[i] != NULL && k < n && status == UNET_OK; k++)
+            status = bring_rows(&parts, program, i, parts.input[i], k, 0, rows_of(&program->inputs[i]),
+                                inputs[i], error);
+    if (status == UNET_OK)
+        status = run(&parts, program, &step, error);
     if (status != UNET_OK)
         return status;
     parts.head->steps++;

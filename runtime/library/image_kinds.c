@@ -38,28 +38,37 @@
 #define MINIZIP_PACKAGE "libminizip-dev"
 #endif
 
-/* Formats that are neither read nor written are here to be refused by name. */
+/* Formats that are neither read nor written are here to be refused by name.  Formats that can hold floats,
+ * or whole numbers that are not divided, have no most bits: 0. */
 static const UnetImageKind kinds[] = {
-    {"PNG", ".png", NULL, true, 16, {"\x89PNG"}, 4},
-    {"JPEG", ".jpg .jpeg .jpe .jfif", JPEG_PACKAGE, true, 8, {"\xff\xd8\xff"}, 3},
-    {"TIFF", ".tif .tiff", TIFF_PACKAGE, true, 32, {"II*", "MM\0*", "II+", "MM\0+"}, 4},
-    {"GIF", ".gif", GIF_PACKAGE, true, 0, {"GIF8"}, 4},
-    {"BMP", ".bmp .dib", NULL, true, 0, {"BM"}, 2},
-    {"WebP", ".webp", WEBP_PACKAGE, true, 0, {"RIFF"}, 4},
+    {"PNG", ".png", NULL, true, 16, 16, {"\x89PNG"}, 4},
+    {"JPEG", ".jpg .jpeg .jpe .jfif", JPEG_PACKAGE, true, 8, 8, {"\xff\xd8\xff"}, 3},
+    {"TIFF", ".tif .tiff", TIFF_PACKAGE, true, 0, 32, {"II*", "MM\0*", "II+", "MM\0+"}, 4},
+    {"GIF", ".gif", GIF_PACKAGE, true, 8, 0, {"GIF8"}, 4},
+    {"BMP", ".bmp .dib", NULL, true, 8, 0, {"BM"}, 2},
+    {"WebP", ".webp", WEBP_PACKAGE, true, 8, 0, {"RIFF"}, 4},
     {"Netpbm",
      ".pgm .ppm .pbm .pnm .pfm",
      NULL,
      true,
      0,
+     0,
      {"P1", "P2", "P3", "P4", "P5", "P6", "PF", "Pf"},
      2},
-    {"NumPy", ".npy", NULL, true, 32, {"\x93NUMPY"}, 6},
-    {"NumPy archive", ".npz", MINIZIP_PACKAGE, true, 0, {"PK\3\4"}, 4},
-    {"JPEG 2000", ".jp2 .j2k .j2c .jpx", OPENJPEG_PACKAGE, true, 0, {"\xff\x4f\xff\x51", "\0\0\0\x0c"}, 4},
-    {"OpenEXR", ".exr", NULL, false, 0, {NULL}, 0},
-    {"HEIF", ".heic .heif .avif", NULL, false, 0, {NULL}, 0},
-    {"DICOM", ".dcm", NULL, false, 0, {NULL}, 0},
-    {"NIfTI", ".nii", NULL, false, 0, {NULL}, 0},
+    {"NumPy", ".npy", NULL, true, 0, 32, {"\x93NUMPY"}, 6},
+    {"NumPy archive", ".npz", MINIZIP_PACKAGE, true, 0, 0, {"PK\3\4"}, 4},
+    {"JPEG 2000",
+     ".jp2 .j2k .j2c .jpx",
+     OPENJPEG_PACKAGE,
+     true,
+     0,
+     0,
+     {"\xff\x4f\xff\x51", "\0\0\0\x0c"},
+     4},
+    {"OpenEXR", ".exr", NULL, false, 0, 0, {NULL}, 0},
+    {"HEIF", ".heic .heif .avif", NULL, false, 0, 0, {NULL}, 0},
+    {"DICOM", ".dcm", NULL, false, 0, 0, {NULL}, 0},
+    {"NIfTI", ".nii", NULL, false, 0, 0, {NULL}, 0},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds, KIND_STARTS = sizeof kinds->start / sizeof *kinds->start };
 
@@ -105,25 +114,30 @@ const UnetImageKind *unet_image_kind_of_bytes(const uint8_t bytes[8]) {
 
 const char *unet_image_trait(int trait, UnetType into) {
     static const struct {
-        const char *told, *in_bytes; /* in_bytes: of what is stored as n / 255; NULL: the same */
+        const char *told, *in_8_bits, *in_16_bits; /* of what is stored in so many; NULL: the same */
     } traits[UNET_IMAGE_TRAITS] = {
-        {"alpha is dropped", NULL},
-        {"grey fills three channels alike", NULL},
+        {"alpha is dropped", NULL, NULL},
+        {"grey fills three channels alike", NULL, NULL},
         {"warning: the orientation that EXIF or TIFF gives is ignored; `exif = true` in `images(...)` "
          "turns the "
          "pictures",
+         NULL, NULL},
+        {"warning: only the first of several pages is read; `page = 0` in `images(...)` says which", NULL,
          NULL},
-        {"warning: only the first of several pages is read; `page = 0` in `images(...)` says which", NULL},
         {"all 16 bits are kept",
-         "warning: 16 bits are rounded to 8, for this is compiled with --staging=u8"},
+         "warning: 16 bits are rounded to 8, for this is compiled with --staging=u8", NULL},
         {"numbers are kept as they are, not scaled to 0..1",
          "warning: numbers are clamped to 0..1 and rounded to 8 bits, for this is compiled with "
-         "--staging=u8"},
-        {"warning: CMYK becomes red, green and blue without a colour profile", NULL},
+         "--staging=u8",
+         "warning: numbers are clamped to 0..1 and rounded to 16 bits, for this is compiled with "
+         "--staging=u16"},
+        {"warning: CMYK becomes red, green and blue without a colour profile", NULL, NULL},
     };
     if (trait < 0 || trait >= UNET_IMAGE_TRAITS) {
         return "";
     }
-    return into == UNET_UNORM8 && traits[trait].in_bytes != NULL ? traits[trait].in_bytes
-                                                                 : traits[trait].told;
+    const char *in_type = into == UNET_UNORM8    ? traits[trait].in_8_bits
+                          : into == UNET_UNORM16 ? traits[trait].in_16_bits
+                                                 : NULL;
+    return in_type != NULL ? in_type : traits[trait].told;
 }

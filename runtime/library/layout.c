@@ -13,6 +13,7 @@ size_t unet_type_bytes(UnetType type) {
         return 8;
     case UNET_BF16:
     case UNET_F16:
+    case UNET_UNORM16:
         return 2;
     case UNET_U8:
     case UNET_UNORM8:
@@ -43,6 +44,8 @@ static float load(UnetType type, const void *base, int64_t at) {
         return half_value(((const uint16_t *)base)[at]);
     case UNET_UNORM8:
         return (float)((const uint8_t *)base)[at] / 255.0f;
+    case UNET_UNORM16:
+        return (float)((const uint16_t *)base)[at] / 65535.0f;
     }
     return 0;
 }
@@ -58,10 +61,10 @@ void unet_layout_load_row(const UnetLayout *layout, const void *base, int32_t n,
     }
 }
 
-/* The nearest; a NaN is 0. */
-static uint8_t unorm8(float value) {
-    float scaled = 255.0f * value;
-    return scaled >= 255.0f ? 255 : scaled > 0.0f ? (uint8_t)lroundf(scaled) : 0;
+/* The nearest n of n / MOST; a NaN is 0. */
+static uint16_t unorm(float value, float most) {
+    float scaled = most * value;
+    return scaled >= most ? (uint16_t)most : scaled > 0.0f ? (uint16_t)lroundf(scaled) : 0;
 }
 
 static void store(UnetType type, void *base, int64_t at, float value) {
@@ -76,7 +79,10 @@ static void store(UnetType type, void *base, int64_t at, float value) {
         ((uint8_t *)base)[at] = (uint8_t)value;
         break;
     case UNET_UNORM8:
-        ((uint8_t *)base)[at] = unorm8(value);
+        ((uint8_t *)base)[at] = (uint8_t)unorm(value, 255.0f);
+        break;
+    case UNET_UNORM16:
+        ((uint16_t *)base)[at] = unorm(value, 65535.0f);
         break;
     case UNET_BF16: /* the loader leaves f32: a program rounds to its own storage type */
     case UNET_F16:

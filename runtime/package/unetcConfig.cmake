@@ -3,7 +3,8 @@
 #   unetc_add_model(TARGET FILE.unet [OPTION...])
 #
 # makes the library TARGET of the model, with its header NAME.h (NAME: that of the file). Each OPTION is one of unetc's,
-# such as --size=128x128. The file is compiled to C when CMake configures, and again when it changes.
+# such as --size=128x128. The file is compiled to C when CMake configures, and again when it changes. Its header takes floats,
+# so --staging=f32 holds them whatever files a `data` section names, unless an OPTION says otherwise.
 #
 # Beside it: unetc::unetc, the compiler; UNETC_RUNTIME, the folder of the runtime library; unetc::runtime, that library.
 get_filename_component(UNETC_RUNTIME ${CMAKE_CURRENT_LIST_DIR}/../../unetc ABSOLUTE)
@@ -39,7 +40,7 @@ function(unetc_add_model target file)
   endif()
   if(NOT made STREQUAL stamp)
     file(REMOVE_RECURSE ${sources})
-    execute_process(COMMAND ${UNETC_EXECUTABLE} -S ${sources} ${ARGN} -- ${file}
+    execute_process(COMMAND ${UNETC_EXECUTABLE} -S ${sources} --staging=f32 ${ARGN} -- ${file}
                     RESULT_VARIABLE result ERROR_VARIABLE said)
     if(said)
       message(NOTICE "${said}")

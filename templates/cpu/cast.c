@@ -5,7 +5,7 @@
 #include "../example.h"
 
 /* BEGIN */
-UNUSED static void KERNEL(int n, Rows rows, stored *restrict y, const real *x) {
+UNUSED static void KERNEL(int n, Rows rows, stored *restrict y, const void *x) {
     SIZES;
 #pragma omp for collapse(3) schedule(static)
     for (int i = 0; i < n; i++)
@@ -14,7 +14,7 @@ UNUSED static void KERNEL(int n, Rows rows, stored *restrict y, const real *x) {
                 const Point row = {i, r / H, r % H, 0};
                 for (int at = 0, left = W * Y.block; left > 0; at += LANES, left -= LANES)
                     store_some(y + offset_of(&Y, block, row) + at,
-                               load_some_real(x + offset_of(&X, block, row) + at, left), left);
+                               load_either(X_STAGED, x, offset_of(&X, block, row) + at, left), left);
             }
 }
 /* END */

@@ -18,7 +18,7 @@ typedef struct {
     double gamma;    /* points count less by this power of what their class lacks of 1; 0: alike */
     const void *map; /* of one channel: what each point weighs besides; NULL: 1 */
     const Layout *map_layout;
-    int map_is_real;
+    int map_staged;
 } Classified;
 
 /* LANES points: their logits, class by class, and what softmax makes of these: exp(x_k - maximum), of which
@@ -118,7 +118,7 @@ INLINE void map_of(double *weight, Classified by, Point at, int count) {
     const long first = by.map == NULL ? 0 : offset_of(by.map_layout, 0, at);
     for (int k = 0; k < count; k++)
         weight[k] = by.map == NULL ? 1
-                                   : (double)load_either(by.map_is_real, by.map,
+                                   : (double)load_either(by.map_staged, by.map,
                                                          first + (long)k * by.map_layout->block, 1)[0];
 }
 

@@ -6,11 +6,11 @@
 #include <math.h>
 
 /* What is compared: prediction and target, two tensors of `channels` channels and `size` points, each
- * `real` (as the loader left it) or `stored`. */
+ * `stored` or as the loader left it. */
 typedef struct {
     const void *at;
     const Layout *layout;
-    int is_real;
+    int staged;
 } Operand;
 
 typedef struct {
@@ -57,8 +57,8 @@ INLINE Vector vector_clamp(Vector v) {
 INLINE void differences(double *to, Compared by, long p, long t, int count, int clamped) {
     for (int at = 0; at < count; at += LANES) {
         real a[LANES], b[LANES];
-        const Vector x = load_either(by.p.is_real, by.p.at, p + at, count - at);
-        const Vector y = load_either(by.t.is_real, by.t.at, t + at, count - at);
+        const Vector x = load_either(by.p.staged, by.p.at, p + at, count - at);
+        const Vector y = load_either(by.t.staged, by.t.at, t + at, count - at);
         store_real(a, clamped ? vector_clamp(x) : x);
         store_real(b, clamped ? vector_clamp(y) : y);
         for (int k = 0; k < LANES; k++)
@@ -174,8 +174,8 @@ INLINE void slopes_of_row(stored *dp, int count, Compared by, int block, Point r
                           Slope *slope, real epsilon) {
     for (int at = 0, left = count; left > 0; at += LANES, left -= LANES) {
         const Vector difference =
-            load_either(by.p.is_real, by.p.at, offset_of(by.p.layout, block, row) + at, left) -
-            load_either(by.t.is_real, by.t.at, offset_of(by.t.layout, block, row) + at, left);
+            load_either(by.p.staged, by.p.at, offset_of(by.p.layout, block, row) + at, left) -
+            load_either(by.t.staged, by.t.at, offset_of(by.t.layout, block, row) + at, left);
         store_some(dp + at, slope(difference, factor, epsilon), left);
     }
 }

@@ -11,9 +11,46 @@
 #include "products.c"
 
 /* BEGIN */
-/* From element `at` on of an array of `real` or of `stored`. */
-INLINE Vector load_either(int is_real, const void *p, long at, int lanes) {
-    return is_real ? load_some_real((const real *)p + at, lanes) : load_some((const stored *)p + at, lanes);
+/* What arrays hold: `stored`, or what the loader left: `real`, or n of n / 255 or n / 65535 in 8 or 16
+ * bits. The loader divides in the same way where it leaves `real`. */
+enum { AS_STORED, AS_REAL, IN_8_BITS, IN_16_BITS };
+typedef uint8_t Bytes __attribute__((vector_size(LANES)));
+typedef uint16_t Shorts __attribute__((vector_size(2 * LANES)));
+
+/* The first `lanes` numbers of 8 bits; the others are zero. */
+INLINE Vector load_bytes(const uint8_t *p, int lanes) {
+    Bytes v = {0};
+    if (lanes >= LANES)
+        memcpy(&v, p, sizeof v);
+    for (int i = 0; lanes < LANES && i < lanes; i++)
+        v[i] = p[i];
+    return __builtin_convertvector(__builtin_convertvector(v, Bits), Vector) / 255;
+}
+
+INLINE Vector load_shorts(const uint16_t *p, int lanes) {
+    Shorts v = {0};
+    if (lanes >= LANES)
+        memcpy(&v, p, sizeof v);
+    for (int i = 0; lanes < LANES && i < lanes; i++)
+        v[i] = p[i];
+    return __builtin_convertvector(__builtin_convertvector(v, Bits), Vector) / 65535;
+}
+
+/* From element `at` on of an array of one of these. */
+INLINE Vector load_either(int staged, const void *p, long at, int lanes) {
+    return staged == IN_8_BITS    ? load_bytes((const uint8_t *)p + at, lanes)
+           : staged == IN_16_BITS ? load_shorts((const uint16_t *)p + at, lanes)
+           : staged == AS_REAL    ? load_some_real((const real *)p + at, lanes)
+                                  : load_some((const stored *)p + at, lanes);
+}
+
+/* Where element i of such an array lies. */
+INLINE const void *array_at(int staged, const void *p, long i) {
+    const long bytes = staged == IN_8_BITS    ? 1
+                       : staged == IN_16_BITS ? 2
+                       : staged == AS_REAL    ? (long)sizeof(real)
+                                              : (long)sizeof(stored);
+    return (const char *)p + i * bytes;
 }
 
 INLINE void store_either(int is_real, void *p, long at, Vector v, int lanes) {

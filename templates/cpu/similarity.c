@@ -40,8 +40,8 @@ INLINE void columns_sum(double (*mean)[REACHED + REACH * BLOCK + LANES], Compare
                    t = offset_of(by.t.layout, block, row) + first;
         for (int at = 0; at < count; at += LANES) {
             real a[LANES], b[LANES];
-            store_real(a, load_either(by.p.is_real, by.p.at, p + at, count - at));
-            store_real(b, load_either(by.t.is_real, by.t.at, t + at, count - at));
+            store_real(a, load_either(by.p.staged, by.p.at, p + at, count - at));
+            store_real(b, load_either(by.t.staged, by.t.at, t + at, count - at));
             for (int l = 0; l < LANES; l++) {
                 const double sum = (double)a[l] + (double)b[l], difference = (double)a[l] - (double)b[l];
                 mean[SUM][at + l] += gaussian[k] * sum;
@@ -164,9 +164,9 @@ INLINE void store_part(stored *dp, const Layout *layout, Compared by, Part part,
             const Point row = {part.i, 0, r, 0};
             const int left = part.count - at;
             real p[LANES], t[LANES];
-            store_real(p, load_either(by.p.is_real, by.p.at,
+            store_real(p, load_either(by.p.staged, by.p.at,
                                       offset_of(by.p.layout, part.block, row) + part.first + at, left));
-            store_real(t, load_either(by.t.is_real, by.t.at,
+            store_real(t, load_either(by.t.staged, by.t.at,
                                       offset_of(by.t.layout, part.block, row) + part.first + at, left));
             for (int l = 0; l < LANES; l++) {
                 const int e = min_int(at + l, part.count - 1), from = r - part.begin;

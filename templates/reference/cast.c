@@ -5,7 +5,7 @@
 #include "../example.h"
 
 /* BEGIN */
-UNUSED static void KERNEL(int n, Rows rows, stored *y, const real *x) {
+UNUSED static void KERNEL(int n, Rows rows, stored *y, const void *x) {
     SIZES;
 #pragma omp for collapse(2) schedule(static)
     for (int i = 0; i < n; i++)
@@ -13,6 +13,6 @@ UNUSED static void KERNEL(int n, Rows rows, stored *y, const real *x) {
             for (int r = rows.begin; r < rows.end; r++)
                 for (int p = 0; p < W; p++)
                     store(y, element(&Y, i, c, r / H, r % H, p),
-                          c < C ? x[element(&X, i, c, r / H, r % H, p)] : 0);
+                          c < C ? load_either(X_STAGED, x, element(&X, i, c, r / H, r % H, p)) : 0);
 }
 /* END */

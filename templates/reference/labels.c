@@ -18,7 +18,7 @@ typedef struct {
     double gamma;    /* points count less by this power of what their class lacks of 1; 0: alike */
     const void *map; /* of one channel: what each point weighs besides; NULL: 1 */
     const Layout *map_layout;
-    int map_is_real;
+    int map_staged;
 } Classified;
 
 /* The class of a point, or -1: it counts nowhere. */
@@ -70,7 +70,7 @@ UNUSED static double focus_slope(double loss, double gamma) {
 UNUSED static double mapped(Classified by, int n, int d, int h, int w) {
     return by.map == NULL
                ? 1
-               : (double)load_either(by.map_is_real, by.map, element(by.map_layout, n, 0, d, h, w));
+               : (double)load_either(by.map_staged, by.map, element(by.map_layout, n, 0, d, h, w));
 }
 
 UNUSED static double class_term(Classified by, int n, int d, int h, int w) {

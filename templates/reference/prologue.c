@@ -111,9 +111,25 @@ UNUSED static real rounded(real x) {
     return load(&y, 0);
 }
 
-/* Element i of an array of `real` or of `stored`. */
-UNUSED static real load_either(int is_real, const void *p, long i) {
-    return is_real ? ((const real *)p)[i] : load(p, i);
+/* What arrays hold: `stored`, or what the loader left: `real`, or n of n / 255 or n / 65535 in 8 or 16
+ * bits. The loader divides in the same way where it leaves `real`, in floats. */
+enum { AS_STORED, AS_REAL, IN_8_BITS, IN_16_BITS };
+
+/* Element i of an array of one of these. */
+UNUSED static real load_either(int staged, const void *p, long i) {
+    return staged == IN_8_BITS    ? (float)((const uint8_t *)p)[i] / 255.0f
+           : staged == IN_16_BITS ? (float)((const uint16_t *)p)[i] / 65535.0f
+           : staged == AS_REAL    ? ((const real *)p)[i]
+                                  : load(p, i);
+}
+
+/* Where element i of such an array lies. */
+UNUSED static const void *array_at(int staged, const void *p, long i) {
+    const long bytes = staged == IN_8_BITS    ? 1
+                       : staged == IN_16_BITS ? 2
+                       : staged == AS_REAL    ? (long)sizeof(real)
+                                              : (long)sizeof(stored);
+    return (const char *)p + i * bytes;
 }
 
 UNUSED static long element(const Layout *l, int n, int c, int d, int h, int w) {
@@ -159,11 +175,11 @@ UNUSED static double clamp(double x, double low, double high) {
 /* ---- losses --------------------------------------------------------------------------------------- */
 
 /* What is compared: prediction and target, two tensors of `channels` channels and `size` points, each
- * `real` (as the loader left it) or `stored`. */
+ * `stored` or as the loader left it. */
 typedef struct {
     const void *at;
     const Layout *layout;
-    int is_real;
+    int staged;
 } Operand;
 
 typedef struct {
@@ -182,7 +198,7 @@ UNUSED static double mean_itself(double mean) {
 }
 
 UNUSED static double operand(Operand o, int n, int c, int d, int h, int w) {
-    return (double)load_either(o.is_real, o.at, element(o.layout, n, c, d, h, w));
+    return (double)load_either(o.staged, o.at, element(o.layout, n, c, d, h, w));
 }
 
 /* The sum over each row of a range, as far as it is valid, into `scratch`, which has all rows of all

@@ -7,8 +7,7 @@
 /* BEGIN */
 /* Sample i alone. */
 UNUSED static Operand KERNEL_operand(Operand o, int i) {
-    const long elements = i * o.layout->sample;
-    o.at = o.is_real ? (const void *)((const real *)o.at + elements) : (const stored *)o.at + elements;
+    o.at = array_at(o.staged, o.at, i * o.layout->sample);
     return o;
 }
 

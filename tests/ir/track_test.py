@@ -134,8 +134,9 @@ def check_budgets(unetc):
 
 
 def check_values(unetc, runtime, folder):
+    """statistic.c hands floats over."""
     for count in (1, 2):
-        options = ["--kernels=reference", "--micro-batches=%s" % ("off" if count == 1 else count)]
+        options = ["--kernels=reference", "--staging=f32", "--micro-batches=%s" % ("off" if count == 1 else count)]
         plan, sources = unetc.plan(*options), os.path.join(folder, "sources%d" % count)
         unetc("-S", sources, *options)
         (offset,) = {statistics(plan)[s["writes"][0]]["offset"] for s in tracks(plan) if s["name"] == "seen"}

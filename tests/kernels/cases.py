@@ -8,6 +8,8 @@ Usage: cases.py FILE SEED CONVOLUTIONS ROUNDS; ROUNDS: of the other operators.""
 import random
 import sys
 
+STAGED = ["staged", "bytes", "shorts"]  # what the loader may leave of an image
+
 
 class Cases:
     def __init__(self, seed):
@@ -349,8 +351,8 @@ def mapping(cases):
         cases.case("%s, %d channels, %s" % (operator, c, size), **{"nearness": "EXACT", "values": "COARSE", **more})
         same = r.random() < 0.5  # so that a result may take the place of an operand
         for name in sorted(set(operands.values())):
-            staged = operator == "cast" and name == "s"
-            cases.tensor(name, c, size, *(alike if same else cases.halo()), kind="staged" if staged else "tensor")
+            kind = r.choice(STAGED) if operator == "cast" and name == "s" else "tensor"
+            cases.tensor(name, c, size, *(alike if same else cases.halo()), kind=kind)
         cases.node(operator, operands, parameter=0.3)
     count = 16 * r.randint(1, 40)  # whole blocks, as the plan stores them
     cases.case("gradients of %d numbers added" % count, nearness="EXACT")
@@ -496,7 +498,7 @@ def running(cases):
 def losses(cases):
     r = cases.random
     c, size = r.choice([1, 3, 4, 16, 17]), [r.choice([1, 1, 2]), r.randint(2, 9), r.randint(2, 30)]
-    staged = r.choice(["tensor", "staged"])
+    staged = r.choice(["tensor", *STAGED])
 
     def compared(operator, values="COARSE", **settings):
         cases.case("%s, %d channels, %s" % (operator, c, size), nearness="SUMS", values=values, **settings)
@@ -528,7 +530,7 @@ def similarities(cases):
     r = cases.random
     c = r.choice([1, 3, 4, 17])
     size = [1, r.randint(11, 40 if c < 4 else 20), r.choice([11, r.randint(12, 40), 150] if c < 4 else [11, 19])]
-    staged, data_range = r.choice(["tensor", "staged"]), r.choice([1, 255])
+    staged, data_range = r.choice(["tensor", *STAGED]), r.choice([1, 255])
 
     def compared(operator, **settings):
         cases.case("%s, %d channels, %s, range %d" % (operator, c, size, data_range), nearness="SUMS", values="COARSE", **settings)
@@ -567,7 +569,7 @@ def class_losses(cases):
             cases.tensor("x", channels, size, *cases.halo(1))
             cases.tensor("t", 1, size, kind="labels")
             if mapped["map"]:
-                cases.tensor("map", 1, size, *cases.halo(1), kind=r.choice(["tensor", "staged"]))
+                cases.tensor("map", 1, size, *cases.halo(1), kind=r.choice(["tensor", *STAGED]))
 
         for counts in (0, 1):
             compared(operator, nearness="RELATIVE", counts=counts, bands=r.choice([0, r.randint(1, 4)]))
@@ -699,7 +701,7 @@ def head(cases):
                counts=r.randint(0, 1))
     cases.tensor("dx", ci, size, *halo)
     cases.tensor("x", ci, size, *halo)
-    cases.tensor("t", co, size, *cases.halo(1), kind=r.choice(["tensor", "staged"]))
+    cases.tensor("t", co, size, *cases.halo(1), kind=r.choice(["tensor", *STAGED]))
     for name in ("p", "dp"):
         cases.tensor(name, co, size)
     for name, count in (("w", ci * co), ("b", co), ("dw", ci * co), ("db", co)):

@@ -14,9 +14,9 @@
  *
  *     case WORDS             a new one, and what it is called
  *     set KEY=VALUE ...      members of Case; bands: at most so many; zero_halo: of the first operand, too
- *     value NAME KIND C D H W ...    tensor, staged or labels; then the halo in front of the axes, and
- * behind value NAME KIND COUNT  numbers or doubles; vectors, sums: so many numbers, doubles for each sample
- *     node OPERATOR OPERAND=VALUE ... ; ATTRIBUTE=NUMBERS ...
+ *     value NAME KIND C D H W ...    tensor, staged, bytes, shorts or labels; then the halo in front of the
+ * axes, and behind value NAME KIND COUNT  numbers or doubles; vectors, sums: so many numbers, doubles for
+ * each sample node OPERATOR OPERAND=VALUE ... ; ATTRIBUTE=NUMBERS ...
  *
  * VALUE is a name, or names with + between them, a concat, or -, which is none.
  */
@@ -143,9 +143,15 @@ static Value value_of(const Line *line, const Options *options) {
         v.class = CLASS_BATCH_STATISTIC;
         v.per_sample = true;
     } else if (strcmp(kind, "numbers") != 0) {
-        const bool labels = strcmp(kind, "labels") == 0, staged = strcmp(kind, "staged") == 0;
+        const bool labels = strcmp(kind, "labels") == 0, bytes = strcmp(kind, "bytes") == 0,
+                   shorts = strcmp(kind, "shorts") == 0,
+                   staged = bytes || shorts || strcmp(kind, "staged") == 0;
         v.class = labels || staged ? CLASS_STAGING : CLASS_ACTIVATION;
-        v.type = labels ? TYPE_U8 : staged ? options->staged : options->stored;
+        v.type = labels   ? TYPE_U8
+                 : bytes  ? TYPE_UNORM8
+                 : shorts ? TYPE_UNORM16
+                 : staged ? options->real
+                          : options->stored;
         v.per_sample = true;
         v.shape.rank = 4;
         for (int k = 1; k <= AXES; k++)
@@ -634,11 +640,13 @@ static const char *operand_text(Pool *pool, const Program *program, const Progra
                      use.updated    ? "UPDATED"
                      : use.computed ? (use.is_read ? "INNER" : "COMPUTED")
                                     : "GIVEN",
-                     value->type == TYPE_F64  ? (value->per_sample ? "EACH" : "DOUBLES")
-                     : value->type == TYPE_U8 ? "LABELS"
-                     : is_tensor(value)       ? kind[value->class]
-                     : value->per_sample      ? "VECTORS"
-                                              : "NUMBERS",
+                     value->type == TYPE_F64       ? (value->per_sample ? "EACH" : "DOUBLES")
+                     : value->type == TYPE_U8      ? "LABELS"
+                     : value->type == TYPE_UNORM8  ? "BYTES"
+                     : value->type == TYPE_UNORM16 ? "SHORTS"
+                     : is_tensor(value)            ? kind[value->class]
+                     : value->per_sample           ? "VECTORS"
+                                                   : "NUMBERS",
                      layout_text(pool, program, v), (long long)shape_extent(value->shape, 0),
                      (long long)shape_extent(value->shape, 1), (long long)shape_extent(value->shape, 2),
                      elements, use_of(fused, v).place);

@@ -46,7 +46,7 @@ static uint32_t any_bits(Test *test) {
 }
 
 static bool has_samples(const Argument *o) {
-    return o->kind == TENSOR || o->kind == STAGED || o->kind == LABELS;
+    return o->kind <= LABELS;
 }
 
 static bool has_doubles(const Argument *o) {
@@ -55,9 +55,9 @@ static bool has_doubles(const Argument *o) {
 
 static size_t element_bytes(const Argument *o) {
     static const size_t bytes[] = {
-        [TENSOR] = sizeof(stored), [STAGED] = sizeof(real),  [LABELS] = sizeof(uint8_t),
-        [NUMBERS] = sizeof(real),  [VECTORS] = sizeof(real), [DOUBLES] = sizeof(double),
-        [EACH] = sizeof(double)};
+        [TENSOR] = sizeof(stored),   [STAGED] = sizeof(real),    [BYTES] = sizeof(uint8_t),
+        [SHORTS] = sizeof(uint16_t), [LABELS] = sizeof(uint8_t), [NUMBERS] = sizeof(real),
+        [VECTORS] = sizeof(real),    [DOUBLES] = sizeof(double), [EACH] = sizeof(double)};
     return bytes[o->kind];
 }
 
@@ -74,6 +74,8 @@ static double get(const Argument *o, const void *p, long i) {
     return o->kind == TENSOR   ? (double)load(p, i)
            : has_doubles(o)    ? ((const double *)p)[i]
            : o->kind == LABELS ? label(((const uint8_t *)p)[i])
+           : o->kind == BYTES  ? ((const uint8_t *)p)[i] / 255.0
+           : o->kind == SHORTS ? ((const uint16_t *)p)[i] / 65535.0
                                : (double)((const real *)p)[i];
 }
 
@@ -84,6 +86,10 @@ static void put(const Argument *o, void *p, long i, double x) {
         ((double *)p)[i] = x;
     else if (o->kind == LABELS)
         ((uint8_t *)p)[i] = (uint8_t)x;
+    else if (o->kind == BYTES)
+        ((uint8_t *)p)[i] = (uint8_t)(255 * fmin(fabs(x), 1));
+    else if (o->kind == SHORTS)
+        ((uint16_t *)p)[i] = (uint16_t)(65535 * fmin(fabs(x), 1));
     else
         ((real *)p)[i] = (real)x;
 }

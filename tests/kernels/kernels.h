@@ -14,9 +14,10 @@
  * business. */
 typedef enum { GIVEN, UPDATED, COMPUTED, INNER } Use;
 
-/* TENSOR: of `stored`, for each sample; STAGED: the same of `real`, as the loader leaves it; LABELS: of
- * bytes; NUMBERS: `real`; VECTORS: of `real`, one for each sample; EACH: alike, of doubles. */
-typedef enum { TENSOR, STAGED, LABELS, NUMBERS, DOUBLES, VECTORS, EACH } Kind;
+/* TENSOR: of `stored`, for each sample; STAGED: the same of `real`, as the loader leaves it; BYTES,
+ * SHORTS: of n / 255, n / 65535; LABELS: of bytes; NUMBERS: `real`; VECTORS: of `real`, one for each
+ * sample; EACH: alike, of doubles. */
+typedef enum { TENSOR, STAGED, BYTES, SHORTS, LABELS, NUMBERS, DOUBLES, VECTORS, EACH } Kind;
 
 typedef struct {
     const char *name;

@@ -204,7 +204,7 @@ def check_early_row(shop):
     with open(fault, "w") as script:
         script.write("""#!/bin/sh
 for file; do
-    case $file in *tiny_unet.c) sed -i 's/\\(_conv_1(n, band_rows(band, [0-9]*, \\)1,/\\10,/' "$file" ;; esac
+    case $file in *tiny_unet.c) sed -i 's/\\(_conv_1(n, band_rows(band, [0-9]*, \\)2,/\\11,/' "$file" ;; esac
 done
 exec cc "$@" -O1
 """)

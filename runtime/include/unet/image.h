@@ -62,6 +62,7 @@ typedef struct {
     const char *suffixes; /* ".jpg .jpeg", in small letters */
     const char *package;  /* of Debian, without which this build was made; NULL: it needs no other */
     bool is_read;         /* by a build that has its package */
+    int32_t most_bits;    /* of a number in such files; 0: they can hold floats or numbers like these */
     int32_t written_bits; /* of a channel, at most; 0: such files are not written */
     const char *start[8]; /* with one of which its files begin, in as many bytes as: */
     size_t start_bytes;

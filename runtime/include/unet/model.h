@@ -25,9 +25,10 @@ extern "C" {
 #define UNET_MOST_THREADS 1024  /* that a program can be compiled for */
 #define UNET_RUNTIME_VERSION 12 /* generated code refuses to compile against another */
 
-typedef enum { UNET_F32, UNET_F64, UNET_U8, UNET_BF16, UNET_F16, UNET_UNORM8 } UnetType;
+typedef enum { UNET_F32, UNET_F64, UNET_U8, UNET_BF16, UNET_F16, UNET_UNORM8, UNET_UNORM16 } UnetType;
 
-/* Bytes of an element.  UNET_UNORM8 stores a number from 0 to 1: value / 255. */
+/* Bytes of an element.  UNET_UNORM8 and UNET_UNORM16 store a number from 0 to 1: value / 255,
+ * value / 65535. */
 size_t unet_type_bytes(UnetType type);
 
 /* How a tensor of a batch lies in memory.  Channels come in blocks that are stored side by side at each
@@ -537,6 +538,8 @@ typedef struct {
     const UnetProgram *train, *eval, *predict; /* NULL: not compiled in */
     int64_t arena_bytes;                       /* the largest extent of a program */
     int32_t ring;                              /* loader slots, at most */
+    bool stages_as_files;      /* pictures of 8 and 16 bits wait for a step as they are, without loss: what
+                                  would lose some is refused */
     int64_t loader_ring_bytes; /* ring * the largest input_bytes, of training the share of a process */
     UnetPad predict_pad;
     bool measures_original; /* the command `eval` measures resized pictures at their own size */
