@@ -12,6 +12,7 @@
 #include "base/diag.h"
 #include "base/size_math.h"
 #include "ir/ops.h"
+#include "ir/staging.h"
 #include "ir/target.h"
 #include "ir/verify.h"
 #include "passes/passes.h"
@@ -152,6 +153,13 @@ static int64_t fixed_bytes(const Plan *plan) {
     return sum;
 }
 
+static int64_t most_copied(const Plan *plan) {
+    int64_t most = 0;
+    for (const Program *p = program_of(plan, 0); p != NULL; p = program_of(plan, (int)p->kind + 1))
+        most = copied_bytes(p) > most ? copied_bytes(p) : most;
+    return most;
+}
+
 /* What the target cannot run, whatever the budget: the first reason there is. */
 static void collect_refusals(Plan *plan) {
     for (const Program *p = program_of(plan, 0); p != NULL; p = program_of(plan, (int)p->kind + 1))
@@ -192,6 +200,7 @@ void plan_programs(Plan *plan, Pool *pool, const Options *options, const Choices
         branches(plan); /* gradients by weights run beside what others wait for */
     offsets(plan);      /* where each lies; the size of the arena */
     plan->fixed = fixed_bytes(plan);
+    plan->copied = most_copied(plan);
     collect_refusals(plan);
     count_work(plan);
 }

@@ -367,7 +367,7 @@ static bool is_there(const char *const *patterns, int count, const char *pattern
     return false;
 }
 
-/* What the names that match PATTERN promise of the numbers in these files. */
+/* Notes the numbers that files can have whose names match PATTERN. */
 static void note_format(Reader *r, const char *pattern, SourceTerm *term, bool *any) {
     const char *name = pattern;
     for (int i = 0; (name = with_choice(r->l->pool, pattern, i)) != NULL; i++) {

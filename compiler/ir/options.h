@@ -14,7 +14,7 @@ typedef enum { CONV_AUTO, CONV_DIRECT, CONV_WINOGRAD, CONV_FAST } ConvMethod;
 /* Who computes transposed convolutions of a GPU, where there is a choice: CELLS, a kernel of ours. */
 typedef enum { UPCONV_AUTO, UPCONV_CUDNN, UPCONV_CELLS } UpconvMethod;
 
-/* In which type the loader leaves pictures (ir/staging.h): that of their files where nothing is lost, or
+/* In which type the loader leaves pictures (ir/staging.h): the type of their files if nothing is lost, or
  * f32 (f64 of a reference build in f64), or one in which numbers are rounded that it has not. */
 typedef enum { STAGING_AS_FILES, STAGING_REAL, STAGING_U16, STAGING_U8 } Staging;
 

@@ -173,8 +173,9 @@ typedef struct {
     int loss_scale_buffer;     /* -1: losses are not scaled */
     int64_t region_elements;   /* of the trained parameters: one sweep */
     int64_t persistent;        /* bytes at the front that live across steps and programs */
+    int64_t fixed; /* parameters, gradients, the optimiser's state: only a narrower network has less */
     int64_t
-        fixed; /* parameters, their gradients and the optimiser's state: only a narrower network has less */
+        copied; /* the most that a program copies of pictures in the type of their files (ir/staging.h) */
     int64_t arena, lower_bound;
     int64_t cost;  /* of a training step, in units of node_cost(), by which plans that fit are compared */
     int64_t flops; /* of a training step, recomputation left out */

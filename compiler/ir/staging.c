@@ -1,9 +1,9 @@
 /* staging.c - in which type the loader leaves an input, and why.
  *
- * A picture in a file has numbers of 8 or 16 bits, n of which the network sees n / 255 or n / 65535.  The
- * ring of the loader holds n where every number that can come is one: then the result has the same bits,
- * for kernels divide as the loader would.  The names of the files promise that, and the runtime refuses a
- * file that breaks the promise.  As 257 n / 65535 is n / 255, 16 bits hold files of 8 bits, too.
+ * A picture in a file has numbers n of 8 or 16 bits; the network sees n / 255 or n / 65535.  The ring of
+ * the loader holds n if no other numbers can come.  The result has the same bits then, for kernels divide
+ * as the loader would.  The names of the files promise that, and the runtime refuses a file that breaks the
+ * promise.  As 257 n / 65535 is n / 255, 16 bits hold files of 8 bits, too.
  *
  * Prediction takes files of any name, so it has f32.
  */
@@ -165,6 +165,21 @@ bool stages_as_files(const Plan *plan) {
                 return true;
         }
     return false;
+}
+
+/* Is V a picture in the type of its files? */
+static bool is_as_file(const Graph *g, ValueId v) {
+    return v >= 0 && g->value[v].input >= 0 &&
+           (g->value[v].type == TYPE_UNORM8 || g->value[v].type == TYPE_UNORM16);
+}
+
+int64_t copied_bytes(const Program *program) {
+    const Graph *g = program->graph;
+    int64_t bytes = 0;
+    for (int i = 0; i < g->nnode; i++)
+        if (g->node[i].op == OP_CAST && is_as_file(g, g->node[i].in[0]))
+            bytes = size_sum(bytes, program->layout[g->node[i].out[0]].bytes);
+    return bytes;
 }
 
 /* ---- the ring ---- */

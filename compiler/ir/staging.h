@@ -1,6 +1,6 @@
 /* staging.h - in which type the loader leaves an input, and why.
  *
- * Without --staging the type is that of the files, where their names and the file promise it; see
+ * Without --staging a picture has the type of its files, if their names and the file promise it; see
  * staging.c.
  */
 #ifndef STAGING_H
@@ -16,6 +16,9 @@ const char *staged_reason(Pool *pool, const Program *program, int input);
 
 /* Has some picture of PLAN the type of its files, because their names promise that nothing is lost? */
 bool stages_as_files(const Plan *plan);
+
+/* Bytes of the copies of such pictures that an iteration of PROGRAM makes for its layers. */
+int64_t copied_bytes(const Program *program);
 
 /* Samples of PROGRAM in a slot of the ring: of several processes that train together, this one's share. */
 int64_t slot_samples(const Program *program);

@@ -1,12 +1,12 @@
 /* cast.c - inputs in the type in which activations are stored.
  *
- * Where the loader leaves another type than that of activations, a `cast` copies an input into their type
- * for its readers, save those that measure: losses, metrics and the gradients of losses take what the
- * loader left, so that no target is rounded once more.  Where the next inputs come while a step runs, there
+ * If the loader leaves another type than activations have, a `cast` copies an input into their type for its
+ * readers.  Losses, metrics and the gradients of losses read the loader's own numbers, so that no target is
+ * rounded once more.  If the next inputs come while a step runs, there
  * is such a copy in any case: the gradient of the first layer reads its input at the very end.
  *
- * Where inputs lie in the arena, all readers share the copy.  Where a slot of the ring holds the input all
- * the time, each reader has a copy of its own right in front of it: it costs little time, and no bytes
+ * If inputs lie in the arena, all readers share the copy.  If a slot of the ring holds the input all the
+ * time, each reader has a copy of its own right in front of it: it costs little time, and no bytes
  * between the first layer and its gradient.
  *
  * Requires: the types of values, the complete graph.  Provides: the same graph with `cast` nodes.

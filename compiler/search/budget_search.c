@@ -24,7 +24,6 @@
  */
 #include "base/size_math.h"
 #include "ir/ops.h"
-#include "ir/staging.h"
 #include "ir/target.h"
 #include "pipeline.h"
 #include "search/advice.h"
@@ -476,16 +475,14 @@ static Plan *with_nearly_free(const Request *r, Choices choices, Plan *best) {
     if (best->budget == 0)
         return nearly_free(r, best, best);
     choices.packs_once = best->choices.packs_once;
+    choices.stages_floats = best->choices.stages_floats;
     return is_hopeless(best) ? best : nearly_free(r, attempt(r, choices), best);
 }
 
-/* PLAN, which is refused for little, or one that does without copies of pictures, where that fits: the ring
- * has them in f32 then. */
+/* PLAN, which is refused for no more than it copies of pictures, or one without these copies, where that
+ * fits: the ring has pictures in f32 then. */
 static Plan *with_floats(const Request *r, Choices choices, bool loops, Plan *plan) {
-    enum { PART = 8 };
-    const int64_t lacks = plan->arena - plan->budget;
-    if (plan_fits(plan) || choices.any_plan || choices.brief || lacks <= 0 || lacks > plan->budget / PART ||
-        (plan->pool != NULL && !stages_as_files(plan)))
+    if (plan_fits(plan) || choices.any_plan || choices.brief || plan->arena - plan->budget > plan->copied)
         return plan;
     choices.stages_floats = true;
     const int made = r->made->count;
