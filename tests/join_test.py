@@ -62,7 +62,7 @@ def plan_of(unetc, text, options):
         path = os.path.join(folder, "net.unet")
         with open(path, "w") as file:
             file.write(text)
-        return json.loads(subprocess.run([unetc, "mem", "--format=json", "--bands=off", *options, path], check=True,
+        return json.loads(subprocess.run([unetc, "mem", "--format=json", "--bands=off", "--no-recompute", *options, path], check=True,
                                          stdout=subprocess.PIPE).stdout)
 
 
