@@ -17,7 +17,7 @@ def has_engines(plan):
 
 def main():
     for words in roofline.DEFAULTS:
-        plan = roofline.plan_of(os.path.abspath(sys.argv[1]), words)
+        plan = roofline.plan_of(os.path.abspath(sys.argv[1]), [*words, "--no-recompute"])
         found = sum(launch.begins for launch in roofline.training_launches(plan))
         most = MOST[plan["model"]][not has_engines(plan)]
         print("%s: %d launches%s" % (plan["model"], found, "" if has_engines(plan) else ", without cuDNN"))

@@ -243,7 +243,7 @@ def test_pairs():
 def test_size_and_width():
     options = ["--batch=2", "--size=128x128", "--micro-batches=off", "--mem=180MiB"]
     _, found = refusal(WIDE, options)
-    sizes = [(int(text.split("x")[1]), float(work)) for text, _, work, _, _ in found if text.startswith("--size=")]
+    sizes = [(int(text.split("x")[1]), float(work)) for text, _, work, *_ in found if text.startswith("--size=")]
     expect(any(text.startswith("-D base=") for text, *_ in found), "over budget: a narrower network is proposed")
     expect(len(sizes) == 1 or (len(sizes) == 2 and sizes[1][0] < sizes[0][0] and sizes[1][1] <= 26 < sizes[0][1]),
            "over budget: a size, and one of less work: %s" % sizes)
@@ -407,12 +407,17 @@ def test_text():
     # per point of the input: 3100 bytes as PyTorch's hooks on saved tensors count them, and both operands of the loss
     expect("%14s B" % "{:,}".format((3100 + 24) * 512 * 512 * 16) in out, "text: what an eager framework keeps")
     _, out, _ = unetc("mem", TINY)
-    planned, at_once = (plan(TINY, *options)[1]["arena"] for options in ([], ["--micro-batches=off", "--bands=off"]))
-    expect("6 micro-batches of 1 sample, whole images, nothing computed twice" in out, "text: how it is computed")
+    planned, kept, at_once = (plan(TINY, *options)[1]["arena"] for options in (
+        [], ["--no-recompute"], ["--no-recompute", "--micro-batches=off", "--bands=off"]))
+    expect(re.search(r"6 micro-batches of 1 sample, whole images, [0-9.]+ % of all operations twice", out), "text: how it is computed")
+    expect(re.search("  without recomputation .* %s B .* saves" % "{:,}".format(kept["bytes"]), out), "text: what is nearly free")
+    expect(planned["bytes"] < kept["bytes"], "what is nearly free saves memory")
+    _, whole, _ = unetc("mem", TINY, "--no-recompute")
+    expect("6 micro-batches of 1 sample, whole images, nothing computed twice" in whole, "text: everything kept")
     for row, bytes_ in (("here, the batch at once", at_once["bytes"]), ("here, as planned", planned["bytes"]),
                         ("of it fixed", 4 * 4 * 482080), ("without reuse", planned["without_reuse"])):
         expect(re.search(r"  %s .* %s B" % (row, "{:,}".format(bytes_)), out), "text: " + row)
-    expect(plan(TINY, "--no-reuse")[1]["arena"]["bytes"] == planned["without_reuse"], "without reuse: that of --no-reuse")
+    expect(plan(TINY, "--no-reuse", "--no-recompute")[1]["arena"]["bytes"] == kept["without_reuse"], "without reuse: that of --no-reuse")
     _, out, _ = unetc("mem", SMALL, "--mem=9MiB", "--micro-batches=4", "--bands=off", "--batch=8")
     expect("4 micro-batches of 2 samples, whole images" in out, "text: several samples at a time")
     _, out, _ = unetc("mem", SMALL, "--bands=8")
