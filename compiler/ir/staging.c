@@ -176,9 +176,12 @@ static bool is_as_file(const Graph *g, ValueId v) {
 int64_t copied_bytes(const Program *program) {
     const Graph *g = program->graph;
     int64_t bytes = 0;
-    for (int i = 0; i < g->nnode; i++)
-        if (g->node[i].op == OP_CAST && is_as_file(g, g->node[i].in[0]))
-            bytes = size_sum(bytes, program->layout[g->node[i].out[0]].bytes);
+    for (int i = 0; i < g->nnode; i++) {
+        const Node *node = &g->node[i];
+        if (node->nin == 1 && node->nout == 1 && is_as_file(g, node->in[0]) &&
+            g->value[node->out[0]].class == CLASS_ACTIVATION)
+            bytes = size_sum(bytes, program->layout[node->out[0]].bytes);
+    }
     return bytes;
 }
 
