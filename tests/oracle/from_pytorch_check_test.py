@@ -39,7 +39,8 @@ static float *numbers(size_t count) {
 
 int main(int count, char **words) {
     const size_t in = %(input)d, out = %(output)d;
-    const void *const inputs[] = {numbers(in), numbers(out)};
+    float *const x = numbers(in), *const target = numbers(out);
+    const void *const inputs[] = {x, target};
     void *const outputs[] = {malloc(out * sizeof(float))};
     UnetError error;
     double loss;
@@ -50,7 +51,12 @@ int main(int count, char **words) {
         unet_embed_save(buffer, words[2], &error) != UNET_OK ||
         unet_embed_forward(buffer, inputs, outputs, &error) != UNET_OK)
         return fprintf(stderr, "%%s\n", error.text), 1;
-    return fwrite(outputs[0], sizeof(float), out, stdout) != out;
+    const int cut = fwrite(outputs[0], sizeof(float), out, stdout) != out;
+    free(outputs[0]);
+    free(x);
+    free(target);
+    free(buffer);
+    return cut;
 }
 """
 

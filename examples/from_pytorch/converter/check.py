@@ -31,8 +31,9 @@ MAIN = r"""
 int main(int count, char **words) {
     static const size_t in[] = {%(inputs)s}, out[] = {%(outputs)s};
     enum { INS = sizeof in / sizeof *in, OUTS = sizeof out / sizeof *out };
-    const void *inputs[INS];
-    void *outputs[OUTS];
+    float *inputs[INS], *outputs[OUTS];
+    const void *given[INS];
+    void *made[OUTS];
     UnetError error;
     char *buffer = aligned_alloc(UNET_BUFFER_ALIGN, (M_BUFFER_BYTES + 63) / 64 * 64);
     if (buffer == NULL || m_init(buffer, M_BUFFER_BYTES, 0, 0, &error) != UNET_OK)
@@ -40,17 +41,21 @@ int main(int count, char **words) {
     if (count > 1 && unet_embed_load(buffer, words[1], &error) != UNET_OK)
         return fprintf(stderr, "%%s\n", error.text), 1;
     for (int i = 0; i < INS; i++) {
-        float *values = malloc(in[i] * sizeof *values);
-        if (values == NULL || fread(values, sizeof *values, in[i], stdin) != in[i])
+        given[i] = inputs[i] = malloc(in[i] * sizeof(float));
+        if (inputs[i] == NULL || fread(inputs[i], sizeof(float), in[i], stdin) != in[i])
             return fprintf(stderr, "an input is cut short\n"), 1;
-        inputs[i] = values;
     }
     for (int o = 0; o < OUTS; o++)
-        outputs[o] = calloc(out[o], sizeof(float));
-    if (unet_embed_forward(buffer, inputs, outputs, &error) != UNET_OK)
+        made[o] = outputs[o] = calloc(out[o], sizeof(float));
+    if (unet_embed_forward(buffer, given, made, &error) != UNET_OK)
         return fprintf(stderr, "%%s\n", error.text), 1;
-    for (int o = 0; o < OUTS; o++)
+    for (int o = 0; o < OUTS; o++) {
         fwrite(outputs[o], sizeof(float), out[o], stdout);
+        free(outputs[o]);
+    }
+    for (int i = 0; i < INS; i++)
+        free(inputs[i]);
+    free(buffer);
     return 0;
 }
 """
