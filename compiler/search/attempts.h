@@ -17,15 +17,15 @@ typedef struct {
     int64_t asked;
 } MadePlan;
 
-/* The plans that were made and not given up, in their order; and the figures of those that were given up
- * and may be asked for again. */
+/* The plans of a search, in their order.  PLAN: they were not given up.  KNOWN: they were, and their
+ * figures stay, as the search may come to the same choices again. */
 typedef struct {
     MadePlan *plan, *known;
     int count, nknown;
     bool merges, sees_batch; /* in training an operator merges all samples, or sees the whole batch */
 } Made;
 
-/* What a search is about. */
+/* The question of a search: a file, and the options under which it is planned. */
 typedef struct {
     Pool *pool;
     Made *made;
@@ -41,11 +41,12 @@ typedef struct {
 Plan *attempt(const Request *r, Choices choices);
 /* Gives up all plans that were made since there were COUNT, but for BEST, which it returns. */
 Plan *only(const Request *r, int count, Plan *best);
-/* What PLAN was made under, with what was found then, so that it is not sought again. */
+/* The choices under which PLAN was made, with the schedule that was found, so that no search looks for it
+ * again. */
 Choices as_found(const Plan *plan);
-/* PLAN, with all that it has. */
+/* PLAN itself, or, if only its figures are there, the same plan made again. */
 Plan *made_whole(const Request *r, Plan *plan);
-/* By how many bytes what the schedule of TRAIN was thought to need exceeds what it needs. */
+/* The bytes that the schedule of TRAIN seemed to need, less the bytes that it needs. */
 int64_t overestimate(const Program *train);
 
 #endif

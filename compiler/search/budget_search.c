@@ -9,11 +9,11 @@
  *     4. what does not fit is computed again.
  * The first that is within the budget is taken.  But where 2 or 3 is, 4 may cost less (Plan.cost), and then
  * it is taken.  So more memory never costs more: the candidates are the same for every budget, and those
- * that fit are compared.  If none fits, the smallest is taken.  With 1, what
- * is nearly free may be computed again (nearly_free.c); where nothing limits memory, it is.  Where any plan
- * will do, it is one sample at a time from the start: nothing needs less memory.  Where an operator sees
- * the whole batch, it is whole. Where inputs are staged in the arena, those of the next step come while one
- * runs, if that fits into 1; where faster kernels need much workspace, they have it if that does.
+ * that fit are compared.  If none fits, the smallest is taken.  In 1, some tensors may be computed again at
+ * next to no cost (nearly_free.c); if nothing limits memory, they are.  If any plan will do, it is one
+ * sample at a time from the start: nothing needs less memory.  If an operator sees the whole batch, it is
+ * whole.  If inputs are staged in the arena, the inputs of the next step come while one runs, if that fits
+ * into 1; if faster kernels need much workspace, they have it if that does.
  * Prediction goes row by row, and so takes images of any height, where that costs little time and no
  * memory, or where the budget demands it. Packed weights are kept from iteration to iteration, and in
  * prediction from image to image, unless the plan does not fit: then they are made just before each use, in
@@ -72,7 +72,7 @@ static bool fits_but_for_packs(const Plan *plan) {
     return keeps_too_much(plan) && (train->model == NULL || train->extent <= plan->budget);
 }
 
-/* Does that which no choice makes smaller exceed the budget?  Then it only matters how little is needed. */
+/* Do the bytes that no choice makes fewer exceed the budget?  Then it only matters how little is needed. */
 static bool is_hopeless(const Plan *plan) {
     return plan->budget > 0 && plan->fixed > plan->budget;
 }
@@ -229,8 +229,9 @@ static const RematSchedule *first_worthwhile(const RematSchedule *found, int64_t
     return found;
 }
 
-/* BEST, which fits, or, of the row FOUND, what costs less and was thought to need up to so many bytes too
- * many as estimates were found to be WRONG, in the order of what they are thought to need. */
+/* BEST, which fits, or a cheaper plan from the row FOUND.  Each schedule of the row seemed to need too many
+ * bytes, but no more than estimates were WRONG by; they are tried by rising bytes, until two did not fit.
+ */
 static Plan *beyond(const Request *r, Choices choices, const RematSchedule *found, Plan *best,
                     int64_t wrong) {
     enum { MISSES = 2 };
@@ -295,7 +296,7 @@ static Plan *recompute_in_turns(const Request *r, Choices choices, int64_t sampl
     return only(r, made, cheaper(with_recomputation(r, choices, kept), best));
 }
 
-/* With nothing that makes a step faster and takes bytes. */
+/* The plan without anything that takes bytes to make a step faster. */
 static Plan *with_least(const Request *r, Choices *choices) {
     bool (*roomy)(const Options *options) = r->options->target->has_roomy_kernels;
     choices->prefetch = false;
@@ -470,13 +471,15 @@ static Plan *as_for_nothing(const Request *r, const Choices *choices, bool loops
     return only(r, made, plan_fits(same) ? same : plan);
 }
 
-/* BEST, or what costs next to nothing more than whole batches with everything kept. */
+/* BEST, or a plan that costs next to nothing more than whole batches with everything kept. */
 static Plan *with_nearly_free(const Request *r, Choices choices, Plan *best) {
     if (best->budget == 0)
         return nearly_free(r, best, best);
+    if (is_hopeless(best) || must_fit(&choices))
+        return best;
     choices.packs_once = best->choices.packs_once;
     choices.stages_floats = best->choices.stages_floats;
-    return is_hopeless(best) ? best : nearly_free(r, attempt(r, choices), best);
+    return nearly_free(r, attempt(r, choices), best);
 }
 
 /* PLAN, which is refused for no more than it copies of pictures, or one without these copies, where that

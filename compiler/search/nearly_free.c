@@ -1,8 +1,8 @@
-/* nearly_free.c - takes what saves memory for at most a hundredth of the work.
+/* nearly_free.c - saves memory for at most a hundredth of the work.
  *
- * One search in brief finds schedules of every capacity.  Of those that cost little enough, the one of
- * least memory becomes a plan; under a budget, the cheapest that fits.  A plan may need more than its
- * schedule says, and its work is known when it is made: so the plan is judged, and if it is not worth its
+ * One search in brief finds schedules of every capacity.  The schedule of least memory that costs little
+ * enough becomes a plan; under a budget, the cheapest schedule that fits.  A plan may need more than its
+ * schedule says, and its work is known only when it is made.  So the plan is judged: if it is not worth its
  * work, a cheaper schedule has its turn.
  *
  * Requires: a plan that keeps everything, whole batches where loops cost time.  Provides: a plan of fewer
@@ -23,8 +23,7 @@ static bool is_nearly_free(const Plan *plan, const Plan *kept) {
            (double)saved / (double)kept->arena > (double)extra / (double)kept->cost;
 }
 
-/* Of the schedules from FOUND on, the one of least memory that costs at most MOST more than none, or NULL.
- */
+/* The schedule of least memory, from FOUND on, that adds at most MOST to the cost; NULL: there is none. */
 static const RematSchedule *least_for(const RematSchedule *found, int64_t most) {
     const RematSchedule *least = NULL;
     for (const RematSchedule *s = found; s != NULL; s = s->next)
@@ -33,9 +32,10 @@ static const RematSchedule *least_for(const RematSchedule *found, int64_t most) 
     return least;
 }
 
-/* Where any plan will do, or time matters, there is no choice.  Ranks send gradients while the backward
- * pass goes on (buckets.c), and a schedule of less memory completes them late.  A budget of less than half
- * of what KEPT takes leaves none either, as far as anybody has seen, and is not waited for. */
+/* May a schedule be chosen in place of KEPT?  Not if any plan will do, or time matters.  Not for ranks:
+ * they send gradients while the backward pass goes on (buckets.c), and a schedule of less memory completes
+ * gradients late.  Not under a budget of less than half of KEPT's arena: no net is known that saves so much
+ * for so little, so nobody waits for the search. */
 static bool may_choose(const Request *r, const Plan *kept) {
     const Program *train = &kept->program[PROGRAM_TRAIN];
     const Choices *choices = &kept->choices;
@@ -45,15 +45,17 @@ static bool may_choose(const Request *r, const Plan *kept) {
            (kept->budget == 0 || (!plan_fits(kept) && kept->budget >= kept->arena / 2));
 }
 
-/* The next of the schedules from FOUND on that seems to need at most ROOM, for at most MOST, or NULL. */
+/* The next schedule, from FOUND on, that seems to need at most ROOM bytes and adds at most MOST to the
+ * cost; NULL: there is none. */
 static const RematSchedule *next_within(const RematSchedule *found, int64_t most, int64_t room) {
     while (found != NULL && (found->peak > room || found->cost - found->base_cost > most))
         found = found->next;
     return found;
 }
 
-/* What try K is about, behind LAST, of the schedules of FIRST: under a budget the cheapest come first, and
- * in the end the one that needs least, which is surest to fit. */
+/* The schedule of try number K, from those that FIRST has; LAST was that of the try before.  Without a
+ * budget it is the one of least memory, and then cheaper ones.  Under a budget the cheapest come first; the
+ * last try is the schedule of least memory, which is surest to fit. */
 static const RematSchedule *choice(const Plan *kept, int k, const Program *first,
                                    const RematSchedule *last) {
     const int64_t most = kept->cost / PART / iterations_of(&kept->program[PROGRAM_TRAIN]),

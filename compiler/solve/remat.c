@@ -138,8 +138,8 @@ static void write_fitting(Pool *pool, const RematFront *front, int k, int64_t ca
         last = append(pool, kept, last);
 }
 
-/* Those behind number K, which need more and cost less: bytes are counted before anything has its place, so
- * what seems to need a little too much may fit. */
+/* The schedules behind number K need more and cost less.  They are kept, for bytes are counted before
+ * buffers have their places: a schedule that seems to need a little too much may fit. */
 static void write_beyond(Pool *pool, const RematFront *front, int k, RematSchedule *schedule) {
     RematSchedule row = *schedule, *last = &row;
     row.next = row.beyond = NULL;
