@@ -230,8 +230,8 @@ static const RematSchedule *first_worthwhile(const RematSchedule *found, int64_t
 }
 
 /* BEST, which fits, or a cheaper plan from the row FOUND.  Each schedule of the row seemed to need too many
- * bytes, but no more than estimates were WRONG by; they are tried by rising bytes, until two did not fit.
- */
+ * bytes, but no more than estimates were WRONG by; they are tried by rising bytes, until two in
+ * a row do not fit. */
 static Plan *beyond(const Request *r, Choices choices, const RematSchedule *found, Plan *best,
                     int64_t wrong) {
     enum { MISSES = 2 };
