@@ -24,8 +24,13 @@ def _load_losses():
 
 
 losses = _load_losses()
-SIZES = {"milesial": (640, 959), "pp_liteseg": (512, 1024), "nnunet": (128, 128, 128)}  # as the files say
-CLASSES = {"pp_liteseg": 19}
+# As the files say.
+SIZES = {"milesial": (640, 959), "unet_2015": (572, 572), "pp_liteseg": (512, 1024), "resnet34_unet": (320, 320), "enet": (360, 480),
+         "nafnet": (256, 256), "attention_unet": (224, 224), "unet_plus_plus": (96, 96), "drunet": (128, 128), "fast_scnn": (768, 768),
+         "dncnn": (40, 40), "resunet": (224, 224), "nnunet": (128, 128, 128), "nnunet_resenc": (128, 128, 128),
+         "basic_unet": (96, 96, 96), "unet_3d": (64, 128, 128), "mlperf_unet3d": (128, 128, 128)}
+TARGET_SIZES = {"unet_2015": (388, 388)}
+CLASSES = {"pp_liteseg": 19, "enet": 19, "fast_scnn": 19}
 
 
 class Step:
@@ -39,19 +44,29 @@ class Step:
         torch.backends.cudnn.benchmark = True
         torch.manual_seed(0)
         self.net = nets.NETS[spec.file]().to("cuda").to(memory_format=layout)
-        (_, _, channels), (_, _, classes) = self.model.inputs
-        self.photo = torch.rand((spec.batch, channels, *size), device="cuda").contiguous(memory_format=layout)
-        self.truth = torch.randint(0, CLASSES.get(spec.file, classes), (spec.batch, 1, *size), device="cuda").float()
+        self.photos, self.targets = [], []
+        for kind in self.model.inputs:
+            is_target = kind[0] in models.TARGETS
+            drawn = self.draw(spec, kind, TARGET_SIZES.get(spec.file, size) if is_target else size)
+            (self.targets if is_target else self.photos).append(drawn.contiguous(memory_format=layout))
         name, settings = self.model.optimizer
         self.optimizer = losses.OPTIMIZERS[name](self.net.parameters(), foreach=True, **settings)
         self.answer = torch.compile(self.net) if way == "compile" else self.net
 
+    @staticmethod
+    def draw(spec, kind, size):
+        """An image, or the class of each point."""
+        _, kind, channels = kind
+        if kind == "image":
+            return torch.rand((spec.batch, channels, *size), device="cuda")
+        return torch.randint(0, CLASSES.get(spec.file, channels), (spec.batch, 1, *size), device="cuda").float()
+
     def __call__(self):
         self.optimizer.zero_grad(set_to_none=True)
         with precisions.cast("bf16", "cuda"):
-            answers = self.answer(self.photo)
+            answers = self.answer(*self.photos)
         answers = [answer.float() for answer in answers] if isinstance(answers, list) else answers.float()
-        loss = losses.loss_of(self.model, answers, self.truth)
+        loss = losses.loss_of(self.model, answers, *self.targets)
         loss.backward()
         if self.model.clip:
             torch.nn.utils.clip_grad_norm_(self.net.parameters(), self.model.clip)

@@ -24,7 +24,14 @@ import emitted  # noqa: E402
 HERE = os.path.join(ROOT, "tests", "gpu")
 HARNESS = [os.path.join(HERE, name) for name in ("harness.c", "sweep.c", "fused.c", "assumptions.c")]
 OTHERS = [("examples/pp_liteseg/pp_liteseg", 4), ("examples/volume/nnunet", 2), ("examples/milesial/milesial", 1)]  # path, batch
-STAGES = ["first", "second", "numerics", "memory", "speed", "sanitizer", "ranks"]
+# Every network of examples/ that tests/models has in PyTorch: path, batch of its file.
+NETWORKS = [("examples/%s/%s" % (folder, name), batch) for folder, name, batch in (
+    ("milesial", "milesial", 1), ("unet_2015", "unet_2015", 1), ("volume", "nnunet", 2), ("pp_liteseg", "pp_liteseg", 4),
+    ("resnet34_unet", "resnet34_unet", 8), ("enet", "enet", 10), ("nafnet", "nafnet", 32), ("attention_unet", "attention_unet", 1),
+    ("unet_plus_plus", "unet_plus_plus", 16), ("drunet", "drunet", 16), ("fast_scnn", "fast_scnn", 2), ("dncnn", "dncnn", 128),
+    ("resunet", "resunet", 4), ("volume", "nnunet_resenc", 2), ("volume", "basic_unet", 2), ("volume", "unet_3d", 1),
+    ("volume", "mlperf_unet3d", 2))]
+STAGES = ["first", "second", "examples", "numerics", "memory", "speed", "sanitizer", "ranks"]
 PRECISIONS = ["bf16", "f32", "f16", "tf32"]  # the most telling first
 TYPES = ["float", "__nv_bfloat16", "__half"]
 # harness.c counts and measures these.
@@ -83,6 +90,11 @@ class Trainer(Spec):
         return os.path.join(ROOT, "tests", "whole", "ranks.unet")
 
 
+def kept_and_not(networks):
+    """Each as planned by default, which computes again what is nearly free, and with every activation kept."""
+    return [Example(path, batch, "bf16", *more) for path, batch in networks for more in ((), ("--no-recompute",))]
+
+
 # For the test of the kit: the smallest program of each stage, and the tests of kernels for one type.
 SMALL = bool(os.environ.get("GPU_KIT_SMALL"))
 
@@ -107,6 +119,8 @@ def all_specs(stage, dry):
             return each([tiny], ["bf16", "f32", "f16"]) + [Spec(*tiny, "bf16", True), Spec(*tiny, "bf16", upconv="cudnn")]
         if stage == "first":
             return each([tiny], ["bf16", "f32"]) + [Example("tests/cuda/turns", 2, "bf16")]
+        if stage == "examples":
+            return kept_and_not([("tests/cuda/turns", 2)])
         if stage == "second":
             return each([tiny], ["bf16", "f32"])
         return each([tiny], ["bf16", "f32"] if stage == "memory" else ["bf16"])
@@ -117,6 +131,8 @@ def all_specs(stage, dry):
         return each([tiny, large], ["bf16"]) + each([tiny], ["f32"]) + [Example(*other, "bf16") for other in OTHERS]
     if stage == "second":
         return each([small, deep], ["bf16", "f32", "f16"])
+    if stage == "examples":
+        return kept_and_not(NETWORKS)
     if stage == "numerics":
         return timed + each([small, deep, ("simple_denoiser", 64, 64, 2)], PRECISIONS) + [
             Spec(*deep, "bf16", True), Spec(*deep, "f32", bands=2), Spec(*deep, "bf16", bands=2)]
@@ -276,7 +292,7 @@ def build_spec(tools, folder, spec):
     plan = execute([command[0], "mem", "--format=json"] + command[1:] + [spec.source()], env=tools.environment)
     with open(os.path.join(place, "plan.json"), "w") as file:
         plan = json.loads(plan)
-        kept = {name: plan.get(name) for name in ("arena", "beside", "device")}
+        kept = {name: plan.get(name) for name in ("arena", "beside", "cost", "device")}
         json.dump(dict(kept, gradients=gradient_offsets(plan)), file)
     with open(os.path.join(sources, "harness_model.c"), "w") as file:
         file.write('#include "%s.h"\nextern const UnetModel *const harness_model;\n'

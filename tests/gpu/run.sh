@@ -1,7 +1,7 @@
 #!/bin/bash
 # The checks that need a GPU, in stages of at most 9 minutes, the most telling first; README.md says how.
 #
-#   tests/gpu/run.sh [--dry-run] [STAGE...]      stages: first, second, numerics, memory, speed, sanitizer, ranks
+#   tests/gpu/run.sh [--dry-run] [STAGE...]      stages: first, second, examples, numerics, memory, speed, sanitizer, ranks
 #
 #   OUT=FOLDER      for results: NAME.md and NAME.json of each stage (./out)
 #   PARTS=NAME=SECONDS,...   these parts of a stage alone
@@ -17,11 +17,11 @@ out=${OUT:-./out}
 dry=''
 toolkit=yes
 if [ "${1:-}" = --dry-run ]; then dry=--dry-run && shift; fi
-[ $# -gt 0 ] || set -- first second numerics memory speed sanitizer ranks
+[ $# -gt 0 ] || set -- first second examples numerics memory speed sanitizer ranks
 for stage in "$@"; do
     case $stage in
-    first | second | numerics | memory | speed | sanitizer | ranks) ;;
-    *) echo "there is no stage $stage (first, second, numerics, memory, speed, sanitizer, ranks)" >&2 && exit 2 ;;
+    first | second | examples | numerics | memory | speed | sanitizer | ranks) ;;
+    *) echo "there is no stage $stage (first, second, examples, numerics, memory, speed, sanitizer, ranks)" >&2 && exit 2 ;;
     esac
 done
 
