@@ -8,6 +8,13 @@
  * Which tensors are recomputed is settled early in such a run, and no long one leaves its valley.  So there
  * are many short ones.  Each begins anew with room enough; then the capacity shrinks step by step to the
  * least, and grows again.  What is met on the way goes to the front, whatever it was sought for.
+ *
+ * The rest of the effort starts from the front: again and again the best order for some capacity is heated
+ * and cooled.  So the best of one run is made better by what another run has found for more or less room.
+ *
+ * The number of runs, temperatures and shares were chosen by the nets that planner_families.py draws, of
+ * the half for development.  None of them is chosen by a single problem, and neither are the random
+ * numbers.
  */
 #include "solve/remat_front.h"
 #include "solve/remat_moves.h"
@@ -17,7 +24,7 @@
 #include <string.h>
 
 /* Temperatures are multiples of the mean cost of an operation; prices, of the cost of all per capacity. */
-static const double hottest = 4, hot_again = 0.6, coldest = 0.00125;
+static const double hottest = 4, hot_again = 0.6, hot_from_front = 1, coldest = 0.00125;
 static const double min_price = 0.05, max_price = 20, price_step = 1.002;
 enum { MOVES_PER_TEMPERATURE = 100 };
 
@@ -30,10 +37,11 @@ enum {
     FIRST_ROUND = 3 /* times as long as another */
 };
 
-/* What the search finds near the least capacity is also a matter of luck: from other numbers on, plans cost
- * up to a few per cent more, or less.  Of fourteen, this did best on the problem of
- * remat/instances_test.py. */
-static const uint64_t first_random = 9000027;
+/* The share of the effort that starts from the front, and how many moves each start has.  More of them are
+ * for small capacities, where orders are far from the best: capacities are drawn by this power of a number
+ * between 0 and 1. */
+static const double share_from_front = 0.6, to_small = 1.5;
+enum { MOVES_FROM_FRONT = 1500, STARTS_IN_VAIN = 100 };
 
 /* The first run begins within so much of the least capacity; the last one where the given order fits. */
 static const double least_begin = 1.3;
@@ -55,6 +63,7 @@ typedef struct {
     double temperature;
     double price, unit; /* of a byte beyond the capacity, now and at first */
     int64_t effort;
+    int in_vain; /* runs in a row that found nothing */
 } Search;
 
 static void copy_operations(RematOrder *to, const RematOrder *from) {
@@ -192,6 +201,28 @@ static void run(Search *search, int r, int64_t effort) {
         anneal(search, ++k, hot_again, effort);
 }
 
+/* The best order that is known for rung K becomes the present one, or that which needs least. */
+static void take_best(Search *search, int k) {
+    const int found = remat_front_within(search->front, search->rung[k]);
+    const RematKept *kept = found >= 0 ? &search->front->order[found] : &search->front->least;
+    search->now.length = kept->length;
+    memcpy(search->now.operation, kept->sequence->operation,
+           (size_t)kept->length * sizeof *search->now.operation);
+}
+
+/* Starts from the front until LIMIT, or until many starts found nothing. */
+static void improve_front(Search *search, int64_t limit) {
+    const int lowest = last_rung(search), rungs = search->nrung - lowest;
+    for (int in_vain = 0; search->effort < limit && in_vain < STARTS_IN_VAIN && !is_done(search);) {
+        const int64_t changes = search->front->changes;
+        const double part = pow(1 - remat_random(&search->moves), to_small);
+        const int k = lowest + (int)(part * rungs);
+        take_best(search, k);
+        anneal(search, k, hot_from_front, (int64_t)MOVES_FROM_FRONT * 2 * search->now.length);
+        in_vain = search->front->changes == changes ? in_vain + 1 : 0;
+    }
+}
+
 /* From where the given order fits down to where nothing fits any more. */
 static void descend(Search *search, int64_t effort) {
     int k = search->nrung - 1;
@@ -208,8 +239,36 @@ static void find_rungs(Search *search, Pool *pool, const RematFront *front) {
     search->nrung = rungs->count;
 }
 
+/* Runs BEGIN to END, each with so much EFFORT a round. */
+static void run_some(Search *search, int begin, int end, int64_t effort) {
+    for (int r = begin; r < end && search->in_vain < RUNS_IN_VAIN && !is_done(search); r++) {
+        const int64_t changes = search->front->changes;
+        run(search, r, effort);
+        search->in_vain = search->front->changes == changes ? search->in_vain + 1 : 0;
+    }
+}
+
+/* A search over all capacities begins as a brief one does, so it has whatever a brief one finds. */
+static void sweep(Search *search, const RematAim *aim) {
+    const bool everywhere = aim->near == 0;
+    const double share = everywhere ? 1 - share_from_front : 1;
+    const int64_t all = (int64_t)(share * (double)aim->effort), rest = aim->effort - all;
+    int64_t rounds = 0;
+    for (int r = 0; r < RUNS; r++)
+        rounds += FIRST_ROUND + 2 * (first_rung(search, r) - lowest_rung(search));
+    run_some(search, 0, RUNS_IN_BRIEF, all / rounds);
+    if (everywhere)
+        improve_front(search, search->effort + rest / 2);
+    if (aim->brief)
+        return;
+    search->front->early = remat_front_copy(search->front);
+    run_some(search, RUNS_IN_BRIEF, RUNS, all / rounds);
+    if (everywhere)
+        improve_front(search, search->effort + rest - rest / 2);
+}
+
 int64_t remat_search(Pool *pool, const RematGraph *graph, const RematAim *aim, RematFront *front) {
-    Search search = {.moves = {.graph = graph, .random = first_random},
+    Search search = {.moves = {.graph = graph},
                      .graph = graph,
                      .front = front,
                      .enough = aim->enough,
@@ -224,16 +283,6 @@ int64_t remat_search(Pool *pool, const RematGraph *graph, const RematAim *aim, R
         descend(&search, aim->effort);
         return search.effort;
     }
-    const int lowest = lowest_rung(&search), runs = aim->brief ? RUNS_IN_BRIEF : RUNS;
-    int64_t rounds = 0;
-    for (int r = 0; r < RUNS; r++)
-        rounds += FIRST_ROUND + 2 * (first_rung(&search, r) - lowest);
-    for (int r = 0, in_vain = 0; r < runs && in_vain < RUNS_IN_VAIN && !is_done(&search); r++) {
-        const int64_t changes = front->changes;
-        if (r == RUNS_IN_BRIEF)
-            front->early = remat_front_copy(front);
-        run(&search, r, aim->effort / rounds);
-        in_vain = front->changes == changes ? in_vain + 1 : 0;
-    }
+    sweep(&search, aim);
     return search.effort;
 }
