@@ -197,6 +197,26 @@ ValueId build_conv(Call *call) {
     return append_conv(call, x, weight, bias, a, out);
 }
 
+/* The weight has no axes for the window, which is one point. */
+ValueId build_linear(Call *call) {
+    ValueId x, weight, bias;
+    Start start;
+    int64_t channels;
+    if (!argument_feature_map(call, "x", &x))
+        return -1;
+    Shape out = shape_of(call, x);
+    const Window point = {.kernel = {1, 1, 1}, .stride = {1, 1, 1}, .dilation = {1, 1, 1}};
+    if (!argument_channels(call, &channels) || !argument_init(call, out.dim[0], &start))
+        return -1;
+    const Shape matrix = {.rank = 2, .dim = {channels, out.dim[0]}};
+    out.dim[0] = channels;
+    if (!small_enough(call, out) || !make_weights(call, matrix, channels, &start, &weight, &bias))
+        return -1;
+    call->op = OP_CONV;
+    const Attributes a = {.kind = ATTRIBUTES_CONV, .conv = {.window = point, .groups = 1}};
+    return append_conv(call, x, weight, bias, a, out);
+}
+
 static bool upconv_padding(const Call *call, Shape in, Window *w) {
     Lower *l = call->l;
     int64_t extra[AXES];

@@ -205,6 +205,28 @@ typedef enum {
     ATTRIBUTES_DROPOUT
 } AttributesKind;
 
+/* Functions of one number, as templates/FOLDER/functions.* number them. */
+typedef enum {
+    FUNCTION_SQRT,
+    FUNCTION_EXP,
+    FUNCTION_LOG,
+    FUNCTION_SIN,
+    FUNCTION_COS,
+    FUNCTION_ABS,
+    FUNCTION_SQUARE,
+    FUNCTION_RECIPROCAL,
+    FUNCTION_AT_LEAST,
+    FUNCTION_AT_MOST,
+    FUNCTION_CLAMP,
+    FUNCTION_RELU6,
+    FUNCTION_HARD_SIGMOID,
+    FUNCTION_HARD_SWISH,
+    FUNCTION_ELU,
+    FUNCTION_SOFTPLUS,
+    FUNCTION_MISH,
+    FUNCTION_GELU_TANH
+} MapFunction;
+
 /* Which points of x the points of y are made of: point o of an axis lies at (o * step + offset) / unit of
  * x. */
 typedef struct {
@@ -233,7 +255,8 @@ typedef struct {
             double limit; /* gradient_norm: that it may have */
         } reduction;
         struct {
-            double parameter; /* the one number that an operator on points has: a slope, a rate */
+            double parameter, second; /* numbers that an operator on points has: a slope, bounds */
+            MapFunction function;
         } map;
         ResizeAttributes resize;
         struct {

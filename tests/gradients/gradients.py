@@ -54,6 +54,7 @@ VALUES = {
     "conv padding": ["same", "valid", "number", "sides"],
     "conv bias": ["true", "false"],
     "conv groups": [1, "some", "each"],
+    "linear bias": ["true", "false"],
     "upconv kernel": [1, 2, 3, 4, "per axis"],
     "upconv stride": [1, 2, 3],
     "upconv padding": [0, 1],
@@ -86,7 +87,7 @@ VALUES = {
     "add": ["two", "itself"],
     "layer": ["conv", "upconv"],
 }
-STEPS = ["conv", "conv", "relu", "leaky_relu", "sigmoid", "silu", "upconv", "max_pool", "avg_pool", "concat", "add", "layer",
+STEPS = ["conv", "conv", "linear", "relu", "leaky_relu", "sigmoid", "silu", "upconv", "max_pool", "avg_pool", "concat", "add", "layer",
          "resize", "match", "product", "number", "subtract", "channel_mean", "channel_max", "adaptive_avg_pool",
          "chunk", "tanh", "gelu", "elu", "softmax", "pixel_shuffle", "pixel_unshuffle", "dropout",
          "dropout_channels", "batch_norm", "instance_norm", "group_norm", "layer_norm", "scale", "prelu", "max_unpool"]
@@ -234,6 +235,11 @@ class Net:
 
     def avg_pool(self, x):
         return self.pool("avg_pool", x, ("kernel", "stride", "padding", "count_include_pad"))
+
+    def linear(self, x):
+        bias, channels = self.draw.pick("linear bias"), self.random.choice(CHANNELS)
+        self.seen("linear bias", bias)
+        return self.write("linear(%s, %d, bias = %s)" % (x.name, channels, bias), channels, x.size)
 
     def tanh(self, x):
         return self.write("tanh(%s)" % x.name, x.channels, x.size)
@@ -580,6 +586,38 @@ def grouped_net(seed):
     return net
 
 
+FUNCTIONS = ["sqrt(abs({0}) + 0.1)", "exp(tanh({0}))", "log(square({0}) + 0.5)", "sin({0})", "cos({0})", "2 / (1 + square({0}))",
+             "clamp({0}, min = -0.3)", "clamp({0}, max = 0.4)", "clamp({0}, -0.4, 0.6)", "relu6(4 * {0} + 3)", "hard_sigmoid(5 * {0})",
+             "hard_swish(5 * {0})", "selu({0})", "elu({0}, alpha = 0.5)", "softplus({0}, beta = 2)",
+             "softplus({0}, threshold = -4)", "mish({0})", "gelu({0}, tanh = true)"]
+
+
+def functions_net(seed):
+    """Functions of each number, side by side."""
+    net = Net(Draw(seed), 2)
+    x = net.write("conv(photo, 3, 3)", 3, net.input.size)
+    parts = [net.write(function.format(x.name), 3, x.size) for function in FUNCTIONS]
+    net.lines.append("output answer = conv(concat(%s), 2, 1)" % ", ".join(part.name for part in parts))
+    return net
+
+
+def arithmetic_net(seed, axes):
+    """Of two tensors, of which one has less of channels, planes, rows or columns, or each of other axes."""
+    net = Net(Draw(seed), axes)
+    x = net.write("conv(photo, 4, 3)", 4, net.input.size)
+    shapes = [[1] * axes, [1] * (axes - 1) + [x.size[-1]], list(x.size[:-1]) + [1], [1] + list(x.size[1:-1]) + [1]]
+    few = [net.write("adaptive_avg_pool(sin(%s), [%s])" % (x.name, ", ".join(map(str, shape))), 4, shape) for shape in shapes]
+    few += [net.write("channel_mean(%s)" % part.name, 1, part.size) for part in (x, few[0], few[1])]
+    parts = []
+    for i, part in enumerate(few):
+        for form in ("{0} + {1}", "{1} - {0}", "{0} * {1}", "{1} / (2 + square({0}))", "{0} / (2 + square({1}))",
+                     "maximum({0}, {1})", "minimum({1}, {0})"):
+            other = few[(i + 3) % len(few)] if form in ("{0} + {1}", "{0} * {1}") else x
+            parts.append(net.write(form.format(part.name, other.name), 4, x.size))
+    net.lines.append("output answer = conv(concat(%s), 2, 1)" % ", ".join("0.5 * %s + %s" % (x.name, part.name) for part in parts))
+    return net
+
+
 class Compared(Net):
     """Losses over images as large as the windows of ssim."""
 
@@ -617,7 +655,8 @@ def main():
     parser.add_argument("--keep", help="a folder for the files of nets that fail")
     options = parser.parse_args()
     nets = list(random_nets(options))
-    for net in grouped_net(options.seed), compared_net(options.seed):
+    for net in grouped_net(options.seed), functions_net(options.seed), arithmetic_net(options.seed, 2), \
+            arithmetic_net(options.seed, 3), compared_net(options.seed):
         nets.append((len(nets), net, net.text()))
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         verdicts = list(pool.map(lambda item: check(options, *item), nets))

@@ -69,6 +69,8 @@ CASES = [
           (("two_resolutions", 1.0),), False),
     _case("heads", "tests/oracle/cases/heads.unet", "heads", (9, 14), 3, 8, {"classes": 4}, 2, ("adam", {"lr": 5e-3}), (("two_heads", 1.0),), False),
     _case("operators", "tests/oracle/cases/operators.unet", "operators", (12, 14), 2, 8),
+    _case("functions", "tests/oracle/cases/functions.unet", "functions", (10, 9), 2, 8),
+    _case("arithmetic", "tests/oracle/cases/arithmetic.unet", "arithmetic", (10, 9), 2, 8),
     _case("scales", "tests/oracle/cases/scales.unet", "scales", (9, 14), 2, 9),
     _case("resizing", "tests/oracle/cases/resizing.unet", "resizing", (9, 10), 2, 7),
     _case("batch_norm", "tests/oracle/cases/batch_norm.unet", "batch_norm", (12, 10), 3, 7,

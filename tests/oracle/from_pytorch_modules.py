@@ -242,6 +242,11 @@ RIGHT = ONCE_WRONG + [
     ("elus", of(lambda s, x: F.selu(x) + F.elu(x, 0.3) + F.celu(x)), IMAGE),
     ("gelu_tanh", of(lambda s, x: F.gelu(3 * x, approximate="tanh")), IMAGE),
     ("maxima", of(lambda s, x: torch.maximum(x, -0.5 * x) - torch.minimum(x, x * x) + x.abs() + x ** 3), IMAGE),
+    ("functions", of(lambda s, x: F.softplus(x, 2) - F.mish(x) + torch.exp(-x.square()) + torch.log(1 + x.abs()) + torch.sin(x)
+                     * torch.cos(x) + torch.sqrt(x.abs() + 1) + x.abs() ** 0.5), IMAGE),
+    ("quotients", of(lambda s, x: x / (1 + x.abs()) + 1 / (2 + torch.sigmoid(x)) + x.mean((2, 3), True) / (1 + x.square())), IMAGE),
+    ("unequal_pairs", of(lambda s, x: x - x.mean(2, True) + x.mean(3, True) * x.mean(1, True) + torch.maximum(x, x.mean(
+        (1, 2), True)) - x.mean((2, 3), True) + x.mean(2, True) * x.mean(3, True)), IMAGE),
     ("swish", of(lambda s, x: x * torch.sigmoid(1.702 * x)), IMAGE),
     ("folded_zeros", lambda: Formed(lambda s, x: s.c(F.pad(x, (1, 2, 0, 1))), c=conv(padding=0)), IMAGE),
     ("strided_same", lambda: Formed(lambda s, x: s.c(F.pad(x, (0, 1, 0, 1))), c=conv(stride=2, padding=0)), IMAGE),

@@ -86,14 +86,13 @@ def upconv(n):
 
 @operator("linear", "input weight bias")
 def linear(n):
-    """A convolution with kernel 1, over whichever axis has the channels; of all points at once, with their kernel."""
+    """Over whichever axis has the channels; of all points at once a convolution with their kernel."""
     value, weight = n.made("input"), n.weight("weight")
-    out, inner = weight.shape
-    spatial = len(value.points)
+    out, spatial = weight.shape[0], len(value.points)
     bias = given("bias", n["bias"] is not None, True)
     if value.whole_channels(-1):
-        layer = n.layer({"weight": weight, "bias": n.weight("bias")}, {"weight": (out, inner) + (1,) * spatial})
-        name = n.emit("conv", [value.base], [(None, out), (None, 1)] + bias, (out, *value.points), layer)
+        layer = n.layer({"weight": weight, "bias": n.weight("bias")})
+        name = n.emit("linear", [value.base], [(None, out)] + bias, (out, *value.points), layer)
         return value_of_channels(value, name, out, len(value.axes) - 1)
     if not value.in_order() or product(n.shape()[:-1]) != 1:
         n.refuse("a linear layer over an axis other than channels")

@@ -1,6 +1,6 @@
 """Rules of functions of a point, and of arithmetic.
 
-They keep the axes of their argument, whatever these are.  What the language lacks is made of what it has: relu6 of two relus.
+They keep the axes of their argument, whatever these are.
 Of two tensors that differ in size the smaller one is repeated, by `*` itself or by `resize` and `concat`.
 """
 
@@ -45,9 +45,13 @@ def of_points(n, function, argument="self"):
     return value.with_base(function(value.base))
 
 
-@operator("relu sigmoid tanh silu", "self")
+WORDS = {"hardsigmoid": "hard_sigmoid", "hardswish": "hard_swish"}
+
+
+@operator("relu sigmoid tanh silu relu6 hardsigmoid hardswish selu mish sqrt exp log sin cos abs square", "self")
 def map_of(n):
-    return of_points(n, lambda x: n.emit(n.name.partition(".")[0].rstrip("_"), [x]))
+    word = n.name.partition(".")[0].rstrip("_")
+    return of_points(n, lambda x: n.emit(WORDS.get(word, word), [x]))
 
 
 @operator("leaky_relu", "self negative_slope")
@@ -57,23 +61,14 @@ def leaky_relu(n):
 
 @operator("gelu", "self approximate")
 def gelu(n):
-    def approximate(x):
-        cube = arithmetic(n, "*", arithmetic(n, "*", x, x), x)
-        inner = scaled(n, arithmetic(n, "+", x, scaled(n, cube, 0.044715)), math.sqrt(2 / math.pi))
-        return arithmetic(n, "*", scaled(n, x, 0.5), shifted(n, n.emit("tanh", [inner]), 1))
-    return of_points(n, approximate if n["approximate"] == "tanh" else lambda x: n.emit("gelu", [x]))
+    return of_points(n, lambda x: n.emit("gelu", [x], given("tanh", n["approximate"] == "tanh", False)))
 
 
 @operator("elu", "self alpha scale input_scale")
 def elu(n):
-    if n["input_scale"] != 1:
-        n.refuse("an elu of a scaled input")
-    return of_points(n, lambda x: elu_of(n, x, n["alpha"], n["scale"]))
-
-
-@operator("selu", "self")
-def selu(n):
-    return of_points(n, lambda x: elu_of(n, x, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946))
+    if n["input_scale"] != 1 or n["alpha"] < 0:
+        n.refuse("an elu of a scaled input, or with a negative alpha")
+    return of_points(n, lambda x: scaled(n, elu_of(n, x, n["alpha"]), n["scale"]))
 
 
 @operator("celu", "self alpha")
@@ -83,31 +78,27 @@ def celu(n):
     return of_points(n, lambda x: n.emit("elu", [x]))
 
 
-def elu_of(n, x, alpha, scale):
-    if alpha == 1:
-        return scaled(n, n.emit("elu", [x]), scale)
-    above = relu_of(n, x)
-    below = arithmetic(n, "-", n.emit("elu", [x]), above)
-    return scaled(n, arithmetic(n, "+", above, scaled(n, below, alpha)), scale)
+def elu_of(n, x, alpha):
+    return n.emit("elu", [x], given("alpha", alpha, 1))
+
+
+@operator("softplus", "self beta threshold")
+def softplus(n):
+    return of_points(n, lambda x: n.emit("softplus", [x], given("beta", n["beta"], 1) + given("threshold", n["threshold"], 20)))
 
 
 def clamped(n, x, low, high):
-    """By relu: low + relu(x - low) - relu(x - high)."""
-    if high is None:
-        return x if low is None else shifted(n, relu_of(n, shifted(n, x, -low)), low)
-    if low is None:
-        return shifted(n, n.emit("-", [relu_of(n, shifted(n, n.emit("-", [x]), high))]), high)
-    lower = relu_of(n, shifted(n, x, -low))
-    return shifted(n, arithmetic(n, "-", lower, relu_of(n, shifted(n, x, -high))), low)
+    bounds = [(word, bound) for word, bound in (("min", low), ("max", high)) if bound is not None]
+    return n.emit("clamp", [x], bounds) if bounds else x
 
 
 def finite(bound):
     return None if bound is None or math.isinf(bound) else bound
 
 
-@operator("relu6", "self")
-def relu6(n):
-    return of_points(n, lambda x: clamped(n, x, 0, 6))
+@operator("reciprocal", "self")
+def reciprocal(n):
+    return of_points(n, lambda x: arithmetic(n, "/", 1, x))
 
 
 @operator("hardtanh", "self min_val max_val")
@@ -130,35 +121,15 @@ def clamp_max(n):
     return of_points(n, lambda x: clamped(n, x, None, finite(n["max"])))
 
 
-def hard_gate(n, x):
-    return arithmetic(n, "/", clamped(n, shifted(n, x, 3), 0, 6), 6)
-
-
-@operator("hardsigmoid", "self")
-def hardsigmoid(n):
-    return of_points(n, lambda x: hard_gate(n, x))
-
-
-@operator("hardswish", "self")
-def hardswish(n):
-    return of_points(n, lambda x: arithmetic(n, "*", x, hard_gate(n, x)))
-
-
-@operator("abs", "self")
-def absolute(n):
-    return of_points(n, lambda x: arithmetic(n, "+", relu_of(n, x), relu_of(n, n.emit("-", [x]))))
-
-
-@operator("square", "self")
-def square(n):
-    return of_points(n, lambda x: arithmetic(n, "*", x, x))
-
-
 @operator("pow.Tensor_Scalar", "self exponent")
 def power(n):
     exponent = n["exponent"]
+    if exponent == 0.5:
+        return of_points(n, lambda x: n.emit("sqrt", [x]))
+    if exponent == -1:
+        return of_points(n, lambda x: arithmetic(n, "/", 1, x))
     if exponent not in (1, 2, 3, 4):
-        n.refuse("a power that is not 2, 3 or 4")
+        n.refuse("a power that is not 1/2, -1, 2, 3 or 4")
 
     def repeated(x):
         result = x
@@ -195,27 +166,12 @@ def dropout(n):
     return of_points(n, lambda x: n.emit(name, [x], given("p", n["p"], 0.5)), source)
 
 
-def larger(n, a, b):
-    return arithmetic(n, "+", a, relu_of(n, arithmetic(n, "-", b, a)))
-
-
-def two_of_a_size(n):
-    left, right = n.made("self"), n.made("other")
-    if left.key() != right.key() or left.size != right.size:
-        n.refuse("of two tensors of different sizes, or axes in different orders")
-    return left, right
-
-
-@operator("maximum max.other", "self other")
-def maximum(n):
-    left, right = two_of_a_size(n)
-    return left.with_base(larger(n, left.base, right.base))
-
-
-@operator("minimum min.other", "self other")
-def minimum(n):
-    left, right = two_of_a_size(n)
-    return left.with_base(arithmetic(n, "-", left.base, relu_of(n, arithmetic(n, "-", left.base, right.base))))
+@operator("maximum minimum max.other min.other", "self other")
+def extreme(n):
+    left, right = n.value("self"), n.value("other")
+    if not isinstance(left, Value) or not isinstance(right, Value):
+        n.refuse("of a tensor and a weight, or a constant")
+    return of_two(n, {"max": "maximum", "min": "minimum"}.get(n.name.partition(".")[0], n.name), left, right)
 
 
 # ---- arithmetic ---------------------------------------------------------------------------------------------------
@@ -273,9 +229,7 @@ def with_other(n, sign, left, right):
         return scale_by(n, value, other)
     if isinstance(other, bool) or not isinstance(other, (int, float)):
         n.refuse("arithmetic with %s" % type(other).__name__)
-    if not first and sign == "/":
-        n.refuse("a number divided by a tensor: unetc divides by numbers alone")
-    if sign == "/" and other == 0 or not math.isfinite(other):
+    if first and sign == "/" and other == 0 or not math.isfinite(other):
         n.refuse("arithmetic with %s" % other)
     if sign in "+-" and first and other < 0:
         return value.with_base(shifted(n, value.base, other if sign == "+" else -other))
@@ -309,8 +263,6 @@ def repr_of(number32):
 
 def of_two(n, sign, left, right):
     """Of two tensors: of one size, or of which one is repeated along some axes."""
-    if sign == "/":
-        n.refuse("a tensor divided by a tensor: unetc divides by numbers alone")
     hints = [v.base for v in (right, left) if not v.pads and not v.stack and v.is_plain()]
     left, right = settled(n, left, hints[0] if hints else None), settled(n, right, hints[-1] if hints else None)
     left, right = (plainly(n, n.translation.forced(n, v)) if any(
@@ -320,7 +272,7 @@ def of_two(n, sign, left, right):
     axes = [a if product(x.size for x in a) >= product(x.size for x in b) else b
             for a, b in zip(unrepeated(left, right), unrepeated(right, left))]
     want = Value(None, merged_size(left, right), axes)
-    sides = [fitted(n, sign, v, want, other) for v, other in ((left, right), (right, left))]
+    sides = [fitted(n, v, want) for v in (left, right)]
     return want.with_base(n.emit(sign, sides, size=want.size))
 
 
@@ -334,28 +286,14 @@ def merged_size(left, right):
     return [max(a, b) for a, b in zip(left.size, right.size)]
 
 
-def fitted(n, sign, value, want, other):
-    """The name of VALUE, enlarged where arithmetic of the language does not repeat it itself."""
+def fitted(n, value, want):
+    """The name of VALUE, which the language repeats along axes of one point."""
     for atoms, mine in zip(want.axes, value.axes):
         keys = [a.key() for a in mine]
         if any(a.letter == "*" for a in atoms):
             n.refuse("both tensors are repeated along an axis")
         if keys and keys != [a.key() for a in atoms] and not any(a.letter == "*" for a in mine):
             n.refuse("of two tensors whose axes are in different orders")
-    if value.size == want.size:
-        return value.base
-    base, size = value.base, list(value.size)
-    if sign == "*" and other.size == want.size and (size[1:] == [1] * len(size[1:]) and size[0] == want.size[0]
-                                                    or size[0] == 1 and size[1:] == list(want.size[1:])):
-        return base
-    if any(s not in (1, w) for s, w in zip(size, want.size)):
+    if any(s not in (1, w) for s, w in zip(value.size, want.size)):
         n.refuse("of two tensors of different sizes")
-    if size[1:] != list(want.size[1:]):
-        size[1:] = want.size[1:]
-        scale = [w // s for s, w in zip(value.size[1:], want.size[1:])]
-        base = (n.emit("resize", [base, other.base], [], size) if other.size[1:] == want.size[1:]
-                else n.emit("resize", [base], [("scale", number(scale))], size))
-    if size[0] != want.size[0] and not (sign == "*" and other.size == want.size):
-        size[0] = want.size[0]
-        base = n.emit("concat", [base] * want.size[0], size=size)
-    return base
+    return value.base

@@ -3,7 +3,7 @@
 import fractions
 
 from .axes import channel_part, copied, settled
-from .points import arithmetic, larger, scaled
+from .points import arithmetic, scaled
 from .table import after, given, listed, number, operator, plainly
 from .values import Indices, Value, product
 
@@ -184,7 +184,7 @@ def maximum_over(n, dims, keepdim):
         names = [v.base for v in value.stack[1]] if value.stack else n.translation.chunked(n.node, value.base, count)
         best = names[0]
         for name in names[1:]:
-            best = larger(n, best, name)
+            best = n.emit("maximum", [best, name])
         return best
     return reduced(n, dims, keepdim, over_points,
                    lambda base, _: n.emit("channel_max", [base], size=(1, *n.translation.size[base][1:])), over_parts)
