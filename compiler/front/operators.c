@@ -176,6 +176,27 @@ static ValueId append_conv(Call *call, ValueId x, ValueId weight, ValueId bias, 
     return node_append(call, operands, 3, a, output_new(call, out));
 }
 
+/* Puts points around X that are no zeros; the padding of the window is none then. */
+static bool argument_border(const Call *call, ValueId *x, Window *w) {
+    static const char *const choices[] = {"zero", "reflect", "replicate", "wrap", NULL};
+    static const Around around[] = {AROUND_ZERO, AROUND_REFLECT, AROUND_REPLICATE, AROUND_WRAP};
+    int choice;
+    if (!argument_choice(call, "border", choices, &choice))
+        return false;
+    if (around[choice] == AROUND_ZERO)
+        return true;
+    Sides sides = {.around = around[choice]};
+    memcpy(sides.before, w->before, sizeof sides.before);
+    memcpy(sides.after, w->after, sizeof sides.after);
+    Call pad = *call;
+    pad.name = pool_text(call->l->pool, "%s.border", call->name);
+    pad.plan_name = (PlanName){call->l->frame->module, pad.name, -1};
+    *x = append_pad(&pad, *x, &sides);
+    memset(w->before, 0, sizeof w->before);
+    memset(w->after, 0, sizeof w->after);
+    return *x >= 0;
+}
+
 ValueId build_conv(Call *call) {
     ValueId x, weight, bias;
     Window w = {0};
@@ -189,7 +210,7 @@ ValueId build_conv(Call *call) {
         !argument_axes(call, "dilation", in, 1, 1, w.dilation) || !argument_padding(call, in, &w) ||
         !argument_groups(call, in.dim[0], channels, &groups) ||
         !fan_in(call, in.dim[0] / groups, &w, &fan) || !argument_init(call, fan, &start) ||
-        !slide(call, x, channels, &w, &out) ||
+        !argument_border(call, &x, &w) || !slide(call, x, channels, &w, &out) ||
         !make_weights(call, weight_shape(channels, in.dim[0] / groups, &w, in), channels, &start, &weight,
                       &bias))
         return -1;

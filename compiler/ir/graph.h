@@ -202,7 +202,8 @@ typedef enum {
     ATTRIBUTES_MAP,
     ATTRIBUTES_RESIZE,
     ATTRIBUTES_AFFINE,
-    ATTRIBUTES_DROPOUT
+    ATTRIBUTES_DROPOUT,
+    ATTRIBUTES_VALUES
 } AttributesKind;
 
 /* Functions of one number, as templates/FOLDER/functions.* number them. */
@@ -227,12 +228,19 @@ typedef enum {
     FUNCTION_GELU_TANH
 } MapFunction;
 
+/* What lies beyond the ends of an axis of x: a number, the points inside of the end from there backwards,
+ * or those from the other end on; or all of the axis lies the other way round.  As templates number them.
+ */
+typedef enum { BORDER_NUMBER, BORDER_REFLECT, BORDER_WRAP, BORDER_FLIP } Border;
+
 /* Which points of x the points of y are made of: point o of an axis lies at (o * step + offset) / unit of
  * x. */
 typedef struct {
     int64_t step[AXES], offset[AXES], unit[AXES];
-    bool linear; /* between the two points beside it; else it is the point below */
-    bool zero;   /* what lies beyond the ends of x is zero; else it is as the end */
+    bool linear;         /* between the two points beside it; else it is the point below */
+    bool zero;           /* what lies beyond the ends of x is zero; else it is as the end */
+    Border border[AXES]; /* of a border alone */
+    double number;
 } ResizeAttributes;
 
 /* KIND is that of the operator's row. */
@@ -262,6 +270,10 @@ typedef struct {
         struct {
             double factor, term;
         } affine;
+        struct {
+            const double *value; /* a number for each channel */
+            int count;
+        } values;
         struct {
             double rate;
             int64_t number; /* tells the operators of a file apart: each has random numbers of its own */

@@ -417,6 +417,65 @@ static bool slice(OnnxGraph *o, const Node *node) {
 
 /* ---- of another size ---- */
 
+/* Which points of x the OUT points of y along an axis are, from the one in front of which OFFSET lie. */
+static const char *sources(OnnxGraph *o, Border border, int64_t offset, int64_t extent, int64_t out) {
+    int64_t *point = NEW_ARRAY(o->pool, int64_t, out);
+    for (int64_t k = 0; k < out; k++) {
+        const int64_t at = k + offset;
+        const int64_t beyond = border == BORDER_WRAP ? (at < 0 ? at + extent : at - extent)
+                                                     : (at < 0 ? -at : 2 * (extent - 1) - at);
+        point[k] = border == BORDER_FLIP ? extent - 1 - at : at >= 0 && at < extent ? at : beyond;
+    }
+    return list(o, point, (int)out);
+}
+
+/* The same number on all sides. */
+static bool surround(OnnxGraph *o, const Node *node) {
+    enum { ALL = 2 + AXES };
+    const Shape x = shape_of(o, node->in[0]), y = shape_of(o, node->out[0]);
+    const int axes = x.rank - 1;
+    int64_t pads[2 * ALL] = {0};
+    for (int k = 0; k < axes; k++) {
+        const int64_t offset = node->a.resize.offset[AXES - axes + k];
+        pads[2 + k] = -offset;
+        pads[2 + axes + 2 + k] = y.dim[1 + k] - x.dim[1 + k] + offset;
+    }
+    OnnxNode n = begin(o, "Pad");
+    reads_input(&n, node, 0);
+    reads(&n, list(o, pads, 2 * (2 + axes)));
+    reads(&n, numbers(o, node->a.resize.number, -1));
+    text(&n, "mode", "constant");
+    return writes_output(&n, node);
+}
+
+/* Of each axis the points of x that y has. */
+static bool border(OnnxGraph *o, const Node *node) {
+    const ResizeAttributes *a = &node->a.resize;
+    const Shape x = shape_of(o, node->in[0]), y = shape_of(o, node->out[0]);
+    const char *last = o->name[node->in[0]];
+    bool numbered = true;
+    for (int k = 1; k < x.rank; k++)
+        numbered &= a->border[AXES - x.rank + k] == BORDER_NUMBER;
+    for (int k = 1; !numbered && k < x.rank; k++) {
+        const int axis = AXES - x.rank + k;
+        if (a->border[axis] == BORDER_NUMBER)
+            continue;
+        const char *next = between(o, node),
+                   *from = sources(o, a->border[axis], a->offset[axis], x.dim[k], y.dim[k]);
+        OnnxNode n = begin(o, "Gather");
+        reads(&n, last);
+        reads(&n, from);
+        integer(&n, "axis", k + 1);
+        (void)writes(&n, next);
+        last = next;
+    }
+    if (numbered)
+        return surround(o, node);
+    OnnxNode n = begin(o, "Identity");
+    reads(&n, last);
+    return writes_output(&n, node);
+}
+
 /* Of a crop OFFSET lies in x; of a pad x begins behind as many points, so that OFFSET is negative. */
 static bool match(OnnxGraph *o, const Node *node) {
     enum { ALL = 2 + AXES };
@@ -712,6 +771,47 @@ static bool repeat(OnnxGraph *o, const Node *node) {
     return writes_output(&n, node);
 }
 
+/* FROM of one sample as the first input has samples. */
+static bool for_each_sample(OnnxGraph *o, const Node *node, const char *from) {
+    static const int64_t first = 0, end = 1;
+    const Shape y = shape_of(o, node->out[0]);
+    ValueId input = 0;
+    while (o->graph->value[input].class != CLASS_STAGING || o->name[input] == NULL)
+        input++;
+    const char *count = between(o, node), *shape = between(o, node);
+    const char *sizes = result_of(o, node, "Shape", o->name[input], NULL);
+    OnnxNode samples = begin(o, "Slice"), joined = begin(o, "Concat"), n = begin(o, "Expand");
+    reads(&samples, sizes);
+    reads(&samples, list(o, &first, 1));
+    reads(&samples, list(o, &end, 1));
+    (void)writes(&samples, count);
+    reads(&joined, count);
+    reads(&joined, list(o, y.dim, y.rank));
+    integer(&joined, "axis", 0);
+    (void)writes(&joined, shape);
+    reads(&n, from);
+    reads(&n, shape);
+    return writes_output(&n, node);
+}
+
+static bool parameter(OnnxGraph *o, const Node *node) {
+    const Shape y = shape_of(o, node->out[0]);
+    int64_t one[MAX_RANK + 1] = {1};
+    for (int k = 0; k < y.rank; k++)
+        one[k + 1] = y.dim[k];
+    return for_each_sample(o, node, reshaped(o, o->name[node->in[0]], between(o, node), one, y.rank + 1));
+}
+
+static bool constant(OnnxGraph *o, const Node *node) {
+    const Shape y = shape_of(o, node->out[0]);
+    const int64_t one[MAX_RANK + 1] = {1, y.dim[0], 1, 1, 1};
+    float *values = NEW_ARRAY(o->pool, float, y.dim[0]);
+    for (int i = 0; i < node->a.values.count; i++)
+        values[i] = (float)node->a.values.value[i];
+    return for_each_sample(
+        o, node, constant_of(o, ELEMENT_FLOAT, one, y.rank + 1, values, (size_t)y.dim[0] * sizeof *values));
+}
+
 /* ---- functions that ONNX makes of others ---- */
 
 /* Between two numbers; NULL: no bound. */
@@ -858,6 +958,7 @@ static Rule *const rules[OPS] = {
     [OP_CHANNEL_MAX] = channel_max,
     [OP_RESIZE] = resize,
     [OP_MATCH] = match,
+    [OP_BORDER] = border,
     [OP_BATCH_NORM] = batch_norm,
     [OP_INSTANCE_NORM] = instance_norm,
     [OP_GROUP_NORM] = group_norm,
@@ -870,6 +971,8 @@ static Rule *const rules[OPS] = {
     [OP_MAXIMUM] = maximum,
     [OP_MINIMUM] = maximum,
     [OP_REPEAT] = repeat,
+    [OP_PARAMETER] = parameter,
+    [OP_CONSTANT] = constant,
     [OP_AFFINE] = affine,
     [OP_SLICE] = slice,
 };

@@ -618,6 +618,36 @@ def arithmetic_net(seed, axes):
     return net
 
 
+def given_net(seed):
+    """Tensors that no other tensor makes."""
+    net = Net(Draw(seed), 2)
+    x = net.write("conv(photo, 3, 3) + parameter(3, init = 0.3, size = [%d, %d])" % tuple(net.input.size), 3, net.input.size)
+    y = net.write("silu(%s) * parameter(3, init = 0.7) + constant([0.5, -1, 2]) / 3" % x.name, 3, x.size)
+    net.lines.append("output answer = conv(%s - parameter(1, init = 0.1), 2, 1)" % y.name)
+    return net
+
+
+def bordered_net(seed, axes):
+    """Points around a tensor, fewer points of it, and other orders."""
+    net = Net(Draw(seed), axes)
+    net.input.size = tuple(min(extent, 6) for extent in net.input.size)
+    x = net.write("conv(photo, 2, 1)", 2, net.input.size)
+    listed = lambda numbers: "[%s]" % ", ".join(map(str, numbers))
+    parts = []
+    for how in ("zero", "value", "reflect", "replicate", "wrap"):
+        sides = [(1, 0), (0, 2), (2, 1)][-axes:]
+        larger = [extent + front + back for extent, (front, back) in zip(x.size, sides)]
+        part = net.write('pad(%s, %s, how = "%s"%s)' % (x.name, listed(map(list, sides)), how, ", value = 0.5" if how == "value" else ""),
+                         2, larger)
+        part = net.write("conv(%s, 2, 3)" % part.name, 2, larger)
+        parts.append(net.write("crop(%s, %s, %s)" % (part.name, listed([front for front, _ in sides]), listed(x.size)), 2, x.size))
+    rolled = net.write("roll(%s, %s)" % (x.name, listed([-1, 2, 1][-axes:])), 2, x.size)
+    flipped = net.write('flip(%s, "%s")' % (rolled.name, "w"), 2, x.size)
+    parts += [net.write("conv(%s, 2, 3)" % flipped.name, 2, x.size), rolled]
+    net.lines.append("output answer = conv(concat(%s), 2, 1)" % ", ".join(part.name for part in parts))
+    return net
+
+
 class Compared(Net):
     """Losses over images as large as the windows of ssim."""
 
@@ -656,7 +686,8 @@ def main():
     options = parser.parse_args()
     nets = list(random_nets(options))
     for net in grouped_net(options.seed), functions_net(options.seed), arithmetic_net(options.seed, 2), \
-            arithmetic_net(options.seed, 3), compared_net(options.seed):
+            arithmetic_net(options.seed, 3), given_net(options.seed), bordered_net(options.seed, 2), \
+            bordered_net(options.seed, 3), compared_net(options.seed):
         nets.append((len(nets), net, net.text()))
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         verdicts = list(pool.map(lambda item: check(options, *item), nets))

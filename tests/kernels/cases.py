@@ -5,6 +5,7 @@ in compiler/ir/ops.def does; the row says in which order a kernel takes them and
 lie in memory and what the kernel is told.  For a new operator add such a case: one without is refused by name.
 
 Usage: cases.py FILE SEED CONVOLUTIONS ROUNDS; ROUNDS: of the other operators."""
+import math
 import random
 import sys
 
@@ -321,6 +322,7 @@ def across(cases):
             cases.tensor(name, c, size, *cases.halo(1))
         cases.node("maximum_grad", {"dx": "dx", "a": "a", "b": "b", "dy": "dy"}, parameter=largest)
     repeating(cases, c, size)
+    bordering(cases, c, size)
     case("subtract", {"y": "y", "a": "x", "b": "b"}, [("y", c, size), whole, ("b", c, size)])
     case("affine", {"y": "y", "x": "x"}, [("y", c, size), whole])
     case("map_factor_grad", {"db": "b", "dy": "x", "a": "a"}, [map_, whole, ("a", c, size)])
@@ -359,6 +361,20 @@ def repeating(cases, c, size):
         cases.tensor("large", c, size, *cases.halo(1))
         cases.tensor("small", small[0], small[1:], *cases.halo(1))
         cases.node(operator, operands)
+
+
+def bordering(cases, c, size):
+    """Points around a tensor: numbers, reflected, from the other end; or the other way round."""
+    r = cases.random
+    border = [r.randint(0, 3) for _ in size]
+    most = [(3, n - 1, n, 0)[how] for how, n in zip(border, size)]
+    before, after = [r.randint(0, m) for m in most], [r.randint(0, m) for m in most]
+    large = [n + a + b for n, a, b in zip(size, before, after)]
+    for operator, operands in (("border", {"y": "large", "x": "small"}), ("border_grad", {"dx": "small", "dy": "large"})):
+        cases.case("%s of %d channels, %s by %s around %s" % (operator, c, border, [before, after], size), nearness="SUMS")
+        cases.tensor("large", c, large, *cases.halo(1))
+        cases.tensor("small", c, size, *cases.halo(1))
+        cases.node(operator, operands, step=[1, 1, 1], unit=[1, 1, 1], offset=[-n for n in before], border=border, beyond=0.75)
 
 
 def mapping(cases):
@@ -445,6 +461,23 @@ def scaling(cases):
     case("prelu_wgrad", {"dw": "dw", "db": None, "scratch": None, "x": "x", "dy": "dy"}, ("dw",))
     case("layer_norm", {"y": "y", "x": "x"})
     case("layer_norm_grad", {"dx": "dx", "x": "x", "dy": "dy"})
+
+
+def giving(cases):
+    """Tensors that no other tensor makes."""
+    r = cases.random
+    c, size, halo = cases.channels(), [r.choice([1, 1, 2]), r.randint(1, 9), r.randint(1, 9)], cases.halo(1)
+    cases.case("parameter of %d channels, %s" % (c, size), nearness="EXACT")
+    cases.tensor("y", c, size, *halo)
+    cases.numbers("w", c * math.prod(size))
+    cases.node("parameter", {"y": "y", "w": "w"})
+    cases.case("gradient of a parameter of %d channels, %s" % (c, size), nearness="SUMS")
+    cases.tensor("dy", c, size, *halo)
+    cases.numbers("dw", c * math.prod(size))
+    cases.node("parameter_grad", {"dw": "dw", "dy": "dy"})
+    cases.case("constant of %d channels" % c, nearness="EXACT")
+    cases.tensor("y", c, [1, 1, 1], *halo)
+    cases.node("constant", {"y": "y"}, count=c)
 
 
 def unpooling(cases):
@@ -809,6 +842,7 @@ def main():
         for operator in ("batch_norm", "instance_norm", "group_norm"):
             normalising(cases, operator)
         scaling(cases)
+        giving(cases)
         unpooling(cases)
         running(cases)
         losses(cases)

@@ -296,12 +296,24 @@ static Attributes attributes_of(Pool *pool, const Line *line, Op op) {
         three(line, "step", a.resize.step);
         three(line, "offset", a.resize.offset);
         three(line, "unit", a.resize.unit);
+        int64_t border[AXES] = {0};
+        three(line, "border", border);
+        for (int k = 0; k < AXES; k++)
+            a.resize.border[k] = (Border)border[k];
+        a.resize.number = real_number(line, "beyond");
         a.resize.linear = number(line, "linear") != 0;
         a.resize.zero = number(line, "zero") != 0;
         break;
     case ATTRIBUTES_AFFINE:
         a.affine.factor = real_number(line, "factor");
         a.affine.term = real_number(line, "term");
+        break;
+    case ATTRIBUTES_VALUES:
+        a.values.count = (int)number(line, "count");
+        double *value = NEW_ARRAY(pool, double, a.values.count);
+        for (int i = 0; i < a.values.count; i++)
+            value[i] = 0.5 - (double)i / 4;
+        a.values.value = value;
         break;
     case ATTRIBUTES_DROPOUT:
         a.dropout.rate = real_number(line, "rate");

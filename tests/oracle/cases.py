@@ -71,6 +71,8 @@ CASES = [
     _case("operators", "tests/oracle/cases/operators.unet", "operators", (12, 14), 2, 8),
     _case("functions", "tests/oracle/cases/functions.unet", "functions", (10, 9), 2, 8),
     _case("arithmetic", "tests/oracle/cases/arithmetic.unet", "arithmetic", (10, 9), 2, 8),
+    _case("given", "tests/oracle/cases/given.unet", "given", (10, 9), 2, 8),
+    _case("borders", "tests/oracle/cases/borders.unet", "borders", (10, 9), 2, 8),
     _case("scales", "tests/oracle/cases/scales.unet", "scales", (9, 14), 2, 9),
     _case("resizing", "tests/oracle/cases/resizing.unet", "resizing", (9, 10), 2, 7),
     _case("batch_norm", "tests/oracle/cases/batch_norm.unet", "batch_norm", (12, 10), 3, 7,

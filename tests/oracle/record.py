@@ -291,6 +291,45 @@ class Arithmetic(nn.Module):
         return self.answer(torch.cat([sums, factors, shares, most], 1))
 
 
+class Given(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(3, 8, 3, padding=1)
+        self.place = nn.Parameter(torch.full((8, 10, 9), 0.1))
+        self.row = nn.Parameter(torch.full((1, 1, 9), 0.2))
+        self.beta = nn.Parameter(torch.zeros(8))
+        self.answer = nn.Conv2d(8, 3, 3, padding=1)
+        self.factor = nn.Parameter(torch.ones(1))
+        self.shift = nn.Parameter(torch.zeros(3))
+
+    def forward(self, photo):
+        mean, spread = (photo.new_tensor(numbers).view(-1, 1, 1) for numbers in ([0.5, 0.4, 0.3], [0.25, 0.5, 0.3]))
+        enter = torch.tanh(self.first((photo - mean) / spread) + self.place) * self.row + self.beta.view(-1, 1, 1)
+        return self.answer(enter) * self.factor - self.shift.view(-1, 1, 1)
+
+
+class Borders(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(3, 4, 3, padding=1)
+        self.zeros = nn.Conv2d(4, 4, (2, 3))
+        self.numbers = nn.Conv2d(4, 4, 3)
+        self.mirror = nn.Conv2d(4, 4, 4)
+        self.edge = nn.Conv2d(4, 4, 3)
+        self.around = nn.Conv2d(4, 4, (6, 3))
+        self.answer = nn.Conv2d(28, 3, 3, padding=1)
+
+    def forward(self, photo):
+        first = self.first(photo)
+        rolled = first.roll((3, -2), (2, 3)) * first.flip(3) + first.roll((4, 4), (2, 3)).flip(2)
+        middle = F.pad(torch.tanh(first)[:, :, 2:8, 1:6], (1, 3, 2, 2), mode="reflect")
+        parts = [self.zeros(F.pad(first, (0, 2, 1, 0))), self.numbers(F.pad(first, (1, 1, 1, 1), value=0.5)),
+                 self.mirror(F.pad(first, (1, 2, 2, 1), mode="reflect")),
+                 self.edge(F.pad(first, (1, 1, 1, 1), mode="replicate")),
+                 self.around(F.pad(first, (1, 1, 3, 2), mode="circular")), rolled, middle]
+        return self.answer(torch.cat(parts, 1))
+
+
 class Groups(nn.Module):
     def __init__(self):
         super().__init__()
@@ -352,7 +391,7 @@ class Scales(nn.Module):
 
 NETS = {"unet": UNet, "simple": Simple, "two_convolutions": TwoConvolutions, "variants": Variants,
         "activations": Activations, "resizing": Resizing, "classes": Classes, "batch_norm": BatchNorm,
-        "groups": Groups, "operators": Operators, "functions": Functions, "arithmetic": Arithmetic, "heads": Heads, "scales": Scales, "volumes": Volumes}
+        "groups": Groups, "operators": Operators, "functions": Functions, "arithmetic": Arithmetic, "given": Given, "borders": Borders, "heads": Heads, "scales": Scales, "volumes": Volumes}
 
 # ---- losses over classes; in a target of labels 255 counts nowhere ----------------------------------
 

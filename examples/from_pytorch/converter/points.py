@@ -10,7 +10,9 @@ import struct
 from . import naming
 from .axes import settled
 from .table import given, number, operator, plainly
-from .values import Computed, Value, Weight, product
+from .values import Computed, Value, Weight, letters, product
+
+MOST_CONSTANTS = 64
 
 
 
@@ -190,7 +192,7 @@ def operate(n):
             right = settled(n, right)
             right = right.with_base(scaled(n, right.base, alpha))
         elif isinstance(right, Weight):
-            n.refuse("`%s`, a weight of the network, as a summand; a file has weights in layers and in `scale` alone" % right.path)
+            n.refuse("`%s`, a weight of the network, as a summand times a number" % right.path)
         else:
             right = right * alpha
     if word == "rsub":
@@ -210,23 +212,21 @@ def scalar(n, side):
         n.refuse("a factor or summand that %s computes of `%s`, a weight" % (side.function, side.path))
     if not hasattr(side, "numel"):
         n.refuse("arithmetic with %s" % type(side).__name__)
-    if side.numel() == 0 or not bool((side == side.flatten()[0]).all()):
-        n.refuse("a constant of %s elements, which is no parameter: make it a Parameter, or normalise by `normalize` in the "
-                 "file's `data`" % "x".join(map(str, side.shape)))
-    return side.flatten()[0].item()
+    equal = side.numel() > 0 and bool((side == side.flatten()[0]).all())
+    return side.flatten()[0].item() if equal else side
 
 
 def with_other(n, sign, left, right):
     """Of a tensor and a number, or a weight."""
     value, other, first = (left, right, True) if isinstance(left, Value) else (right, left, False)
     value = settled(n, value)
-    if value.shape() != n.shape():
-        n.refuse("a tensor that a constant or a weight repeats along an axis")
-    if isinstance(other, Weight):
-        if sign != "*":
-            n.refuse("`%s`, a weight of the network, as a summand or divisor; a file has weights in layers and in `scale` alone"
-                     % other.path)
+    if isinstance(other, Weight) and sign == "*" and fits_scale(value, other) and value.shape() == n.shape():
         return scale_by(n, value, other)
+    if isinstance(other, Weight) or hasattr(other, "numel"):
+        other = parameter(n, value, other) if isinstance(other, Weight) else constant(n, value, other)
+        return of_two(n, sign, *((value, other) if first else (other, value)))
+    if value.shape() != n.shape():
+        n.refuse("a tensor that a constant repeats along an axis")
     if isinstance(other, bool) or not isinstance(other, (int, float)):
         n.refuse("arithmetic with %s" % type(other).__name__)
     if first and sign == "/" and other == 0 or not math.isfinite(other):
@@ -236,20 +236,66 @@ def with_other(n, sign, left, right):
     return value.with_base(arithmetic(n, sign, *((value.base, other) if first else (other, value.base))))
 
 
-def scale_by(n, value, weight):
-    """`scale`: a weight for each channel."""
-    shape = [1] * (len(value.axes) - len(weight.shape)) + list(weight.shape)
+def fits_scale(value, weight):
+    """Has it a number for each channel?"""
+    shape = aligned(value, weight.shape)
     axes = [i for i, size in enumerate(shape) if size != 1]
     count = product(shape)
-    fits = count == value.channels and (count == 1 or len(axes) == 1 and value.whole_channels(axes[0]))
-    if not fits or len(shape) > len(value.axes):
-        n.refuse("`%s`, a weight of the network of %s elements, as a factor of %d channels; `scale` has one for each channel" % (
-            weight.path, "x".join(map(str, weight.shape)), value.channels))
+    return len(shape) == len(value.axes) and count == value.channels and (
+        count == 1 or len(axes) == 1 and value.whole_channels(axes[0]))
+
+
+def aligned(value, shape):
+    return [1] * (len(value.axes) - len(shape)) + list(shape)
+
+
+def scale_by(n, value, weight):
+    """`scale`: a weight for each channel."""
+    count = product(weight.shape)
     n.translation.tensor(n, naming.weight_name(weight.path), weight.path, (count,))
+    return value.with_base(n.emit("scale", [value.base], init_of(n, weight, 1), layer=naming.weight_name(weight.path)))
+
+
+def init_of(n, weight, default):
     numbers = n.translation.program.tensors[weight.path].detach().flatten()
     first = numbers[0].item()
-    init = given("init", float(repr_of(first)), 1) if bool((numbers == first).all()) else []
-    return value.with_base(n.emit("scale", [value.base], init, layer=naming.weight_name(weight.path)))
+    return given("init", float(repr_of(first)), default) if bool((numbers == first).all()) else []
+
+
+def beside(n, value, shape, what):
+    """The size of a tensor of this SHAPE beside VALUE, in the axes of the language, and its own axes."""
+    shape = aligned(value, shape)
+    if len(shape) != len(value.axes) or shape[0] != 1 and value.shape()[0] == 1:
+        n.refuse("%s, which has more axes than the tensor beside it" % what)
+    axes = [axis if size > 1 else () for axis, size in zip(value.axes, shape)]
+    own = Value(None, value.size, axes)
+    held = {atom.letter for axis in axes for atom in axis}
+    size = [count if letter in held else 1 for letter, count in zip(letters(len(value.points)), value.size)]
+    if own.shape() != shape or not Value(None, size, axes).in_order():
+        n.refuse("%s, whose axes are not channels, height and width of the tensor beside it, in this order" % what)
+    return size, axes
+
+
+def parameter(n, value, weight):
+    """A weight by itself, of the axes of VALUE or of one element along some; it is made once."""
+    size, axes = beside(n, value, weight.shape, "`%s`, a weight of the network" % weight.path)
+    made = n.translation.given
+    if (weight.path, tuple(size)) not in made:
+        name = naming.weight_name(weight.path)
+        n.translation.tensor(n, name, weight.path, size if any(count > 1 for count in size[1:]) else size[:1])
+        points = given("size", number(size[1:]), 1)
+        made[weight.path, tuple(size)] = n.emit("parameter", [], [(None, size[0])] + init_of(n, weight, 0) + points, size, name)
+    return Value(made[weight.path, tuple(size)], size, axes)
+
+
+def constant(n, value, tensor):
+    """Numbers of the file, one for each channel."""
+    size, axes = beside(n, value, tensor.shape, "a constant of %s elements" % "x".join(map(str, tensor.shape)))
+    if product(size[1:]) > 1 or size[0] > MOST_CONSTANTS:
+        n.refuse("a constant of %s elements: a file has one for each of up to %d channels; make it a Parameter" % (
+            "x".join(map(str, tensor.shape)), MOST_CONSTANTS))
+    numbers = [float(repr_of(element.item())) for element in tensor.detach().flatten()]
+    return Value(n.emit("constant", [], [(None, numbers)], size), size, axes)
 
 
 def repr_of(number32):

@@ -118,12 +118,12 @@ class Cases:
         self.random, self.stored, self.rows, self.wide = random.Random(seed), stored, rows, wide
         self.tested = set()
         self.lanes = 16 // BYTES[stored]
-        head = device_head(stored, "rows", "filters", "tiles", "comparisons", "labels", "similarity", "moments", "functions")
+        head = device_head(stored, "rows", "filters", "tiles", "comparisons", "labels", "similarity", "moments", "functions", "borders")
         self.cuda = Instances("cuda", head)
         prologue = template("reference/prologue.c")
         self.reference = Instances("reference", prologue.replace("/* BEGIN */", "").replace("/* END */", "") +
                                    body(template("reference/similarity.c")) + body(template("reference/labels.c")) + body(template("reference/positions.c")) +
-                                   body(template("reference/functions.c")))
+                                   body(template("reference/functions.c")) + body(template("reference/borders.c")))
         self.functions, self.convolutions = [], []
 
     # ---- pieces ----
@@ -362,6 +362,45 @@ def repeating(cases):
         *cases.by_rows("repeat", "repeat", forward, size[0] * size[1], {"y": "y", "x": "x"}, before=[n]),
         *cases.by_rows("repeat_row_grad", "repeat_row_grad", backward, rows, {"dx": "dx", "dy": "dy"}, before=[n]),
         *cases.run("repeat_grad", "repeat_grad", backward, {"dx": "dx", "dy": "dy"}, rows=rows, before=[n])])
+
+
+def bordering(cases):
+    """Points around a tensor: numbers, reflected, from the other end; or the other way round."""
+    r, c, n, size = cases.random, cases.channels(), cases.samples(2), cases.size(7)
+    border = [r.randint(0, 3) for _ in size]
+    most = [(3, extent - 1, extent, 0)[how] for how, extent in zip(border, size)]
+    before, after = [min(r.randint(0, m), 5) for m in most], [min(r.randint(0, m), 5) for m in most]
+    if cases.wide:  # no more planes than there are
+        before[0] = after[0] = 0
+    around = [extent + a + b for extent, a, b in zip(size, before, after)]
+    large, small = cases.shape(c, n, around), cases.shape(c, n, size)
+    numbers = {"C": c, "N": n, **extents("", around), **extents("I", size)}
+    numbers.update({name + axis: value for name, values in (("BEFORE_", before), ("BORDER_", border))
+                    for axis, value in zip("DHW", values)})
+    forward = cases.both("border", numbers, {"Y": large, "X": small}, {"BEYOND": 0.75})
+    backward = cases.both("border_grad", numbers, {"DX": small, "DY": large})
+    cases.function("border %s of %d channels, %s around %s" % (border, c, [before, after], size), [
+        "Tensor x = test.numbers(%s), y = test.output(%s);" % (small.cpp(), large.cpp()),
+        "Tensor dy = test.numbers(%s), dx = test.output(%s);" % (large.cpp(), small.cpp()),
+        *cases.run("border", "border", forward, {"y": "y", "x": "x"}, rows=around[0] * around[1], before=[n]),
+        *cases.run("border_grad", "border_grad", backward, {"dx": "dx", "dy": "dy"}, rows=size[0] * size[1], before=[n])])
+
+
+def giving(cases):
+    """Tensors that no other tensor makes."""
+    c, n, size = cases.channels(), cases.samples(3), cases.size()
+    shape, point = cases.shape(c, n, size), cases.shape(c, n, [1, 1, 1])
+    numbers = {"C": c, "N": n, "ACCUMULATE": cases.random.randint(0, 1), **extents("", size)}
+    values = ("double", ["%.17g" % (0.5 - i / 4) for i in range(c)])
+    count = c * math.prod(size)
+    cases.function("given, %d channels, %d x %s" % (c, n, size), [
+        "Tensor y = test.output(%s), dy = test.numbers(%s), constants = test.output(%s);" % (shape.cpp(), shape.cpp(), point.cpp()),
+        "Tensor w = test.weights(%d), dw = test.weights(%d);" % (count, count),
+        *cases.run("parameter", "parameter", cases.both("parameter", numbers, {"Y": shape}), {"y": "y", "w": "w"}, before=[n]),
+        *cases.run("parameter_grad", "parameter_grad", cases.both("parameter_grad", numbers, {"DY": shape}),
+                   {"dw": "dw", "dy": "dy"}, adds=numbers["ACCUMULATE"], before=[n]),
+        *cases.run("constant", "constant", cases.both("constant", {"C": c, "N": n}, {"Y": point}, arrays={"VALUES": values}),
+                   {"y": "constants"}, before=[n])])
 
 
 def parameters(cases):
@@ -1405,7 +1444,7 @@ def make(seed, stored, rounds, rows, wide=False, few=False):
         draw(functions)
         return cases
     for i in range(rounds):
-        for case in (mapping, functions, pairs, repeating, joining, casting):
+        for case in (mapping, functions, pairs, repeating, bordering, giving, joining, casting):
             draw(case)
         draw(pooling, i)
         draw(resizing)
