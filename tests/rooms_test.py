@@ -44,7 +44,7 @@ NAMED = {
         "OP_BATCH_STATISTICS", "OP_NORM_STATISTICS", "OP_NORM_TRACK", "OP_LAYER_NORM", "OP_SCALE")},
     "compiler/front/synchronise.c": {op: "takes apart what batch_norm is made of" for op in (
         "OP_BATCH_STATISTICS", "OP_NORM_STATISTICS", "OP_NORM_MERGE")},
-    "compiler/front/operators_border.c": {op: "what `pad` and its like mean" for op in ("OP_MATCH", "OP_BORDER")},
+    "compiler/front/operators_border.c": {op: "what `pad` and its like mean" for op in ("OP_MATCH", "OP_BORDER", "OP_ADD")},
     "compiler/front/operators_function.c": {"OP_GELU_TANH": "what `tanh` of a gelu means"},
     "compiler/front/operators_channel.c": {"OP_SLICE": "what `chunk` in a file means"},
     "compiler/front/label_losses.c": {"OP_ARGMAX": "metrics of one channel compare its classes",

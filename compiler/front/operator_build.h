@@ -31,6 +31,8 @@ typedef struct {
     double number;
 } Sides;
 
+/* The tensors side by side along an axis of points, or -1. */
+ValueId concat_points(Call *call, const ValueId *value, int count, int axis);
 /* X with these points around it, or -1. */
 ValueId append_pad(Call *call, ValueId x, const Sides *sides);
 

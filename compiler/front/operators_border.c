@@ -149,3 +149,58 @@ ValueId build_flip(Call *call) {
     a.resize.border[first_axis(in) + choice] = BORDER_FLIP;
     return append_border(call, OP_BORDER, x, a, in);
 }
+
+/* ---- side by side ---- */
+
+/* Have both the same channels, and the same extents but along AXIS? */
+static bool fit_along(const Call *call, ValueId a, ValueId b, int axis) {
+    Lower *l = call->l;
+    const Shape x = shape_of(call, a), y = shape_of(call, b);
+    bool fit = x.rank == y.rank && x.dim[0] == y.dim[0] && axis >= first_axis(x);
+    for (int k = 0; k < AXES; k++)
+        fit &= k == axis || !checked(call, k) || shape_extent(x, k) == shape_extent(y, k);
+    if (fit)
+        return true;
+    diag_begin(l->diag, ERROR, "U0401", call->span, "%s and %s cannot stand side by side along the %s",
+               shape_text(l->pool, x), shape_text(l->pool, y), axis_text(axis));
+    diag_note(l->diag, "channels, and extents along other axes, have to be equal");
+    note_via(l);
+    diag_end(l->diag);
+    return false;
+}
+
+/* A call within this one; the word stands in its name. */
+static Call part_of(const Call *call, const char *word) {
+    Call part = *call;
+    part.name = pool_text(call->l->pool, "%s.%s", call->name, word);
+    part.plan_name = (PlanName){call->l->frame->module, part.name, -1};
+    return part;
+}
+
+/* Each with zeros where the others are, added up. */
+ValueId concat_points(Call *call, const ValueId *value, int count, int axis) {
+    const Attributes none = {0};
+    int64_t all = 0, before = 0;
+    ValueId sum = -1;
+    for (int i = 0; i < count; i++)
+        if (!fit_along(call, value[0], value[i], axis))
+            return -1;
+    for (int i = 0; i < count; i++)
+        all += shape_extent(shape_of(call, value[i]), axis);
+    for (int i = 0; i < count; i++) {
+        const int64_t extent = shape_extent(shape_of(call, value[i]), axis);
+        Call pad = part_of(call, "pad"), add = part_of(call, "add");
+        Sides sides = {.around = AROUND_ZERO};
+        sides.before[axis] = before;
+        sides.after[axis] = all - before - extent;
+        before += extent;
+        const ValueId alone = append_pad(&pad, value_joined(call->l->graph, value[i], call->span), &sides);
+        add.op = OP_ADD;
+        const ValueId in[] = {sum, alone};
+        sum = alone < 0 || i == 0 ? alone
+                                  : node_append(&add, in, 2, none, output_new(&add, shape_of(call, alone)));
+        if (sum < 0)
+            return -1;
+    }
+    return sum;
+}

@@ -204,6 +204,7 @@ ONCE_WRONG = [
     ("same_four", lambda: nn.Conv2d(3, 4, 4, padding="same", dilation=(1, 3)), (3, 16, 16)),
     ("scale_factor", of(lambda s, x: F.interpolate(x, scale_factor=0.5, mode="bilinear", align_corners=False)), (3, 7, 7)),
     ("scale_factor_15", of(lambda s, x: F.interpolate(x, scale_factor=1.5, mode="bilinear", align_corners=False)), (3, 7, 7)),
+    ("attribute", attributed, IMAGE),
 ]
 RIGHT = ONCE_WRONG + [
     ("recomputed", of(lambda s, x: F.interpolate(x, scale_factor=1.5, mode="bilinear", recompute_scale_factor=True)), (3, 7, 7)),
@@ -274,7 +275,6 @@ RIGHT = ONCE_WRONG + [
     ("group_of_all", of(lambda s, x: F.group_norm(x, 4)), IMAGE),
     ("nearest_odd", of(lambda s, x: F.interpolate(F.max_pool2d(x, 2), size=x.shape[2:], mode="nearest") + x), ODD),
     ("weight_factor", of(lambda s, x: x * s.g.view(1, -1, 1, 1), g=nn.Parameter(torch.rand(4))), IMAGE),
-    ("attribute", attributed, IMAGE),
     ("summand", of(lambda s, x: (x + s.b) / s.b - x * s.c2, b=nn.Parameter(torch.rand(4, 1, 1) + 1), c2=nn.Parameter(torch.rand(1))),
      IMAGE),
     ("positions", of(lambda s, x: F.relu(x + s.p) * s.r + s.m, p=nn.Parameter(torch.rand(1, 4, 8, 8)), r=nn.Parameter(
@@ -290,6 +290,9 @@ RIGHT = ONCE_WRONG + [
     ("cut_alone", of(lambda s, x: torch.exp(x[:, :, 1:4, 2:]) + F.pad(x, (-1, 3, 2, -1))[:, :, 3:6, 1:7].sigmoid()), IMAGE),
     ("rolled", of(lambda s, x: x.roll((1, -3), (2, 3)) + torch.flip(x, [2, 3]) * x.permute(0, 2, 3, 1).roll(2, 1).permute(0, 3, 1, 2)),
      IMAGE),
+    ("blur", lambda: Formed(lambda s, x: s.c(F.conv2d(x, s.f, padding=1, groups=3)) + F.conv2d(x, s.g, s.b), c=conv(3, 3),
+                            f=torch.rand(3, 1, 3, 3), g=torch.rand(3, 3, 1, 1), b=torch.rand(3)), IMAGE),
+    ("side_by_side", of(lambda s, x: torch.cat([x[:, :, :3], torch.cat([x, x[..., 2:3]], 3)[:, :, 3:, :8], x.tanh()], 2)), IMAGE),
     ("number_buffer", of(lambda s, x: x * s.g, g=torch.tensor(0.5)), IMAGE),
     ("unused_layer", lambda: Formed(lambda s, x: s.c(x), c=conv(), unused=conv()), IMAGE),
     ("zeros_as_channels", of(lambda s, x: F.pad(x, (0, 0, 0, 0, 2, 7, 0, 0)) + F.pad(x, (1, 1, 1, 1, 4, 5))[:, :, 1:-1, 1:-1]), IMAGE),
@@ -306,7 +309,7 @@ REFUSED = [
     ("batch_statistics", lambda: Formed(batch_statistics, c=conv(), b=nn.BatchNorm2d(4)), IMAGE, "statistics of the batch"),
     ("in_place_on_part", lambda: Formed(in_place_on_part, c=conv()), IMAGE, "changes a part of a tensor in place"),
     ("always_dropout", of(lambda s, x: F.dropout(x, 0.5)), IMAGE, "drops elements in evaluation, too"),
-    ("blur", lambda: Formed(lambda s, x: F.conv2d(x, s.f, padding=1, groups=3), f=torch.rand(3, 1, 3, 3)), IMAGE, "fixed filter"),
+    ("blur", lambda: Formed(lambda s, x: F.conv_transpose2d(x, s.f, groups=1), f=torch.rand(3, 1, 3, 3)), IMAGE, "fixed filter"),
     ("computed", lambda: Formed(lambda s, x: F.conv2d(x, s.k * 2, padding=1), k=nn.Parameter(torch.rand(4, 3, 3, 3))), IMAGE,
      "its weight is computed of `k`"),
     ("condition", lambda: Formed(condition, c=conv()), IMAGE, "Python code asks for a value of a tensor"),

@@ -308,6 +308,14 @@ class Given(nn.Module):
         return self.answer(enter) * self.factor - self.shift.view(-1, 1, 1)
 
 
+def fixed(layer):
+    """Its weights as buffers, which nobody learns."""
+    for name, weight in list(layer.named_parameters()):
+        delattr(layer, name)
+        layer.register_buffer(name, weight.detach())
+    return layer
+
+
 class Borders(nn.Module):
     def __init__(self):
         super().__init__()
@@ -317,16 +325,19 @@ class Borders(nn.Module):
         self.mirror = nn.Conv2d(4, 4, 4)
         self.edge = nn.Conv2d(4, 4, 3)
         self.around = nn.Conv2d(4, 4, (6, 3))
-        self.answer = nn.Conv2d(28, 3, 3, padding=1)
+        self.blurred, self.mixed = fixed(nn.Conv2d(4, 4, 3, groups=4, bias=False)), fixed(nn.Conv2d(4, 5, (1, 3), padding=(0, 1)))
+        self.answer = nn.Conv2d(41, 3, 3, padding=1)
 
     def forward(self, photo):
         first = self.first(photo)
         rolled = first.roll((3, -2), (2, 3)) * first.flip(3) + first.roll((4, 4), (2, 3)).flip(2)
         middle = F.pad(torch.tanh(first)[:, :, 2:8, 1:6], (1, 3, 2, 2), mode="reflect")
-        parts = [self.zeros(F.pad(first, (0, 2, 1, 0))), self.numbers(F.pad(first, (1, 1, 1, 1), value=0.5)),
-                 self.mirror(F.pad(first, (1, 2, 2, 1), mode="reflect")),
-                 self.edge(F.pad(first, (1, 1, 1, 1), mode="replicate")),
-                 self.around(F.pad(first, (1, 1, 3, 2), mode="circular")), rolled, middle]
+        numbers, edge = self.numbers(F.pad(first, (1, 1, 1, 1), value=0.5)), self.edge(F.pad(first, (1, 1, 1, 1), mode="replicate"))
+        parts = [self.zeros(F.pad(first, (0, 2, 1, 0))), numbers,
+                 self.mirror(F.pad(first, (1, 2, 2, 1), mode="reflect")), edge,
+                 self.around(F.pad(first, (1, 1, 3, 2), mode="circular")), rolled, middle,
+                 self.blurred(F.pad(first, (1, 1, 1, 1), mode="reflect")), F.relu(self.mixed(middle)),
+                 torch.cat([first[:, :, :, 3:7], torch.cat([numbers, edge], 2)[:, :, 4:14, :5]], 3)]
         return self.answer(torch.cat(parts, 1))
 
 

@@ -21,7 +21,10 @@ CONV = "input weight bias stride padding dilation groups"
 def conv(n):
     if n.has("transposed") and n["transposed"]:
         return upconv(n)
-    weight = n.weight("weight")
+    weight, bias = n.weight("weight", True), n.weight("bias", True)
+    fixed = n.is_fixed(weight)
+    if bias is not None and n.is_fixed(bias) != fixed:
+        n.refuse("a weight that is learnt beside a bias that is not, or the other way round")
     out, _, *kernel = weight.shape
     if len(kernel) == 1:
         n.refuse(advice("conv1d"))
@@ -30,11 +33,12 @@ def conv(n):
         (p, p) for p in listed(padding, len(kernel))]
     source, waiting = padded(n, "input", len(kernel))
     zeros = [(a + c, b + d) for (a, b), (c, d) in zip(zeros, waiting)]
-    layer = n.layer({"weight": weight, "bias": n.weight("bias")})
+    layer = n.layer({"weight": weight, "bias": bias})
     stride = number(listed(n["stride"], len(kernel)))
     return plainly(n, n.emit("conv", [source], [(None, out), (None, number(kernel))] + given("stride", stride, 1)
                              + zeros_given(zeros, kernel, dilation) + given("dilation", number(dilation), 1)
-                             + given("groups", n["groups"], 1) + given("bias", n["bias"] is not None, True), after(n), layer))
+                             + given("groups", n["groups"], 1) + given("bias", bias is not None, True)
+                             + given("weights", "fixed" if fixed else "learnt", "learnt"), after(n), layer))
 
 
 def same_zeros(kernel, dilation):

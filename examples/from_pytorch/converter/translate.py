@@ -104,13 +104,17 @@ class Node:
             return Value(base, self.translation.size[base])
         return value
 
-    def weight(self, name):
-        """A Weight, or None."""
+    def is_fixed(self, weight):
+        """Is it a buffer, which nobody learns?"""
+        return weight is not None and weight.path in self.translation.program.buffers
+
+    def weight(self, name, fixed=False):
+        """A Weight, or None; FIXED: a buffer, too."""
         raw = self[name]
         if raw is None:
             return None
         value = self.translation.value(raw)
-        if isinstance(value, Weight) and (name.startswith("running_") or value.path not in self.translation.program.buffers):
+        if isinstance(value, Weight) and (name.startswith("running_") or fixed or not self.is_fixed(value)):
             return value
         if isinstance(value, Computed):
             self.refuse("its %s is computed of `%s` by %s; a file's layers have weights of their own: take off what computes it, "
