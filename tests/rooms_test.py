@@ -37,12 +37,15 @@ COMPILED = {"unet.tab.h"}  # made by bison
 # The operators that a file names which is neither the operators' rules (ir/op_*.c, onnx/nodes.c) nor a target, and why.
 NAMED = {
     "compiler/front/operators_arithmetic.c": {op: "what `+ - *` in a file mean" for op in
-                                              ("OP_ADD", "OP_SUBTRACT", "OP_MULTIPLY", "OP_AFFINE")},
-    "compiler/front/operators.c": {"OP_CONV_GROUPS": "what `groups` of a convolution mean"},
+                                              ("OP_ADD", "OP_SUBTRACT", "OP_MULTIPLY", "OP_AFFINE", "OP_RECIPROCAL",
+                                               "OP_DIVIDE", "OP_REPEAT")},
+    "compiler/front/operators.c": {"OP_CONV": "what `linear` means", "OP_CONV_GROUPS": "what `groups` of a convolution mean"},
     "compiler/front/operators_norm.c": {op: "a normalisation is several nodes" for op in (
         "OP_BATCH_STATISTICS", "OP_NORM_STATISTICS", "OP_NORM_TRACK", "OP_LAYER_NORM", "OP_SCALE")},
     "compiler/front/synchronise.c": {op: "takes apart what batch_norm is made of" for op in (
         "OP_BATCH_STATISTICS", "OP_NORM_STATISTICS", "OP_NORM_MERGE")},
+    "compiler/front/operators_border.c": {op: "what `pad` and its like mean" for op in ("OP_MATCH", "OP_BORDER", "OP_ADD")},
+    "compiler/front/operators_function.c": {"OP_GELU_TANH": "what `tanh` of a gelu means"},
     "compiler/front/operators_channel.c": {"OP_SLICE": "what `chunk` in a file means"},
     "compiler/front/label_losses.c": {"OP_ARGMAX": "metrics of one channel compare its classes",
                                      "OP_SOFTMAX": "losses of logits apply it", "OP_SIGMOID": "losses of logits apply it",

@@ -23,7 +23,8 @@ const Signature *signature_of(Lower *l, const char *text, bool setting) {
             return l->signature[i];
     const char *dots = strstr(text, ", ...");
     char *source = dots == NULL ? pool_text(l->pool, "block %s {}\n", text)
-                                : pool_text(l->pool, "block %.*s) {}\n", (int)(dots - text), text);
+                                : pool_text(l->pool, "block %.*s%s {}\n", (int)(dots - text), text,
+                                            dots + strlen(", ..."));
     const Ast *ast =
         parse(l->pool, diag_new(l->pool, "signature", source, FORMAT_HUMAN, COLOR_NEVER), source);
     CHECK(ast != NULL && ast->body.count == 1);
@@ -101,14 +102,19 @@ static bool report_unknown_argument(const Call *call, const Arg *arg) {
     return false;
 }
 
+/* The place of parameter INDEX. */
+static Argument *slot_of(const Call *call, int index) {
+    return call->signature->variadic ? &call->keyword[index] : &call->argument[index];
+}
+
 static bool report_given_twice(const Call *call, const Arg *arg, int index) {
     static const char *const ordinal[] = {"first", "second", "third", "fourth", "fifth"};
     Lower *l = call->l;
-    const Argument *before = &call->argument[index];
+    const Argument *before = slot_of(call, index);
     diag_begin(l->diag, ERROR, "U0304", arg->span, "`%s` is given twice", arg->name);
     if (before->expr == NULL)
         diag_note(l->diag, "the left side of `->` gives it already");
-    else if (index < 5)
+    else if (index < 5 && !call->signature->variadic)
         diag_also(l->diag, before->span, "the %s argument is the %s", ordinal[index], arg->name);
     else
         diag_also(l->diag, before->span, "first here");
@@ -150,11 +156,11 @@ static bool bind_argument(Call *call, const Arg *arg, int *position, bool *named
     Argument value = {failed, arg->span, arg->value, true};
     int index = *position;
     if (arg->name != NULL) {
-        index = call->signature->variadic ? -1 : parameter_index(call->signature, arg->name);
+        index = parameter_index(call->signature, arg->name);
         *named = true;
-        if (index < 0)
+        if (index < 0 || (call->signature->variadic && call->signature->params.item[index].value == NULL))
             return report_unknown_argument(call, arg);
-        if (call->argument[index].given)
+        if (slot_of(call, index)->given)
             return report_given_twice(call, arg, index);
     } else {
         if (*named)
@@ -165,7 +171,7 @@ static bool bind_argument(Call *call, const Arg *arg, int *position, bool *named
     }
     value.span = arg->value->span;
     value.value = eval(call->l, arg->value);
-    call->argument[index] = value;
+    *(arg->name != NULL ? slot_of(call, index) : &call->argument[index]) = value;
     return value.value.kind != DATUM_ERROR;
 }
 
@@ -223,6 +229,7 @@ bool bind_arguments(Call *call, const Argument *flow, const ArgList *args) {
     bool named = false, good = true;
     call->nargument = call->signature->variadic ? args->count + (flow != NULL) : params->count;
     call->argument = NEW_ARRAY(call->l->pool, Argument, call->nargument);
+    call->keyword = NEW_ARRAY(call->l->pool, Argument, params->count);
     if (flow != NULL) {
         if (call->nargument == 0)
             return report_too_many(call, flow, 1);
@@ -233,9 +240,9 @@ bool bind_arguments(Call *call, const Argument *flow, const ArgList *args) {
             good &= bind_argument(call, &args->item[i], &position, &named);
     if (call->signature->variadic)
         call->nargument = position;
-    for (int i = 0; good && !call->signature->variadic && i < params->count; i++) {
-        Argument *argument = &call->argument[i];
-        if (argument->given)
+    for (int i = 0; good && i < params->count; i++) {
+        Argument *argument = slot_of(call, i);
+        if (argument->given || (call->signature->variadic && params->item[i].value == NULL))
             continue;
         if (params->item[i].value == NULL)
             return report_missing(call, &params->item[i]);
@@ -251,7 +258,7 @@ bool bind_arguments(Call *call, const Argument *flow, const ArgList *args) {
 const Argument *argument(const Call *call, const char *name) {
     int index = parameter_index(call->signature, name);
     CHECK(index >= 0);
-    return &call->argument[index];
+    return slot_of(call, index);
 }
 
 const char *argument_text(const Call *call, const Argument *argument) {

@@ -283,8 +283,13 @@ ValueId weight_new(const Call *call, const char *suffix, Shape shape, Init init,
 }
 
 ValueId statistic_new(const Call *call, const char *suffix, Shape shape, Init init) {
-    return layer_value(call, suffix,
-                       (Value){.class = CLASS_RUNNING_STATISTIC, .shape = shape, .init = init});
+    return fixed_weight_new(call, suffix, shape, init, 0);
+}
+
+ValueId fixed_weight_new(const Call *call, const char *suffix, Shape shape, Init init, double bound) {
+    return layer_value(
+        call, suffix,
+        (Value){.class = CLASS_RUNNING_STATISTIC, .shape = shape, .init = init, .bound = bound});
 }
 
 /* ---- at the end ---- */

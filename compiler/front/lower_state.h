@@ -128,7 +128,7 @@ typedef struct {
     const char *name;
     const char *text; /* "conv(x, channels, ...)"; NULL for a block */
     ParamList params;
-    bool variadic; /* any number of arguments without names */
+    bool variadic; /* any number of arguments without names; those with a default are given by name alone */
     bool setting;  /* called without parentheses */
 } Signature;
 
@@ -149,7 +149,8 @@ struct Call {
     struct Lower *l;
     const Signature *signature;
     Op op;
-    Argument *argument; /* one per parameter, or all that were given if variadic */
+    Argument *argument; /* one per parameter, or all that were given without a name if variadic */
+    Argument *keyword;  /* if variadic: one per parameter, of those with a default */
     int nargument;
     const Expr *expr; /* as written */
     Span span;
@@ -230,6 +231,8 @@ const char *module_name(Lower *l, const char *text, Span span);
 ValueId weight_new(const Call *call, const char *suffix, Shape shape, Init init, double bound);
 /* The same for a running statistic. */
 ValueId statistic_new(const Call *call, const char *suffix, Shape shape, Init init);
+/* A weight that training leaves as it is: a buffer of PyTorch's. */
+ValueId fixed_weight_new(const Call *call, const char *suffix, Shape shape, Init init, double bound);
 void find_blocks(Lower *l);
 /* Fills in the names of weights, values and nodes once all modules are known. */
 void finish_names(Lower *l);

@@ -127,8 +127,8 @@ static Datum mismatch(Lower *l, const Expr *expr, Datum a, Datum b) {
         diag_begin(l->diag, ERROR, "U0202", expr->mark,
                    "`%s` between %s and %s is not in this version of unetc", op, datum_text(l, a),
                    datum_text(l, b));
-        diag_note(l->diag,
-                  "tensors can be added, subtracted and multiplied, and divided by a number that is not 0");
+        diag_note(l->diag, "tensors can be added, subtracted, multiplied and divided, by each other and by "
+                           "numbers that are not 0");
     } else {
         diag_begin(l->diag, ERROR, "U0319", expr->mark, "`%s` does not work between %s and %s", op,
                    datum_text(l, a), datum_text(l, b));
@@ -325,7 +325,8 @@ Datum append(Lower *l, Datum a, Datum b, Span span) {
 
 /* In a section the difference of two tensors is most often meant as a loss. */
 static bool takes_tensors(const Lower *l, Operator op) {
-    return op == OPERATOR_ADD || op == OPERATOR_MULTIPLY || (op == OPERATOR_SUBTRACT && l->section == NULL);
+    return op == OPERATOR_ADD || op == OPERATOR_MULTIPLY ||
+           ((op == OPERATOR_SUBTRACT || op == OPERATOR_DIVIDE) && l->section == NULL);
 }
 
 Datum apply_binary(Lower *l, const Expr *expr, Datum a, Datum b) {

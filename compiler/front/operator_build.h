@@ -22,4 +22,18 @@ ValueId node_append(const Call *call, const ValueId *in, int nin, Attributes a, 
  * channels are those of each segment. */
 ValueId each_segment(const Call *call, ValueId x, Attributes a, Shape out);
 
+/* What lies around a tensor. */
+typedef enum { AROUND_ZERO, AROUND_NUMBER, AROUND_REFLECT, AROUND_REPLICATE, AROUND_WRAP } Around;
+
+typedef struct {
+    Around around;
+    int64_t before[AXES], after[AXES];
+    double number;
+} Sides;
+
+/* The tensors side by side along an axis of points, or -1. */
+ValueId concat_points(Call *call, const ValueId *value, int count, int axis);
+/* X with these points around it, or -1. */
+ValueId append_pad(Call *call, ValueId x, const Sides *sides);
+
 #endif

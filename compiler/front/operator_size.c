@@ -43,7 +43,9 @@ static const char *axes_text(Shape shape) {
 
 static const char *input_text(const Call *call) {
     const Expr *expr = call->argument[0].expr;
-    return expr == NULL ? "the input" : pool_text(call->l->pool, "`%s`", expr_text(call->l->pool, expr));
+    const bool tensor = call->argument[0].value.kind == DATUM_TENSOR;
+    return expr == NULL || !tensor ? "the input"
+                                   : pool_text(call->l->pool, "`%s`", expr_text(call->l->pool, expr));
 }
 
 static bool report_axis_count(const Call *call, const Argument *a, Shape shape) {
@@ -95,7 +97,9 @@ bool argument_axes(const Call *call, const char *name, Shape shape, int64_t mini
 }
 
 /* [front, back] per axis. */
-static bool padding_pairs(const Call *call, const Argument *a, Shape shape, Window *w) {
+static bool argument_pairs(const Call *call, const char *name, Shape shape, int64_t before[AXES],
+                           int64_t after[AXES]) {
+    const Argument *a = argument(call, name);
     int first = AXES - (shape.rank - 1);
     if (a->value.count != AXES - first)
         return report_axis_count(call, a, shape);
@@ -105,10 +109,21 @@ static bool padding_pairs(const Call *call, const Argument *a, Shape shape, Wind
             bool good = pair.kind == DATUM_LIST && pair.count == 2;
             Datum d = good ? pair.items->item[side] : pair;
             if (!good || d.kind != DATUM_INTEGER || d.integer < 0 || d.integer > MAX_CHANNELS)
-                return report_whole_number(call, "padding", a, 0);
-            (side == 0 ? w->before : w->after)[first + i] = d.integer;
+                return report_whole_number(call, name, a, 0);
+            (side == 0 ? before : after)[first + i] = d.integer;
         }
     }
+    return true;
+}
+
+bool argument_sides(const Call *call, const char *name, Shape shape, int64_t before[AXES],
+                    int64_t after[AXES]) {
+    const Datum value = argument(call, name)->value;
+    if (value.kind == DATUM_LIST && value.count > 0 && value.items->item[0].kind == DATUM_LIST)
+        return argument_pairs(call, name, shape, before, after);
+    if (!argument_axes(call, name, shape, 0, 0, before))
+        return false;
+    memcpy(after, before, AXES * sizeof *after);
     return true;
 }
 
@@ -135,12 +150,7 @@ bool argument_padding(const Call *call, Shape shape, Window *w) {
     const Argument *a = argument(call, "padding");
     if (a->value.kind == DATUM_TEXT)
         return padding_named(call, a, w);
-    if (a->value.kind == DATUM_LIST && a->value.count > 0 && a->value.items->item[0].kind == DATUM_LIST)
-        return padding_pairs(call, a, shape, w);
-    if (!argument_axes(call, "padding", shape, 0, 0, w->before))
-        return false;
-    memcpy(w->after, w->before, sizeof w->after);
-    return true;
+    return argument_sides(call, "padding", shape, w->before, w->after);
 }
 
 bool argument_window(const Call *call, Shape shape, Window *w) {

@@ -18,6 +18,9 @@ bool argument_axes(const Call *call, const char *name, Shape shape, int64_t mini
                    int64_t *value);
 /* Reads `kernel` and `stride`; the dilation is 1. */
 bool argument_window(const Call *call, Shape shape, Window *w);
+/* Reads NAME: a number, one per axis, [front, back] per axis, at least 0. */
+bool argument_sides(const Call *call, const char *name, Shape shape, int64_t before[AXES],
+                    int64_t after[AXES]);
 /* Reads `padding` in any of its forms: a text, a number, one per axis, [front, back] per axis. */
 bool argument_padding(const Call *call, Shape shape, Window *w);
 

@@ -89,7 +89,14 @@ typedef struct {
     int64_t fan_in;
     Init init;
     double bound;
+    bool fixed; /* nobody learns the weights */
 } Start;
+
+static ValueId weight_of(const Call *call, const char *suffix, Shape shape, Init init, double bound,
+                         bool fixed) {
+    return fixed ? fixed_weight_new(call, suffix, shape, init, bound)
+                 : weight_new(call, suffix, shape, init, bound);
+}
 
 static bool argument_init(const Call *call, int64_t fan_in, Start *start) {
     static const char *const choices[] = {"default", "zeros", "ones", "he_normal", NULL};
@@ -98,7 +105,7 @@ static bool argument_init(const Call *call, int64_t fan_in, Start *start) {
     if (!argument_choice(call, "init", choices, &choice))
         return false;
     double bound = choice == 3 ? sqrt(2.0 / (double)fan_in) : choice == 0 ? 1.0 / sqrt((double)fan_in) : 0;
-    *start = (Start){fan_in, kind[choice], bound};
+    *start = (Start){fan_in, kind[choice], bound, false};
     return true;
 }
 
@@ -110,10 +117,11 @@ static bool make_weights(const Call *call, Shape shape, int64_t channels, const 
     if (!argument_truth(call, "bias", &biased) || !small_enough(call, shape))
         return false;
     *bias = -1;
-    *weight = weight_new(call, "weight", shape, start->init, start->bound);
+    *weight = weight_of(call, "weight", shape, start->init, start->bound, start->fixed);
     if (biased && *weight >= 0) {
         Shape vector = {.rank = 1, .dim = {channels}};
-        *bias = weight_new(call, "bias", vector, INIT_UNIFORM, 1.0 / sqrt((double)start->fan_in));
+        *bias =
+            weight_of(call, "bias", vector, INIT_UNIFORM, 1.0 / sqrt((double)start->fan_in), start->fixed);
     }
     return *weight >= 0 && (*bias >= 0 || !biased) ? true : report_shared(call);
 }
@@ -176,6 +184,36 @@ static ValueId append_conv(Call *call, ValueId x, ValueId weight, ValueId bias, 
     return node_append(call, operands, 3, a, output_new(call, out));
 }
 
+static bool argument_learnt(const Call *call, Start *start) {
+    static const char *const choices[] = {"learnt", "fixed", NULL};
+    int choice;
+    if (!argument_choice(call, "weights", choices, &choice))
+        return false;
+    start->fixed = choice == 1;
+    return true;
+}
+
+/* Puts points around X that are no zeros; the padding of the window is none then. */
+static bool argument_border(const Call *call, ValueId *x, Window *w) {
+    static const char *const choices[] = {"zero", "reflect", "replicate", "wrap", NULL};
+    static const Around around[] = {AROUND_ZERO, AROUND_REFLECT, AROUND_REPLICATE, AROUND_WRAP};
+    int choice;
+    if (!argument_choice(call, "border", choices, &choice))
+        return false;
+    if (around[choice] == AROUND_ZERO)
+        return true;
+    Sides sides = {.around = around[choice]};
+    memcpy(sides.before, w->before, sizeof sides.before);
+    memcpy(sides.after, w->after, sizeof sides.after);
+    Call pad = *call;
+    pad.name = pool_text(call->l->pool, "%s.border", call->name);
+    pad.plan_name = (PlanName){call->l->frame->module, pad.name, -1};
+    *x = append_pad(&pad, *x, &sides);
+    memset(w->before, 0, sizeof w->before);
+    memset(w->after, 0, sizeof w->after);
+    return *x >= 0;
+}
+
 ValueId build_conv(Call *call) {
     ValueId x, weight, bias;
     Window w = {0};
@@ -189,11 +227,32 @@ ValueId build_conv(Call *call) {
         !argument_axes(call, "dilation", in, 1, 1, w.dilation) || !argument_padding(call, in, &w) ||
         !argument_groups(call, in.dim[0], channels, &groups) ||
         !fan_in(call, in.dim[0] / groups, &w, &fan) || !argument_init(call, fan, &start) ||
+        !argument_learnt(call, &start) || !argument_border(call, &x, &w) ||
         !slide(call, x, channels, &w, &out) ||
         !make_weights(call, weight_shape(channels, in.dim[0] / groups, &w, in), channels, &start, &weight,
                       &bias))
         return -1;
     const Attributes a = {.kind = ATTRIBUTES_CONV, .conv = {.window = w, .groups = groups}};
+    return append_conv(call, x, weight, bias, a, out);
+}
+
+/* The weight has no axes for the window, which is one point. */
+ValueId build_linear(Call *call) {
+    ValueId x, weight, bias;
+    Start start;
+    int64_t channels;
+    if (!argument_feature_map(call, "x", &x))
+        return -1;
+    Shape out = shape_of(call, x);
+    const Window point = {.kernel = {1, 1, 1}, .stride = {1, 1, 1}, .dilation = {1, 1, 1}};
+    if (!argument_channels(call, &channels) || !argument_init(call, out.dim[0], &start))
+        return -1;
+    const Shape matrix = {.rank = 2, .dim = {channels, out.dim[0]}};
+    out.dim[0] = channels;
+    if (!small_enough(call, out) || !make_weights(call, matrix, channels, &start, &weight, &bias))
+        return -1;
+    call->op = OP_CONV;
+    const Attributes a = {.kind = ATTRIBUTES_CONV, .conv = {.window = point, .groups = 1}};
     return append_conv(call, x, weight, bias, a, out);
 }
 
@@ -314,6 +373,12 @@ ValueId build_concat(Call *call) {
         diag_end(l->diag);
         return -1;
     }
+    static const char *const axes[] = {"c", "d", "h", "w", NULL};
+    int axis;
+    if (!argument_choice(call, "axis", axes, &axis))
+        return -1;
+    if (axis > 0)
+        return concat_points(call, all.value, all.count, axis - 1);
     for (int i = 1; i < all.count; i++) {
         Pair pair = {l, "concat", call->span, all.value[0], all.value[i], all.expr[0], all.expr[i]};
         if (!equal_sizes(&pair))

@@ -29,10 +29,6 @@ void gradient_tanh(Autodiff *ad, const Node *node, const ValueId *dout, ValueId 
     gradient_by_output(ad, node, OP_TANH_GRAD, dout[0], &din[0]);
 }
 
-void gradient_elu(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
-    gradient_by_output(ad, node, OP_ELU_GRAD, dout[0], &din[0]);
-}
-
 void gradient_softmax(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
     gradient_by_output(ad, node, OP_SOFTMAX_GRAD, dout[0], &din[0]);
 }
@@ -50,6 +46,15 @@ void gradient_silu(Autodiff *ad, const Node *node, const ValueId *dout, ValueId 
 
 void gradient_gelu(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
     gradient_by_input(ad, node, OP_GELU_GRAD, dout[0], &din[0]);
+}
+
+/* Of a function whose slope follows from its value, or from its argument. */
+void gradient_function_by_value(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+    gradient_by_output(ad, node, OP_FUNCTION_GRAD, dout[0], &din[0]);
+}
+
+void gradient_function(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+    gradient_by_input(ad, node, OP_FUNCTION_GRAD, dout[0], &din[0]);
 }
 
 /* The gradient of a sum is the same for both sides: one value, read twice. */
@@ -89,6 +94,13 @@ void constants_map(Constants *c, const Node *node) {
 void constants_leaky_relu(Constants *c, const Node *node) {
     constants_map(c, node);
     constant_real(c, "SLOPE", node->a.map.parameter);
+}
+
+void constants_function(Constants *c, const Node *node) {
+    constants_map(c, node);
+    constant(c, "WHICH", node->a.map.function);
+    constant_real(c, "FIRST_NUMBER", node->a.map.parameter);
+    constant_real(c, "SECOND_NUMBER", node->a.map.second);
 }
 
 void constants_cast(Constants *c, const Node *node) {

@@ -1,8 +1,11 @@
-/* op_product.c - products, differences and multiples of tensors, and their gradients.
+/* op_product.c - products, quotients, differences and multiples of tensors, maxima of two, and their
+ * gradients.
  *
+ * Operands have one shape.  A smaller one is repeated first, and its gradient sums over what was repeated.
  * A factor may be smaller than the tensor that it is multiplied with: one number for each channel, or a map
  * of one channel.  The gradient by such a factor is a sum over all that it was multiplied with.
  */
+#include "ir/ops.h"
 #include "ir/rule_constants.h"
 #include "ir/rule_gradient.h"
 
@@ -53,6 +56,43 @@ void gradient_subtract(Autodiff *ad, const Node *node, const ValueId *dout, Valu
         din[1] = gradient_affine_of(ad, node, node->in[1], dout[0], -1);
 }
 
+/* y = a / b: da = dy / b, db = -(dy y) / b. */
+void gradient_divide(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+    const Attributes none = {.kind = ATTRIBUTES_NONE};
+    const ValueId b = node->in[1];
+    if (gradient_wanted(ad, node->in[0])) {
+        const ValueId in[2] = {dout[0], b};
+        din[0] = gradient_value(ad, node->in[0]);
+        gradient_node(ad, node, OP_DIVIDE, none, in, 2, &din[0], 1);
+    }
+    if (!gradient_wanted(ad, b))
+        return;
+    const ValueId product = gradient_value(ad, b), quotient = gradient_value(ad, b);
+    const ValueId factors[2] = {dout[0], node->out[0]}, parts[2] = {product, b};
+    gradient_node(ad, node, OP_MULTIPLY, none, factors, 2, &product, 1);
+    gradient_node(ad, node, OP_DIVIDE, none, parts, 2, &quotient, 1);
+    din[1] = gradient_affine_of(ad, node, b, quotient, -1);
+}
+
+/* Of either operand, which is the first of the gradient's. */
+void gradient_maximum(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+    for (int k = 0; k < 2; k++) {
+        const ValueId in[3] = {node->in[k], node->in[1 - k], dout[0]};
+        if (!gradient_wanted(ad, node->in[k]))
+            continue;
+        din[k] = gradient_value(ad, node->in[k]);
+        gradient_node(ad, node, OP_MAXIMUM_GRAD, node->a, in, 3, &din[k], 1);
+    }
+}
+
+void gradient_repeat(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+    const Shape x = shape_of(gradient_graph(ad), node->in[0]),
+                y = shape_of(gradient_graph(ad), node->out[0]);
+    const bool rows = shape_extent(x, 0) == shape_extent(y, 0) && shape_extent(x, 1) == shape_extent(y, 1);
+    din[0] = gradient_value(ad, node->in[0]);
+    gradient_node(ad, node, rows ? OP_REPEAT_ROW_GRAD : OP_REPEAT_GRAD, node->a, dout, 1, &din[0], 1);
+}
+
 /* ---- rows and constants ---- */
 
 /* Of a factor for each channel there is one row. */
@@ -70,6 +110,32 @@ void constants_multiply(Constants *c, const Node *node) {
     constant_layout(c, "A", node->in[0]);
     constant_layout(c, "B", node->in[1]);
     call_rows(c, node->out[0]);
+}
+
+void constants_maximum(Constants *c, const Node *node) {
+    constants_map(c, node);
+    constant(c, "LARGER", node->a.map.parameter > 0);
+}
+
+/* The larger tensor has C, D, H and W, the smaller one the others. */
+static void repeat_constants(Constants *c, const Node *node, ValueId large, ValueId small) {
+    constant_channels(c, "C", large);
+    constant_channels(c, "CB", small);
+    constant_extents(c, "", large);
+    constant_extents(c, "B", small);
+    call_rows(c, node->out[0]);
+}
+
+void constants_repeat(Constants *c, const Node *node) {
+    repeat_constants(c, node, node->out[0], node->in[0]);
+    constant_layout(c, "Y", node->out[0]);
+    constant_layout(c, "X", node->in[0]);
+}
+
+void constants_repeat_grad(Constants *c, const Node *node) {
+    repeat_constants(c, node, node->in[0], node->out[0]);
+    constant_layout(c, "DX", node->out[0]);
+    constant_layout(c, "DY", node->in[0]);
 }
 
 /* Of both sums: extents of what is summed. */

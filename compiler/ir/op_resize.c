@@ -1,5 +1,5 @@
 /* op_resize.c - maps of another size: resize and match, which differ in where the points of y lie in x, and
- * their gradient.
+ * border, which has points of x beyond its ends, too; and their gradients.
  *
  * The gradient of a point is collected from the points of y that read it, in their order: nothing is
  * scattered, so no plan and no number of threads changes a sum.
@@ -11,6 +11,11 @@
 void gradient_resize(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
     din[0] = gradient_value(ad, node->in[0]);
     gradient_node(ad, node, OP_RESIZE_GRAD, node->a, dout, 1, &din[0], 1);
+}
+
+void gradient_border(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+    din[0] = gradient_value(ad, node->in[0]);
+    gradient_node(ad, node, OP_BORDER_GRAD, node->a, dout, 1, &din[0], 1);
 }
 
 /* A multiplication and an addition for each point that is read. */
@@ -88,6 +93,33 @@ void constants_resize(Constants *c, const Node *node) {
 
 void constants_resize_grad(Constants *c, const Node *node) {
     resize_constants(c, node, node->out[0], node->in[0]);
+    constant_layout(c, "DX", node->out[0]);
+    constant_layout(c, "DY", node->in[0]);
+}
+
+/* BEFORE: how many points lie in front of x. */
+static void border_constants(Constants *c, const Node *node, ValueId x, ValueId y) {
+    static const char *const name[2][AXES] = {{"BEFORE_D", "BEFORE_H", "BEFORE_W"},
+                                              {"BORDER_D", "BORDER_H", "BORDER_W"}};
+    constant_channels(c, "C", x);
+    constant_extents(c, "I", x);
+    constant_extents(c, "", y);
+    for (int k = 0; k < AXES; k++) {
+        constant(c, name[0][k], -node->a.resize.offset[k]);
+        constant(c, name[1][k], node->a.resize.border[k]);
+    }
+    call_rows(c, node->out[0]);
+}
+
+void constants_border(Constants *c, const Node *node) {
+    border_constants(c, node, node->in[0], node->out[0]);
+    constant_layout(c, "Y", node->out[0]);
+    constant_layout(c, "X", node->in[0]);
+    constant_real(c, "BEYOND", node->a.resize.number);
+}
+
+void constants_border_grad(Constants *c, const Node *node) {
+    border_constants(c, node, node->out[0], node->in[0]);
     constant_layout(c, "DX", node->out[0]);
     constant_layout(c, "DY", node->in[0]);
 }

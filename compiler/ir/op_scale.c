@@ -1,5 +1,5 @@
-/* op_scale.c - a weight for each channel, or one for all: a factor (scale), a slope below zero (prelu); and
- * normalisation of the channels of a point (layer_norm).
+/* op_scale.c - a weight for each channel, or one for all: a factor (scale), a slope below zero (prelu), a
+ * tensor by itself (parameter); and normalisation of the channels of a point (layer_norm).
  *
  *     scale   y = w x + b                 dx = w dy                       dw = sum(x dy), db = sum(dy)
  *     prelu   y = x, where x > 0, or w x  dx = dy, where x > 0, or w dy   dw = sum(x dy) where x <= 0
@@ -44,6 +44,12 @@ void gradient_layer_norm(Autodiff *ad, const Node *node, const ValueId *dout, Va
     const ValueId in[] = {node->in[X], dout[0]};
     din[X] = gradient_value(ad, node->in[X]);
     gradient_node(ad, node, OP_LAYER_NORM_GRAD, node->a, in, 2, &din[X], 1);
+}
+
+/* All samples have the same y. */
+void gradient_parameter(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+    din[0] = gradient_value(ad, node->in[0]);
+    gradient_node(ad, node, OP_PARAMETER_GRAD, (Attributes){0}, dout, 1, &din[0], 1);
 }
 
 int64_t flops_points_of_input(const Graph *g, const Node *node) {
@@ -100,4 +106,22 @@ void constants_layer_norm(Constants *c, const Node *node) {
         constant_layout(c, "DY", node->in[1]);
     constant_real(c, "EPSILON", node->a.norm.epsilon);
     call_rows(c, node->out[0]);
+}
+
+void constants_parameter(Constants *c, const Node *node) {
+    constant_channels(c, "C", node->out[0]);
+    constant_extents(c, "", node->out[0]);
+    constant_layout(c, "Y", node->out[0]);
+}
+
+void constants_constant(Constants *c, const Node *node) {
+    constants_parameter(c, node);
+    constant_reals(c, "VALUES", node->a.values.value, node->a.values.count);
+}
+
+void constants_parameter_grad(Constants *c, const Node *node) {
+    constant_channels(c, "C", node->in[0]);
+    constant_extents(c, "", node->in[0]);
+    constant_layout(c, "DY", node->in[0]);
+    constant(c, "ACCUMULATE", node->accumulates);
 }

@@ -31,6 +31,7 @@ enum {
     TRAIT_AGAIN = 16384,       /* of volumes it runs again for the backward pass (passes/renormalise.c) */
     TRAIT_OF_RANKS = 32768,    /* training by ranks has it (passes/groups.c) */
     TRAIT_MERGES = 65536,      /* waits for all samples of a step, those of other processes, too */
+    TRAIT_CALLS = 131072,      /* a way to call another operator: no node has it */
 };
 
 /* Appends the nodes that compute the gradients by the inputs of NODE, given those by its outputs (DOUT, -1:

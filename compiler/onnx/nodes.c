@@ -259,6 +259,14 @@ static bool multiply(OnnxGraph *o, const Node *node) {
     return same(o, node, "Mul");
 }
 
+static bool divide(OnnxGraph *o, const Node *node) {
+    return same(o, node, "Div");
+}
+
+static bool maximum(OnnxGraph *o, const Node *node) {
+    return same(o, node, node->a.map.parameter > 0 ? "Max" : "Min");
+}
+
 /* The joined segments of its one input, as they are. */
 static bool concat(OnnxGraph *o, const Node *node) {
     return same(o, node, "Identity");
@@ -286,7 +294,30 @@ static bool tanh_of(OnnxGraph *o, const Node *node) {
 }
 
 static bool elu(OnnxGraph *o, const Node *node) {
-    return same(o, node, "Elu");
+    OnnxNode n = begin(o, "Elu");
+    reads_input(&n, node, 0);
+    real(&n, "alpha", node->a.map.parameter);
+    return writes_output(&n, node);
+}
+
+static bool selu(OnnxGraph *o, const Node *node) {
+    OnnxNode n = begin(o, "Selu");
+    reads_input(&n, node, 0);
+    real(&n, "alpha", node->a.map.parameter);
+    real(&n, "gamma", node->a.map.second);
+    return writes_output(&n, node);
+}
+
+/* Of ONNX's functions without numbers. */
+static bool function(OnnxGraph *o, const Node *node) {
+    static const char *const type[] = {[FUNCTION_SQRT] = "Sqrt",
+                                       [FUNCTION_EXP] = "Exp",
+                                       [FUNCTION_LOG] = "Log",
+                                       [FUNCTION_SIN] = "Sin",
+                                       [FUNCTION_COS] = "Cos",
+                                       [FUNCTION_ABS] = "Abs",
+                                       [FUNCTION_RECIPROCAL] = "Reciprocal"};
+    return same(o, node, type[node->a.map.function]);
 }
 
 /* 0.5 x (1 + erf(x / sqrt(2))) */
@@ -385,6 +416,65 @@ static bool slice(OnnxGraph *o, const Node *node) {
 }
 
 /* ---- of another size ---- */
+
+/* Which points of x the OUT points of y along an axis are, from the one in front of which OFFSET lie. */
+static const char *sources(OnnxGraph *o, Border border, int64_t offset, int64_t extent, int64_t out) {
+    int64_t *point = NEW_ARRAY(o->pool, int64_t, out);
+    for (int64_t k = 0; k < out; k++) {
+        const int64_t at = k + offset;
+        const int64_t beyond = border == BORDER_WRAP ? (at < 0 ? at + extent : at - extent)
+                                                     : (at < 0 ? -at : 2 * (extent - 1) - at);
+        point[k] = border == BORDER_FLIP ? extent - 1 - at : at >= 0 && at < extent ? at : beyond;
+    }
+    return list(o, point, (int)out);
+}
+
+/* The same number on all sides. */
+static bool surround(OnnxGraph *o, const Node *node) {
+    enum { ALL = 2 + AXES };
+    const Shape x = shape_of(o, node->in[0]), y = shape_of(o, node->out[0]);
+    const int axes = x.rank - 1;
+    int64_t pads[2 * ALL] = {0};
+    for (int k = 0; k < axes; k++) {
+        const int64_t offset = node->a.resize.offset[AXES - axes + k];
+        pads[2 + k] = -offset;
+        pads[2 + axes + 2 + k] = y.dim[1 + k] - x.dim[1 + k] + offset;
+    }
+    OnnxNode n = begin(o, "Pad");
+    reads_input(&n, node, 0);
+    reads(&n, list(o, pads, 2 * (2 + axes)));
+    reads(&n, numbers(o, node->a.resize.number, -1));
+    text(&n, "mode", "constant");
+    return writes_output(&n, node);
+}
+
+/* Of each axis the points of x that y has. */
+static bool border(OnnxGraph *o, const Node *node) {
+    const ResizeAttributes *a = &node->a.resize;
+    const Shape x = shape_of(o, node->in[0]), y = shape_of(o, node->out[0]);
+    const char *last = o->name[node->in[0]];
+    bool numbered = true;
+    for (int k = 1; k < x.rank; k++)
+        numbered &= a->border[AXES - x.rank + k] == BORDER_NUMBER;
+    for (int k = 1; !numbered && k < x.rank; k++) {
+        const int axis = AXES - x.rank + k;
+        if (a->border[axis] == BORDER_NUMBER)
+            continue;
+        const char *next = between(o, node),
+                   *from = sources(o, a->border[axis], a->offset[axis], x.dim[k], y.dim[k]);
+        OnnxNode n = begin(o, "Gather");
+        reads(&n, last);
+        reads(&n, from);
+        integer(&n, "axis", k + 1);
+        (void)writes(&n, next);
+        last = next;
+    }
+    if (numbered)
+        return surround(o, node);
+    OnnxNode n = begin(o, "Identity");
+    reads(&n, last);
+    return writes_output(&n, node);
+}
 
 /* Of a crop OFFSET lies in x; of a pad x begins behind as many points, so that OFFSET is negative. */
 static bool match(OnnxGraph *o, const Node *node) {
@@ -669,6 +759,140 @@ static bool layer_norm(OnnxGraph *o, const Node *node) {
     return writes_output(&n, node);
 }
 
+/* By as many of each channel, row and column as y has and x lacks. */
+static bool repeat(OnnxGraph *o, const Node *node) {
+    const Shape y = shape_of(o, node->out[0]);
+    int64_t shape[MAX_RANK + 1] = {1};
+    for (int k = 0; k < y.rank; k++)
+        shape[k + 1] = y.dim[k];
+    OnnxNode n = begin(o, "Expand");
+    reads_input(&n, node, 0);
+    reads(&n, list(o, shape, y.rank + 1));
+    return writes_output(&n, node);
+}
+
+/* FROM of one sample as the first input has samples. */
+static bool for_each_sample(OnnxGraph *o, const Node *node, const char *from) {
+    static const int64_t first = 0, end = 1;
+    const Shape y = shape_of(o, node->out[0]);
+    ValueId input = 0;
+    while (o->graph->value[input].class != CLASS_STAGING || o->name[input] == NULL)
+        input++;
+    const char *count = between(o, node), *shape = between(o, node);
+    const char *sizes = result_of(o, node, "Shape", o->name[input], NULL);
+    OnnxNode samples = begin(o, "Slice"), joined = begin(o, "Concat"), n = begin(o, "Expand");
+    reads(&samples, sizes);
+    reads(&samples, list(o, &first, 1));
+    reads(&samples, list(o, &end, 1));
+    (void)writes(&samples, count);
+    reads(&joined, count);
+    reads(&joined, list(o, y.dim, y.rank));
+    integer(&joined, "axis", 0);
+    (void)writes(&joined, shape);
+    reads(&n, from);
+    reads(&n, shape);
+    return writes_output(&n, node);
+}
+
+static bool parameter(OnnxGraph *o, const Node *node) {
+    const Shape y = shape_of(o, node->out[0]);
+    int64_t one[MAX_RANK + 1] = {1};
+    for (int k = 0; k < y.rank; k++)
+        one[k + 1] = y.dim[k];
+    return for_each_sample(o, node, reshaped(o, o->name[node->in[0]], between(o, node), one, y.rank + 1));
+}
+
+static bool constant(OnnxGraph *o, const Node *node) {
+    const Shape y = shape_of(o, node->out[0]);
+    const int64_t one[MAX_RANK + 1] = {1, y.dim[0], 1, 1, 1};
+    float *values = NEW_ARRAY(o->pool, float, y.dim[0]);
+    for (int i = 0; i < node->a.values.count; i++)
+        values[i] = (float)node->a.values.value[i];
+    return for_each_sample(
+        o, node, constant_of(o, ELEMENT_FLOAT, one, y.rank + 1, values, (size_t)y.dim[0] * sizeof *values));
+}
+
+/* ---- functions that ONNX makes of others ---- */
+
+/* Between two numbers; NULL: no bound. */
+static const char *clamped(OnnxGraph *o, const char *x, const char *low, const char *high,
+                           const char *name) {
+    OnnxNode n = begin(o, "Clip");
+    reads(&n, x);
+    reads(&n, low == NULL ? "" : low);
+    if (high != NULL)
+        reads(&n, high);
+    (void)writes(&n, name);
+    return name;
+}
+
+static bool clamp(OnnxGraph *o, const Node *node) {
+    const double first = node->a.map.parameter, second = node->a.map.second;
+    const MapFunction f = node->a.map.function;
+    const char *low = f == FUNCTION_AT_MOST ? NULL : numbers(o, f == FUNCTION_RELU6 ? 0 : first, -1);
+    const char *high = f == FUNCTION_AT_LEAST ? NULL
+                       : f == FUNCTION_RELU6  ? numbers(o, 6, -1)
+                                              : numbers(o, f == FUNCTION_AT_MOST ? first : second, -1);
+    (void)clamped(o, o->name[node->in[0]], low, high, o->name[node->out[0]]);
+    return true;
+}
+
+/* The last of several nodes: A and B make what NODE writes. */
+static bool ends_with(OnnxGraph *o, const Node *node, const char *type, const char *a, const char *b) {
+    OnnxNode n = begin(o, type);
+    reads(&n, a);
+    reads(&n, b);
+    return writes_output(&n, node);
+}
+
+static bool square(OnnxGraph *o, const Node *node) {
+    return ends_with(o, node, "Mul", o->name[node->in[0]], o->name[node->in[0]]);
+}
+
+/* Six times hard_sigmoid. */
+static const char *hard_gate(OnnxGraph *o, const Node *node) {
+    const char *shifted = result_of(o, node, "Add", o->name[node->in[0]], numbers(o, 3, -1));
+    return clamped(o, shifted, numbers(o, 0, -1), numbers(o, 6, -1), between(o, node));
+}
+
+static bool hard_sigmoid(OnnxGraph *o, const Node *node) {
+    return ends_with(o, node, "Div", hard_gate(o, node), numbers(o, 6, -1));
+}
+
+static bool hard_swish(OnnxGraph *o, const Node *node) {
+    const char *gated = result_of(o, node, "Mul", o->name[node->in[0]], hard_gate(o, node));
+    return ends_with(o, node, "Div", gated, numbers(o, 6, -1));
+}
+
+/* ONNX's own has no threshold, above which it is x. */
+static bool softplus(OnnxGraph *o, const Node *node) {
+    const char *x = o->name[node->in[0]], *beta = numbers(o, node->a.map.parameter, -1);
+    const char *scaled = result_of(o, node, "Mul", x, beta);
+    const char *above = result_of(o, node, "Greater", scaled, numbers(o, node->a.map.second, -1));
+    const char *soft = result_of(o, node, "Div", result_of(o, node, "Softplus", scaled, NULL), beta);
+    OnnxNode n = begin(o, "Where");
+    reads(&n, above);
+    reads(&n, x);
+    reads(&n, soft);
+    return writes_output(&n, node);
+}
+
+static bool mish(OnnxGraph *o, const Node *node) {
+    const char *x = o->name[node->in[0]], *above = result_of(o, node, "Softplus", x, NULL);
+    return ends_with(o, node, "Mul", x, result_of(o, node, "Tanh", above, NULL));
+}
+
+/* x times the sigmoid of twice the argument of the hyperbolic tangent. */
+static bool gelu_tanh(OnnxGraph *o, const Node *node) {
+    const char *x = o->name[node->in[0]], *one = numbers(o, 1, -1);
+    const char *square_of = result_of(o, node, "Mul", x, x);
+    const char *share = result_of(o, node, "Mul", square_of, numbers(o, 0.044715, -1));
+    const char *factor = result_of(o, node, "Add", share, one);
+    const char *argument =
+        result_of(o, node, "Mul", result_of(o, node, "Mul", x, factor), numbers(o, 1.5957691216057308, -1));
+    return ends_with(o, node, "Mul", x, result_of(o, node, "Sigmoid", argument, NULL));
+}
+
 /* The pool once more, for its indices. */
 static bool max_unpool(OnnxGraph *o, const Node *node) {
     const Window *w = &node->a.pool.window;
@@ -700,6 +924,22 @@ static Rule *const rules[OPS] = {
     [OP_TANH] = tanh_of,
     [OP_ELU] = elu,
     [OP_GELU] = gelu,
+    [OP_GELU_TANH] = gelu_tanh,
+    [OP_SELU] = selu,
+    [OP_MISH] = mish,
+    [OP_SOFTPLUS] = softplus,
+    [OP_RELU6] = clamp,
+    [OP_HARD_SIGMOID] = hard_sigmoid,
+    [OP_HARD_SWISH] = hard_swish,
+    [OP_CLAMP] = clamp,
+    [OP_SQRT] = function,
+    [OP_EXP] = function,
+    [OP_LOG] = function,
+    [OP_SIN] = function,
+    [OP_COS] = function,
+    [OP_ABS] = function,
+    [OP_SQUARE] = square,
+    [OP_RECIPROCAL] = function,
     [OP_SOFTMAX] = softmax,
     [OP_ARGMAX] = argmax,
     [OP_DROPOUT] = dropout,
@@ -718,6 +958,7 @@ static Rule *const rules[OPS] = {
     [OP_CHANNEL_MAX] = channel_max,
     [OP_RESIZE] = resize,
     [OP_MATCH] = match,
+    [OP_BORDER] = border,
     [OP_BATCH_NORM] = batch_norm,
     [OP_INSTANCE_NORM] = instance_norm,
     [OP_GROUP_NORM] = group_norm,
@@ -726,6 +967,12 @@ static Rule *const rules[OPS] = {
     [OP_ADD] = add,
     [OP_SUBTRACT] = subtract,
     [OP_MULTIPLY] = multiply,
+    [OP_DIVIDE] = divide,
+    [OP_MAXIMUM] = maximum,
+    [OP_MINIMUM] = maximum,
+    [OP_REPEAT] = repeat,
+    [OP_PARAMETER] = parameter,
+    [OP_CONSTANT] = constant,
     [OP_AFFINE] = affine,
     [OP_SLICE] = slice,
 };

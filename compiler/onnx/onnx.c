@@ -135,6 +135,13 @@ static bool add_graph(Export *e) {
 
 /* ---- weights ---- */
 
+/* ONNX wants the weight of a `linear` with axes for the window, which is one point. */
+static void add_window(const Export *e, UnetParameter *matrix) {
+    const int axes = e->model->graph->value[e->model->input[0].value].shape.rank - 1;
+    for (int k = 0; k < axes; k++)
+        matrix->dim[matrix->rank++] = 1;
+}
+
 /* All parameters and running statistics that are needed, one behind the other; false where they are too
  * many to be counted. */
 static bool list_weights(Export *e) {
@@ -149,6 +156,8 @@ static bool list_weights(Export *e) {
         UnetParameter parameter = {.name = value->name, .rank = value->shape.rank, .offset = bytes};
         for (int k = 0; k < value->shape.rank; k++)
             parameter.dim[k] = value->shape.dim[k];
+        if (parameter.rank == 2)
+            add_window(e, &parameter);
         PUSH(e->model->pool, list, count, parameter);
         bytes = size_sum(bytes, size_product(shape_elements(value->shape), sizeof(float)));
     }

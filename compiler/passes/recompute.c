@@ -55,8 +55,9 @@ static const Node *node_at(const Translation *t, int i) {
     return &t->program->graph->node[t->node[i]];
 }
 
-/* Is all that NODE reads there at all times: parameters, which it packs, or a slot of the ring, which it
- * copies into another type?  In loops over bands copies are of a few rows, and weights are packed once. */
+/* Does NODE read something, and is all of it there at all times: parameters, which it packs, or a slot of
+ * the ring, which it copies into another type?  In loops over bands copies are of a few rows, and weights
+ * are packed once. */
 static bool reads_what_stays(const Program *program, const Node *node) {
     const Graph *g = program->graph;
     const Class made = g->value[node->out[0]].class;
@@ -67,7 +68,7 @@ static bool reads_what_stays(const Program *program, const Node *node) {
         if (in != NULL && !(in->class == CLASS_PARAMETER && made == CLASS_WORKSPACE) && !slot)
             return false;
     }
-    return true;
+    return node->nin > 0;
 }
 
 static bool reads(const Graph *g, const Node *node, ValueId v) {

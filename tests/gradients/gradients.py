@@ -54,6 +54,7 @@ VALUES = {
     "conv padding": ["same", "valid", "number", "sides"],
     "conv bias": ["true", "false"],
     "conv groups": [1, "some", "each"],
+    "linear bias": ["true", "false"],
     "upconv kernel": [1, 2, 3, 4, "per axis"],
     "upconv stride": [1, 2, 3],
     "upconv padding": [0, 1],
@@ -86,7 +87,7 @@ VALUES = {
     "add": ["two", "itself"],
     "layer": ["conv", "upconv"],
 }
-STEPS = ["conv", "conv", "relu", "leaky_relu", "sigmoid", "silu", "upconv", "max_pool", "avg_pool", "concat", "add", "layer",
+STEPS = ["conv", "conv", "linear", "relu", "leaky_relu", "sigmoid", "silu", "upconv", "max_pool", "avg_pool", "concat", "add", "layer",
          "resize", "match", "product", "number", "subtract", "channel_mean", "channel_max", "adaptive_avg_pool",
          "chunk", "tanh", "gelu", "elu", "softmax", "pixel_shuffle", "pixel_unshuffle", "dropout",
          "dropout_channels", "batch_norm", "instance_norm", "group_norm", "layer_norm", "scale", "prelu", "max_unpool"]
@@ -234,6 +235,11 @@ class Net:
 
     def avg_pool(self, x):
         return self.pool("avg_pool", x, ("kernel", "stride", "padding", "count_include_pad"))
+
+    def linear(self, x):
+        bias, channels = self.draw.pick("linear bias"), self.random.choice(CHANNELS)
+        self.seen("linear bias", bias)
+        return self.write("linear(%s, %d, bias = %s)" % (x.name, channels, bias), channels, x.size)
 
     def tanh(self, x):
         return self.write("tanh(%s)" % x.name, x.channels, x.size)
@@ -580,6 +586,68 @@ def grouped_net(seed):
     return net
 
 
+FUNCTIONS = ["sqrt(abs({0}) + 0.1)", "exp(tanh({0}))", "log(square({0}) + 0.5)", "sin({0})", "cos({0})", "2 / (1 + square({0}))",
+             "clamp({0}, min = -0.3)", "clamp({0}, max = 0.4)", "clamp({0}, -0.4, 0.6)", "relu6(4 * {0} + 3)", "hard_sigmoid(5 * {0})",
+             "hard_swish(5 * {0})", "selu({0})", "elu({0}, alpha = 0.5)", "softplus({0}, beta = 2)",
+             "softplus({0}, threshold = -4)", "mish({0})", "gelu({0}, tanh = true)"]
+
+
+def functions_net(seed):
+    """Functions of each number, side by side."""
+    net = Net(Draw(seed), 2)
+    x = net.write("conv(photo, 3, 3)", 3, net.input.size)
+    parts = [net.write(function.format(x.name), 3, x.size) for function in FUNCTIONS]
+    net.lines.append("output answer = conv(concat(%s), 2, 1)" % ", ".join(part.name for part in parts))
+    return net
+
+
+def arithmetic_net(seed, axes):
+    """Of two tensors, of which one has less of channels, planes, rows or columns, or each of other axes."""
+    net = Net(Draw(seed), axes)
+    x = net.write("conv(photo, 4, 3)", 4, net.input.size)
+    shapes = [[1] * axes, [1] * (axes - 1) + [x.size[-1]], list(x.size[:-1]) + [1], [1] + list(x.size[1:-1]) + [1]]
+    few = [net.write("adaptive_avg_pool(sin(%s), [%s])" % (x.name, ", ".join(map(str, shape))), 4, shape) for shape in shapes]
+    few += [net.write("channel_mean(%s)" % part.name, 1, part.size) for part in (x, few[0], few[1])]
+    parts = []
+    for i, part in enumerate(few):
+        for form in ("{0} + {1}", "{1} - {0}", "{0} * {1}", "{1} / (2 + square({0}))", "{0} / (2 + square({1}))",
+                     "maximum({0}, {1})", "minimum({1}, {0})"):
+            other = few[(i + 3) % len(few)] if form in ("{0} + {1}", "{0} * {1}") else x
+            parts.append(net.write(form.format(part.name, other.name), 4, x.size))
+    net.lines.append("output answer = conv(concat(%s), 2, 1)" % ", ".join("0.5 * %s + %s" % (x.name, part.name) for part in parts))
+    return net
+
+
+def given_net(seed):
+    """Tensors that no other tensor makes."""
+    net = Net(Draw(seed), 2)
+    x = net.write("conv(photo, 3, 3) + parameter(3, init = 0.3, size = [%d, %d])" % tuple(net.input.size), 3, net.input.size)
+    y = net.write("silu(%s) * parameter(3, init = 0.7) + constant([0.5, -1, 2]) / 3" % x.name, 3, x.size)
+    net.lines.append("output answer = conv(%s - parameter(1, init = 0.1), 2, 1)" % y.name)
+    return net
+
+
+def bordered_net(seed, axes):
+    """Points around a tensor, fewer points of it, and other orders."""
+    net = Net(Draw(seed), axes)
+    net.input.size = tuple(min(extent, 6) for extent in net.input.size)
+    x = net.write("conv(photo, 2, 1)", 2, net.input.size)
+    listed = lambda numbers: "[%s]" % ", ".join(map(str, numbers))
+    parts = []
+    for how in ("zero", "value", "reflect", "replicate", "wrap"):
+        sides = [(1, 0), (0, 2), (2, 1)][-axes:]
+        larger = [extent + front + back for extent, (front, back) in zip(x.size, sides)]
+        part = net.write('pad(%s, %s, how = "%s"%s)' % (x.name, listed(map(list, sides)), how, ", value = 0.5" if how == "value" else ""),
+                         2, larger)
+        part = net.write("conv(%s, 2, 3)" % part.name, 2, larger)
+        parts.append(net.write("crop(%s, %s, %s)" % (part.name, listed([front for front, _ in sides]), listed(x.size)), 2, x.size))
+    rolled = net.write("roll(%s, %s)" % (x.name, listed([-1, 2, 1][-axes:])), 2, x.size)
+    flipped = net.write('flip(%s, "%s")' % (rolled.name, "w"), 2, x.size)
+    parts += [net.write("conv(%s, 2, 3)" % flipped.name, 2, x.size), rolled]
+    net.lines.append("output answer = conv(concat(%s), 2, 1)" % ", ".join(part.name for part in parts))
+    return net
+
+
 class Compared(Net):
     """Losses over images as large as the windows of ssim."""
 
@@ -617,7 +685,9 @@ def main():
     parser.add_argument("--keep", help="a folder for the files of nets that fail")
     options = parser.parse_args()
     nets = list(random_nets(options))
-    for net in grouped_net(options.seed), compared_net(options.seed):
+    for net in grouped_net(options.seed), functions_net(options.seed), arithmetic_net(options.seed, 2), \
+            arithmetic_net(options.seed, 3), given_net(options.seed), bordered_net(options.seed, 2), \
+            bordered_net(options.seed, 3), compared_net(options.seed):
         nets.append((len(nets), net, net.text()))
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         verdicts = list(pool.map(lambda item: check(options, *item), nets))

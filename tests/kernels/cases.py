@@ -5,10 +5,16 @@ in compiler/ir/ops.def does; the row says in which order a kernel takes them and
 lie in memory and what the kernel is told.  For a new operator add such a case: one without is refused by name.
 
 Usage: cases.py FILE SEED CONVOLUTIONS ROUNDS; ROUNDS: of the other operators."""
+import math
 import random
 import sys
 
 STAGED = ["staged", "bytes", "shorts"]  # what the loader may leave of an image
+# Operators that the kernel `function` computes, in the order of MapFunction (compiler/ir/graph.h), with numbers of their own.
+FUNCTIONS = [("sqrt", 0, 0), ("exp", 0, 0), ("log", 0, 0), ("sin", 0, 0), ("cos", 0, 0), ("abs", 0, 0), ("square", 0, 0),
+             ("reciprocal", 0, 0), ("clamp", -0.3, 0), ("clamp", 0.5, 0), ("clamp", -0.25, 0.5), ("relu6", 0, 0),
+             ("hard_sigmoid", 0, 0), ("hard_swish", 0, 0), ("elu", 0.7, 1.3), ("softplus", 2, 1.5), ("mish", 0, 0),
+             ("gelu_tanh", 0, 0)]
 
 
 class Cases:
@@ -305,6 +311,18 @@ def across(cases):
         for name in "yx":
             cases.tensor(name, c, size, *cases.halo(1))
         cases.node(operator, {"y": "y", "x": "x"}, rate=r.choice([0.1, 0.5]), number=r.randint(0, 9))
+    case("divide", {"y": "y", "a": "x", "b": "b"}, [("y", c, size), whole, ("b", c, size)], values="POSITIVE")
+    for largest, operator in enumerate(("minimum", "maximum")):
+        cases.case("%s, %d channels, %s" % (operator, c, size), nearness="EXACT", values="COARSE")
+        for name in "yab":
+            cases.tensor(name, c, size, *cases.halo(1))
+        cases.node(operator, {"y": "y", "a": "a", "b": "b"}, parameter=largest)
+        cases.case("gradient of %s, %d channels, %s" % (operator, c, size), nearness="EXACT", values="COARSE")
+        for name in ("dx", "a", "b", "dy"):
+            cases.tensor(name, c, size, *cases.halo(1))
+        cases.node("maximum_grad", {"dx": "dx", "a": "a", "b": "b", "dy": "dy"}, parameter=largest)
+    repeating(cases, c, size)
+    bordering(cases, c, size)
     case("subtract", {"y": "y", "a": "x", "b": "b"}, [("y", c, size), whole, ("b", c, size)])
     case("affine", {"y": "y", "x": "x"}, [("y", c, size), whole])
     case("map_factor_grad", {"db": "b", "dy": "x", "a": "a"}, [map_, whole, ("a", c, size)])
@@ -331,6 +349,34 @@ def across(cases):
     cases.node("add", {"y": "sum", "a": "x", "b": "a"})
 
 
+def repeating(cases, c, size):
+    """A tensor that has one of some of the channels, planes, rows and points."""
+    r = cases.random
+    small = [r.choice([1, n]) for n in (c, *size)]
+    for operator, operands in (("repeat", {"y": "large", "x": "small"}), ("repeat_grad", {"dx": "small", "dy": "large"}),
+                               ("repeat_row_grad", {"dx": "small", "dy": "large"})):
+        if operator == "repeat_row_grad":
+            small[1:3] = size[:2]
+        cases.case("%s %s of %d channels, %s" % (operator, small, c, size), nearness="SUMS")
+        cases.tensor("large", c, size, *cases.halo(1))
+        cases.tensor("small", small[0], small[1:], *cases.halo(1))
+        cases.node(operator, operands)
+
+
+def bordering(cases, c, size):
+    """Points around a tensor: numbers, reflected, from the other end; or the other way round."""
+    r = cases.random
+    border = [r.randint(0, 3) for _ in size]
+    most = [(3, n - 1, n, 0)[how] for how, n in zip(border, size)]
+    before, after = [r.randint(0, m) for m in most], [r.randint(0, m) for m in most]
+    large = [n + a + b for n, a, b in zip(size, before, after)]
+    for operator, operands in (("border", {"y": "large", "x": "small"}), ("border_grad", {"dx": "small", "dy": "large"})):
+        cases.case("%s of %d channels, %s by %s around %s" % (operator, c, border, [before, after], size), nearness="SUMS")
+        cases.tensor("large", c, large, *cases.halo(1))
+        cases.tensor("small", c, size, *cases.halo(1))
+        cases.node(operator, operands, step=[1, 1, 1], unit=[1, 1, 1], offset=[-n for n in before], border=border, beyond=0.75)
+
+
 def mapping(cases):
     """Point by point."""
     r = cases.random
@@ -345,7 +391,6 @@ def mapping(cases):
             ("silu_grad", {"dx": "r", "x": "s", "dy": "t"}, {"nearness": "SUMS"}),
             ("tanh", one, {"values": "WIDE", "nearness": "SUMS"}), ("tanh_grad", two, {"nearness": "SUMS"}),
             ("gelu", one, {"nearness": "SUMS"}), ("gelu_grad", {"dx": "r", "x": "s", "dy": "t"}, {"nearness": "SUMS"}),
-            ("elu", one, {"values": "WIDE", "nearness": "SUMS"}), ("elu_grad", two, {"nearness": "SUMS"}),
             ("softmax", one, {"nearness": "SUMS"}), ("softmax_grad", two, {"nearness": "SUMS"}),
             ("cast", one, {}), ("cast", one, {"values": "ANY"})):
         cases.case("%s, %d channels, %s" % (operator, c, size), **{"nearness": "EXACT", "values": "COARSE", **more})
@@ -354,6 +399,7 @@ def mapping(cases):
             kind = r.choice(STAGED) if operator == "cast" and name == "s" else "tensor"
             cases.tensor(name, c, size, *(alike if same else cases.halo()), kind=kind)
         cases.node(operator, operands, parameter=0.3)
+    functions(cases, c, size)
     count = 16 * r.randint(1, 40)  # whole blocks, as the plan stores them
     cases.case("gradients of %d numbers added" % count, nearness="EXACT")
     for name in "rst":
@@ -362,6 +408,18 @@ def mapping(cases):
     cases.case("zeros", nearness="EXACT")
     cases.numbers("sum", count)
     cases.node("zero", {"sum": "sum"})
+
+
+def functions(cases, c, size):
+    """All of them, and their gradients.  Numbers are such that no value is infinite."""
+    for number, operator, first, second in [(i, *function) for i, function in enumerate(FUNCTIONS)] + [(14, "selu", 1.6, 1.05)]:
+        for name, operands in ((operator, {"y": "y", "x": "x"}), ("function_grad", {"dx": "y", "x": "x", "dy": "dy"})):
+            values = {"exp": "FINE", "sqrt": "POSITIVE", "log": "POSITIVE", "reciprocal": "POSITIVE"}.get(operator)
+            cases.case("%s by %s, %d channels, %s" % (operator, name, c, size), nearness="SUMS",
+                       values=values or cases.random.choice(["COARSE", "WIDE"]))
+            for value in sorted(operands.values()):
+                cases.tensor(value, c, size, *cases.halo(1))
+            cases.node(name, operands, function=number, parameter=first, second=second)
 
 
 def joining(cases):
@@ -403,6 +461,23 @@ def scaling(cases):
     case("prelu_wgrad", {"dw": "dw", "db": None, "scratch": None, "x": "x", "dy": "dy"}, ("dw",))
     case("layer_norm", {"y": "y", "x": "x"})
     case("layer_norm_grad", {"dx": "dx", "x": "x", "dy": "dy"})
+
+
+def giving(cases):
+    """Tensors that no other tensor makes."""
+    r = cases.random
+    c, size, halo = cases.channels(), [r.choice([1, 1, 2]), r.randint(1, 9), r.randint(1, 9)], cases.halo(1)
+    cases.case("parameter of %d channels, %s" % (c, size), nearness="EXACT")
+    cases.tensor("y", c, size, *halo)
+    cases.numbers("w", c * math.prod(size))
+    cases.node("parameter", {"y": "y", "w": "w"})
+    cases.case("gradient of a parameter of %d channels, %s" % (c, size), nearness="SUMS")
+    cases.tensor("dy", c, size, *halo)
+    cases.numbers("dw", c * math.prod(size))
+    cases.node("parameter_grad", {"dw": "dw", "dy": "dy"})
+    cases.case("constant of %d channels" % c, nearness="EXACT")
+    cases.tensor("y", c, [1, 1, 1], *halo)
+    cases.node("constant", {"y": "y"}, count=c)
 
 
 def unpooling(cases):
@@ -767,6 +842,7 @@ def main():
         for operator in ("batch_norm", "instance_norm", "group_norm"):
             normalising(cases, operator)
         scaling(cases)
+        giving(cases)
         unpooling(cases)
         running(cases)
         losses(cases)

@@ -289,17 +289,31 @@ static Attributes attributes_of(Pool *pool, const Line *line, Op op) {
         break;
     case ATTRIBUTES_MAP:
         a.map.parameter = real_number(line, "parameter");
+        a.map.second = real_number(line, "second");
+        a.map.function = (MapFunction)number(line, "function");
         break;
     case ATTRIBUTES_RESIZE:
         three(line, "step", a.resize.step);
         three(line, "offset", a.resize.offset);
         three(line, "unit", a.resize.unit);
+        int64_t border[AXES] = {0};
+        three(line, "border", border);
+        for (int k = 0; k < AXES; k++)
+            a.resize.border[k] = (Border)border[k];
+        a.resize.number = real_number(line, "beyond");
         a.resize.linear = number(line, "linear") != 0;
         a.resize.zero = number(line, "zero") != 0;
         break;
     case ATTRIBUTES_AFFINE:
         a.affine.factor = real_number(line, "factor");
         a.affine.term = real_number(line, "term");
+        break;
+    case ATTRIBUTES_VALUES:
+        a.values.count = (int)number(line, "count");
+        double *value = NEW_ARRAY(pool, double, a.values.count);
+        for (int i = 0; i < a.values.count; i++)
+            value[i] = 0.5 - (double)i / 4;
+        a.values.value = value;
         break;
     case ATTRIBUTES_DROPOUT:
         a.dropout.rate = real_number(line, "rate");
@@ -847,7 +861,7 @@ static bool all_tested(const Emitter *e, const bool *called) {
     int missing = 0;
     for (Op op = 0; op < OPS; op++) {
         const bool there = has_template(e->dialect->folder, op);
-        if (!has_template(NULL, op) && (op_table[op].traits & TRAIT_OF_RUNTIME) == 0)
+        if (!has_template(NULL, op) && (op_table[op].traits & (TRAIT_OF_RUNTIME | TRAIT_CALLS)) == 0)
             missing += printf("FAILED: templates/ has no kernel for `%s`\n", op_table[op].name) > 0;
         if (there && !called[op] &&
             (op_table[op].traits & (TRAIT_ENDS_SUMS | TRAIT_OF_RANKS | TRAIT_MERGES)) == 0)

@@ -117,9 +117,10 @@ static void put_any(Test *test, const Argument *o, void *p, long i) {
         memcpy((char *)p + (size_t)i * element_bytes(o), &bits, element_bytes(o));
     else
         put(o, p, i,
-            test->of->values == COARSE ? floor(4 * v) / 4
-            : test->of->values == WIDE ? 120 * v
-                                       : v);
+            test->of->values == COARSE     ? floor(4 * v) / 4
+            : test->of->values == WIDE     ? 120 * v
+            : test->of->values == POSITIVE ? fabs(v) + 0.01
+                                           : v);
 }
 
 /* The element of a tensor that is point W of row R of channel C. */

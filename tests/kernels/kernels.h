@@ -86,8 +86,8 @@ typedef struct {
 /* ---- cases ---- */
 
 /* What operands hold: numbers from -1 to 1; few different ones, so that maxima tie and some are exactly
- * zero; numbers from -120 to 120; anything that has as many bits. */
-typedef enum { FINE, COARSE, WIDE, ANY } Values;
+ * zero; numbers from -120 to 120; numbers above zero; anything that has as many bits. */
+typedef enum { FINE, COARSE, WIDE, POSITIVE, ANY } Values;
 
 /* How near fast kernels come to the reference: the same bits; sums in another order; relative to each
  * result. */

@@ -17,8 +17,9 @@ import safetensors
 import with_pytorch
 
 TOLERANCE = 1e-9
-# What the file does not have: a layer that is never called, a buffer that is a number there.
-STAY = {"unused_layer": ["unused.weight", "unused.bias"], "number_buffer": ["g"]}
+# What the file does not have: a layer that is never called, a buffer whose numbers stand there.
+STAY = {"unused_layer": ["unused.weight", "unused.bias"], "number_buffer": ["g"], "tokens_with_positions": ["w"],
+        "normalised": ["mean", "std"]}
 TRAIN = """
 target truth : image({size})
 train {{

@@ -251,6 +251,96 @@ class Operators(nn.Module):
         return self.answer(1 - back / 3)
 
 
+class Functions(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(3, 8, 3, padding=1)
+        self.enter = nn.Linear(8, 12)
+        self.wide = nn.Linear(12, 8, bias=False)
+        self.answer = nn.Conv2d(40, 3, 3, padding=1)
+
+    def forward(self, photo):
+        first = self.first(photo)
+        enter = F.selu(self.enter(first.permute(0, 2, 3, 1)))
+        wide = 4 * self.wide(enter).permute(0, 3, 1, 2)
+        # not F.hardsigmoid: in float64, too, its gradient is a sixth as a float has it
+        hard = F.relu6(wide + 3) * (F.relu6(wide + 3) / 6) - F.hardswish(wide)
+        bounds = wide.clamp(-1, 1.5) + first.clamp(min=-0.2) - first.clamp(max=0.3)
+        soft = (F.softplus(wide, 2, 1.5) + F.softplus(first) - F.mish(wide) + F.gelu(wide, approximate="tanh") + F.elu(first, 0.3))
+        waves = torch.sin(wide) * torch.cos(first) + torch.exp(-wide.abs()) + torch.log(first.square() + 0.5)
+        roots = torch.sqrt(wide.square() + 0.1) + 2 / (1.5 + torch.sin(first))
+        return self.answer(torch.cat([hard, bounds, soft, waves, roots], 1))
+
+
+class Arithmetic(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(3, 8, 3, padding=1)
+        self.column = nn.Conv2d(8, 1, 1)
+        self.answer = nn.Conv2d(32, 3, 3, padding=1)
+
+    def forward(self, photo):
+        first = self.first(photo)
+        point, map, row = first.mean((2, 3), keepdim=True), first.mean(1, keepdim=True), first.mean(2, keepdim=True)
+        column = self.column(first.mean(3, keepdim=True))
+        number = point.mean(1, keepdim=True)
+        sums = first + point - map + (row + column) - (number - first)
+        factors = first * point + map * first + row * column + number * first
+        shares = first / (2 + map.square()) + point / (2 + first.square()) + row / (1.5 + column.abs()) + 1 / (3 + number * first)
+        most = torch.maximum(first, map) - torch.minimum(point, first) + torch.maximum(row, column)
+        return self.answer(torch.cat([sums, factors, shares, most], 1))
+
+
+class Given(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(3, 8, 3, padding=1)
+        self.place = nn.Parameter(torch.full((8, 10, 9), 0.1))
+        self.row = nn.Parameter(torch.full((1, 1, 9), 0.2))
+        self.beta = nn.Parameter(torch.zeros(8))
+        self.answer = nn.Conv2d(8, 3, 3, padding=1)
+        self.factor = nn.Parameter(torch.ones(1))
+        self.shift = nn.Parameter(torch.zeros(3))
+
+    def forward(self, photo):
+        mean, spread = (photo.new_tensor(numbers).view(-1, 1, 1) for numbers in ([0.5, 0.4, 0.3], [0.25, 0.5, 0.3]))
+        enter = torch.tanh(self.first((photo - mean) / spread) + self.place) * self.row + self.beta.view(-1, 1, 1)
+        return self.answer(enter) * self.factor - self.shift.view(-1, 1, 1)
+
+
+def fixed(layer):
+    """Its weights as buffers, which nobody learns."""
+    for name, weight in list(layer.named_parameters()):
+        delattr(layer, name)
+        layer.register_buffer(name, weight.detach())
+    return layer
+
+
+class Borders(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(3, 4, 3, padding=1)
+        self.zeros = nn.Conv2d(4, 4, (2, 3))
+        self.numbers = nn.Conv2d(4, 4, 3)
+        self.mirror = nn.Conv2d(4, 4, 4)
+        self.edge = nn.Conv2d(4, 4, 3)
+        self.around = nn.Conv2d(4, 4, (6, 3))
+        self.blurred, self.mixed = fixed(nn.Conv2d(4, 4, 3, groups=4, bias=False)), fixed(nn.Conv2d(4, 5, (1, 3), padding=(0, 1)))
+        self.answer = nn.Conv2d(41, 3, 3, padding=1)
+
+    def forward(self, photo):
+        first = self.first(photo)
+        rolled = first.roll((3, -2), (2, 3)) * first.flip(3) + first.roll((4, 4), (2, 3)).flip(2)
+        middle = F.pad(torch.tanh(first)[:, :, 2:8, 1:6], (1, 3, 2, 2), mode="reflect")
+        numbers, edge = self.numbers(F.pad(first, (1, 1, 1, 1), value=0.5)), self.edge(F.pad(first, (1, 1, 1, 1), mode="replicate"))
+        parts = [self.zeros(F.pad(first, (0, 2, 1, 0))), numbers,
+                 self.mirror(F.pad(first, (1, 2, 2, 1), mode="reflect")), edge,
+                 self.around(F.pad(first, (1, 1, 3, 2), mode="circular")), rolled, middle,
+                 self.blurred(F.pad(first, (1, 1, 1, 1), mode="reflect")), F.relu(self.mixed(middle)),
+                 torch.cat([first[:, :, :, 3:7], torch.cat([numbers, edge], 2)[:, :, 4:14, :5]], 3)]
+        return self.answer(torch.cat(parts, 1))
+
+
 class Groups(nn.Module):
     def __init__(self):
         super().__init__()
@@ -312,7 +402,7 @@ class Scales(nn.Module):
 
 NETS = {"unet": UNet, "simple": Simple, "two_convolutions": TwoConvolutions, "variants": Variants,
         "activations": Activations, "resizing": Resizing, "classes": Classes, "batch_norm": BatchNorm,
-        "groups": Groups, "operators": Operators, "heads": Heads, "scales": Scales, "volumes": Volumes}
+        "groups": Groups, "operators": Operators, "functions": Functions, "arithmetic": Arithmetic, "given": Given, "borders": Borders, "heads": Heads, "scales": Scales, "volumes": Volumes}
 
 # ---- losses over classes; in a target of labels 255 counts nowhere ----------------------------------
 

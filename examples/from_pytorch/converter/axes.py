@@ -19,6 +19,8 @@ def cat(n):
     axis = n["dim"] % rank
     hint = next((value.base for value in values if value.is_plain() and not value.pads), None)
     values = [settled(n, v, hint) for v in values]
+    if any(atom.letter in "DHW" for atom in values[0].axes[axis]):
+        return beside(n, [plainly(n, n.translation.forced(n, v)) for v in values], axis)
     rest = [[tuple(a.key() for a in atoms) for i, atoms in enumerate(v.axes) if i != axis] for v in values]
     if any(r != rest[0] for r in rest) or not all(v.whole_channels(axis) for v in values):
         n.refuse("concatenation along another axis than channels")
@@ -27,6 +29,18 @@ def cat(n):
         return values[0]
     name = n.emit("concat", [value.base for value in values], size=(channels, *values[0].points))
     return value_of_channels(values[0], name, channels, axis)
+
+
+def beside(n, values, axis):
+    """Side by side along an axis of points."""
+    first = values[0]
+    if not 2 <= axis < 2 + len(first.points) or any(v.size[:axis - 1] + v.size[axis:] != first.size[:axis - 1] + first.size[axis:]
+                                                    for v in values):
+        n.refuse("concatenation of tensors of different sizes")
+    size = list(first.size)
+    size[axis - 1] = sum(v.size[axis - 1] for v in values)
+    word = "dhw"[-len(first.points):][axis - 2]
+    return Value(n.emit("concat", [v.base for v in values], [("axis", word)], size), size)
 
 
 def value_of_channels(value, name, channels, axis):

@@ -21,7 +21,10 @@ CONV = "input weight bias stride padding dilation groups"
 def conv(n):
     if n.has("transposed") and n["transposed"]:
         return upconv(n)
-    weight = n.weight("weight")
+    weight, bias = n.weight("weight", True), n.weight("bias", True)
+    fixed = n.is_fixed(weight)
+    if bias is not None and n.is_fixed(bias) != fixed:
+        n.refuse("a weight that is learnt beside a bias that is not, or the other way round")
     out, _, *kernel = weight.shape
     if len(kernel) == 1:
         n.refuse(advice("conv1d"))
@@ -30,11 +33,12 @@ def conv(n):
         (p, p) for p in listed(padding, len(kernel))]
     source, waiting = padded(n, "input", len(kernel))
     zeros = [(a + c, b + d) for (a, b), (c, d) in zip(zeros, waiting)]
-    layer = n.layer({"weight": weight, "bias": n.weight("bias")})
+    layer = n.layer({"weight": weight, "bias": bias})
     stride = number(listed(n["stride"], len(kernel)))
     return plainly(n, n.emit("conv", [source], [(None, out), (None, number(kernel))] + given("stride", stride, 1)
                              + zeros_given(zeros, kernel, dilation) + given("dilation", number(dilation), 1)
-                             + given("groups", n["groups"], 1) + given("bias", n["bias"] is not None, True), after(n), layer))
+                             + given("groups", n["groups"], 1) + given("bias", bias is not None, True)
+                             + given("weights", "fixed" if fixed else "learnt", "learnt"), after(n), layer))
 
 
 def same_zeros(kernel, dilation):
@@ -86,14 +90,13 @@ def upconv(n):
 
 @operator("linear", "input weight bias")
 def linear(n):
-    """A convolution with kernel 1, over whichever axis has the channels; of all points at once, with their kernel."""
+    """Over whichever axis has the channels; of all points at once a convolution with their kernel."""
     value, weight = n.made("input"), n.weight("weight")
-    out, inner = weight.shape
-    spatial = len(value.points)
+    out, spatial = weight.shape[0], len(value.points)
     bias = given("bias", n["bias"] is not None, True)
     if value.whole_channels(-1):
-        layer = n.layer({"weight": weight, "bias": n.weight("bias")}, {"weight": (out, inner) + (1,) * spatial})
-        name = n.emit("conv", [value.base], [(None, out), (None, 1)] + bias, (out, *value.points), layer)
+        layer = n.layer({"weight": weight, "bias": n.weight("bias")})
+        name = n.emit("linear", [value.base], [(None, out)] + bias, (out, *value.points), layer)
         return value_of_channels(value, name, out, len(value.axes) - 1)
     if not value.in_order() or product(n.shape()[:-1]) != 1:
         n.refuse("a linear layer over an axis other than channels")

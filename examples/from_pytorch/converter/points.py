@@ -1,6 +1,6 @@
 """Rules of functions of a point, and of arithmetic.
 
-They keep the axes of their argument, whatever these are.  What the language lacks is made of what it has: relu6 of two relus.
+They keep the axes of their argument, whatever these are.
 Of two tensors that differ in size the smaller one is repeated, by `*` itself or by `resize` and `concat`.
 """
 
@@ -10,7 +10,9 @@ import struct
 from . import naming
 from .axes import settled
 from .table import given, number, operator, plainly
-from .values import Computed, Value, Weight, product
+from .values import Computed, Value, Weight, letters, product
+
+MOST_CONSTANTS = 64
 
 
 
@@ -45,9 +47,13 @@ def of_points(n, function, argument="self"):
     return value.with_base(function(value.base))
 
 
-@operator("relu sigmoid tanh silu", "self")
+WORDS = {"hardsigmoid": "hard_sigmoid", "hardswish": "hard_swish"}
+
+
+@operator("relu sigmoid tanh silu relu6 hardsigmoid hardswish selu mish sqrt exp log sin cos abs square", "self")
 def map_of(n):
-    return of_points(n, lambda x: n.emit(n.name.partition(".")[0].rstrip("_"), [x]))
+    word = n.name.partition(".")[0].rstrip("_")
+    return of_points(n, lambda x: n.emit(WORDS.get(word, word), [x]))
 
 
 @operator("leaky_relu", "self negative_slope")
@@ -57,23 +63,14 @@ def leaky_relu(n):
 
 @operator("gelu", "self approximate")
 def gelu(n):
-    def approximate(x):
-        cube = arithmetic(n, "*", arithmetic(n, "*", x, x), x)
-        inner = scaled(n, arithmetic(n, "+", x, scaled(n, cube, 0.044715)), math.sqrt(2 / math.pi))
-        return arithmetic(n, "*", scaled(n, x, 0.5), shifted(n, n.emit("tanh", [inner]), 1))
-    return of_points(n, approximate if n["approximate"] == "tanh" else lambda x: n.emit("gelu", [x]))
+    return of_points(n, lambda x: n.emit("gelu", [x], given("tanh", n["approximate"] == "tanh", False)))
 
 
 @operator("elu", "self alpha scale input_scale")
 def elu(n):
-    if n["input_scale"] != 1:
-        n.refuse("an elu of a scaled input")
-    return of_points(n, lambda x: elu_of(n, x, n["alpha"], n["scale"]))
-
-
-@operator("selu", "self")
-def selu(n):
-    return of_points(n, lambda x: elu_of(n, x, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946))
+    if n["input_scale"] != 1 or n["alpha"] < 0:
+        n.refuse("an elu of a scaled input, or with a negative alpha")
+    return of_points(n, lambda x: scaled(n, elu_of(n, x, n["alpha"]), n["scale"]))
 
 
 @operator("celu", "self alpha")
@@ -83,31 +80,27 @@ def celu(n):
     return of_points(n, lambda x: n.emit("elu", [x]))
 
 
-def elu_of(n, x, alpha, scale):
-    if alpha == 1:
-        return scaled(n, n.emit("elu", [x]), scale)
-    above = relu_of(n, x)
-    below = arithmetic(n, "-", n.emit("elu", [x]), above)
-    return scaled(n, arithmetic(n, "+", above, scaled(n, below, alpha)), scale)
+def elu_of(n, x, alpha):
+    return n.emit("elu", [x], given("alpha", alpha, 1))
+
+
+@operator("softplus", "self beta threshold")
+def softplus(n):
+    return of_points(n, lambda x: n.emit("softplus", [x], given("beta", n["beta"], 1) + given("threshold", n["threshold"], 20)))
 
 
 def clamped(n, x, low, high):
-    """By relu: low + relu(x - low) - relu(x - high)."""
-    if high is None:
-        return x if low is None else shifted(n, relu_of(n, shifted(n, x, -low)), low)
-    if low is None:
-        return shifted(n, n.emit("-", [relu_of(n, shifted(n, n.emit("-", [x]), high))]), high)
-    lower = relu_of(n, shifted(n, x, -low))
-    return shifted(n, arithmetic(n, "-", lower, relu_of(n, shifted(n, x, -high))), low)
+    bounds = [(word, bound) for word, bound in (("min", low), ("max", high)) if bound is not None]
+    return n.emit("clamp", [x], bounds) if bounds else x
 
 
 def finite(bound):
     return None if bound is None or math.isinf(bound) else bound
 
 
-@operator("relu6", "self")
-def relu6(n):
-    return of_points(n, lambda x: clamped(n, x, 0, 6))
+@operator("reciprocal", "self")
+def reciprocal(n):
+    return of_points(n, lambda x: arithmetic(n, "/", 1, x))
 
 
 @operator("hardtanh", "self min_val max_val")
@@ -130,35 +123,15 @@ def clamp_max(n):
     return of_points(n, lambda x: clamped(n, x, None, finite(n["max"])))
 
 
-def hard_gate(n, x):
-    return arithmetic(n, "/", clamped(n, shifted(n, x, 3), 0, 6), 6)
-
-
-@operator("hardsigmoid", "self")
-def hardsigmoid(n):
-    return of_points(n, lambda x: hard_gate(n, x))
-
-
-@operator("hardswish", "self")
-def hardswish(n):
-    return of_points(n, lambda x: arithmetic(n, "*", x, hard_gate(n, x)))
-
-
-@operator("abs", "self")
-def absolute(n):
-    return of_points(n, lambda x: arithmetic(n, "+", relu_of(n, x), relu_of(n, n.emit("-", [x]))))
-
-
-@operator("square", "self")
-def square(n):
-    return of_points(n, lambda x: arithmetic(n, "*", x, x))
-
-
 @operator("pow.Tensor_Scalar", "self exponent")
 def power(n):
     exponent = n["exponent"]
+    if exponent == 0.5:
+        return of_points(n, lambda x: n.emit("sqrt", [x]))
+    if exponent == -1:
+        return of_points(n, lambda x: arithmetic(n, "/", 1, x))
     if exponent not in (1, 2, 3, 4):
-        n.refuse("a power that is not 2, 3 or 4")
+        n.refuse("a power that is not 1/2, -1, 2, 3 or 4")
 
     def repeated(x):
         result = x
@@ -195,27 +168,12 @@ def dropout(n):
     return of_points(n, lambda x: n.emit(name, [x], given("p", n["p"], 0.5)), source)
 
 
-def larger(n, a, b):
-    return arithmetic(n, "+", a, relu_of(n, arithmetic(n, "-", b, a)))
-
-
-def two_of_a_size(n):
-    left, right = n.made("self"), n.made("other")
-    if left.key() != right.key() or left.size != right.size:
-        n.refuse("of two tensors of different sizes, or axes in different orders")
-    return left, right
-
-
-@operator("maximum max.other", "self other")
-def maximum(n):
-    left, right = two_of_a_size(n)
-    return left.with_base(larger(n, left.base, right.base))
-
-
-@operator("minimum min.other", "self other")
-def minimum(n):
-    left, right = two_of_a_size(n)
-    return left.with_base(arithmetic(n, "-", left.base, relu_of(n, arithmetic(n, "-", left.base, right.base))))
+@operator("maximum minimum max.other min.other", "self other")
+def extreme(n):
+    left, right = n.value("self"), n.value("other")
+    if not isinstance(left, Value) or not isinstance(right, Value):
+        n.refuse("of a tensor and a weight, or a constant")
+    return of_two(n, {"max": "maximum", "min": "minimum"}.get(n.name.partition(".")[0], n.name), left, right)
 
 
 # ---- arithmetic ---------------------------------------------------------------------------------------------------
@@ -234,7 +192,7 @@ def operate(n):
             right = settled(n, right)
             right = right.with_base(scaled(n, right.base, alpha))
         elif isinstance(right, Weight):
-            n.refuse("`%s`, a weight of the network, as a summand; a file has weights in layers and in `scale` alone" % right.path)
+            n.refuse("`%s`, a weight of the network, as a summand times a number" % right.path)
         else:
             right = right * alpha
     if word == "rsub":
@@ -254,48 +212,90 @@ def scalar(n, side):
         n.refuse("a factor or summand that %s computes of `%s`, a weight" % (side.function, side.path))
     if not hasattr(side, "numel"):
         n.refuse("arithmetic with %s" % type(side).__name__)
-    if side.numel() == 0 or not bool((side == side.flatten()[0]).all()):
-        n.refuse("a constant of %s elements, which is no parameter: make it a Parameter, or normalise by `normalize` in the "
-                 "file's `data`" % "x".join(map(str, side.shape)))
-    return side.flatten()[0].item()
+    equal = side.numel() > 0 and bool((side == side.flatten()[0]).all())
+    return side.flatten()[0].item() if equal else side
 
 
 def with_other(n, sign, left, right):
     """Of a tensor and a number, or a weight."""
     value, other, first = (left, right, True) if isinstance(left, Value) else (right, left, False)
     value = settled(n, value)
-    if value.shape() != n.shape():
-        n.refuse("a tensor that a constant or a weight repeats along an axis")
-    if isinstance(other, Weight):
-        if sign != "*":
-            n.refuse("`%s`, a weight of the network, as a summand or divisor; a file has weights in layers and in `scale` alone"
-                     % other.path)
+    if isinstance(other, Weight) and sign == "*" and fits_scale(value, other) and value.shape() == n.shape():
         return scale_by(n, value, other)
+    if isinstance(other, Weight) or hasattr(other, "numel"):
+        other = parameter(n, value, other) if isinstance(other, Weight) else constant(n, value, other)
+        return of_two(n, sign, *((value, other) if first else (other, value)))
+    if value.shape() != n.shape():
+        n.refuse("a tensor that a constant repeats along an axis")
     if isinstance(other, bool) or not isinstance(other, (int, float)):
         n.refuse("arithmetic with %s" % type(other).__name__)
-    if not first and sign == "/":
-        n.refuse("a number divided by a tensor: unetc divides by numbers alone")
-    if sign == "/" and other == 0 or not math.isfinite(other):
+    if first and sign == "/" and other == 0 or not math.isfinite(other):
         n.refuse("arithmetic with %s" % other)
     if sign in "+-" and first and other < 0:
         return value.with_base(shifted(n, value.base, other if sign == "+" else -other))
     return value.with_base(arithmetic(n, sign, *((value.base, other) if first else (other, value.base))))
 
 
-def scale_by(n, value, weight):
-    """`scale`: a weight for each channel."""
-    shape = [1] * (len(value.axes) - len(weight.shape)) + list(weight.shape)
+def fits_scale(value, weight):
+    """Has it a number for each channel?"""
+    shape = aligned(value, weight.shape)
     axes = [i for i, size in enumerate(shape) if size != 1]
     count = product(shape)
-    fits = count == value.channels and (count == 1 or len(axes) == 1 and value.whole_channels(axes[0]))
-    if not fits or len(shape) > len(value.axes):
-        n.refuse("`%s`, a weight of the network of %s elements, as a factor of %d channels; `scale` has one for each channel" % (
-            weight.path, "x".join(map(str, weight.shape)), value.channels))
+    return len(shape) == len(value.axes) and count == value.channels and (
+        count == 1 or len(axes) == 1 and value.whole_channels(axes[0]))
+
+
+def aligned(value, shape):
+    return [1] * (len(value.axes) - len(shape)) + list(shape)
+
+
+def scale_by(n, value, weight):
+    """`scale`: a weight for each channel."""
+    count = product(weight.shape)
     n.translation.tensor(n, naming.weight_name(weight.path), weight.path, (count,))
+    return value.with_base(n.emit("scale", [value.base], init_of(n, weight, 1), layer=naming.weight_name(weight.path)))
+
+
+def init_of(n, weight, default):
     numbers = n.translation.program.tensors[weight.path].detach().flatten()
     first = numbers[0].item()
-    init = given("init", float(repr_of(first)), 1) if bool((numbers == first).all()) else []
-    return value.with_base(n.emit("scale", [value.base], init, layer=naming.weight_name(weight.path)))
+    return given("init", float(repr_of(first)), default) if bool((numbers == first).all()) else []
+
+
+def beside(n, value, shape, what):
+    """The size of a tensor of this SHAPE beside VALUE, in the axes of the language, and its own axes."""
+    shape = aligned(value, shape)
+    if len(shape) != len(value.axes) or shape[0] != 1 and value.shape()[0] == 1:
+        n.refuse("%s, which has more axes than the tensor beside it" % what)
+    axes = [axis if size > 1 else () for axis, size in zip(value.axes, shape)]
+    own = Value(None, value.size, axes)
+    held = {atom.letter for axis in axes for atom in axis}
+    size = [count if letter in held else 1 for letter, count in zip(letters(len(value.points)), value.size)]
+    if own.shape() != shape or not Value(None, size, axes).in_order():
+        n.refuse("%s, whose axes are not channels, height and width of the tensor beside it, in this order" % what)
+    return size, axes
+
+
+def parameter(n, value, weight):
+    """A weight by itself, of the axes of VALUE or of one element along some; it is made once."""
+    size, axes = beside(n, value, weight.shape, "`%s`, a weight of the network" % weight.path)
+    made = n.translation.given
+    if (weight.path, tuple(size)) not in made:
+        name = naming.weight_name(weight.path)
+        n.translation.tensor(n, name, weight.path, size if any(count > 1 for count in size[1:]) else size[:1])
+        points = given("size", number(size[1:]), 1)
+        made[weight.path, tuple(size)] = n.emit("parameter", [], [(None, size[0])] + init_of(n, weight, 0) + points, size, name)
+    return Value(made[weight.path, tuple(size)], size, axes)
+
+
+def constant(n, value, tensor):
+    """Numbers of the file, one for each channel."""
+    size, axes = beside(n, value, tensor.shape, "a constant of %s elements" % "x".join(map(str, tensor.shape)))
+    if product(size[1:]) > 1 or size[0] > MOST_CONSTANTS:
+        n.refuse("a constant of %s elements: a file has one for each of up to %d channels; make it a Parameter" % (
+            "x".join(map(str, tensor.shape)), MOST_CONSTANTS))
+    numbers = [float(repr_of(element.item())) for element in tensor.detach().flatten()]
+    return Value(n.emit("constant", [], [(None, numbers)], size), size, axes)
 
 
 def repr_of(number32):
@@ -309,8 +309,6 @@ def repr_of(number32):
 
 def of_two(n, sign, left, right):
     """Of two tensors: of one size, or of which one is repeated along some axes."""
-    if sign == "/":
-        n.refuse("a tensor divided by a tensor: unetc divides by numbers alone")
     hints = [v.base for v in (right, left) if not v.pads and not v.stack and v.is_plain()]
     left, right = settled(n, left, hints[0] if hints else None), settled(n, right, hints[-1] if hints else None)
     left, right = (plainly(n, n.translation.forced(n, v)) if any(
@@ -320,7 +318,7 @@ def of_two(n, sign, left, right):
     axes = [a if product(x.size for x in a) >= product(x.size for x in b) else b
             for a, b in zip(unrepeated(left, right), unrepeated(right, left))]
     want = Value(None, merged_size(left, right), axes)
-    sides = [fitted(n, sign, v, want, other) for v, other in ((left, right), (right, left))]
+    sides = [fitted(n, v, want) for v in (left, right)]
     return want.with_base(n.emit(sign, sides, size=want.size))
 
 
@@ -334,28 +332,14 @@ def merged_size(left, right):
     return [max(a, b) for a, b in zip(left.size, right.size)]
 
 
-def fitted(n, sign, value, want, other):
-    """The name of VALUE, enlarged where arithmetic of the language does not repeat it itself."""
+def fitted(n, value, want):
+    """The name of VALUE, which the language repeats along axes of one point."""
     for atoms, mine in zip(want.axes, value.axes):
         keys = [a.key() for a in mine]
         if any(a.letter == "*" for a in atoms):
             n.refuse("both tensors are repeated along an axis")
         if keys and keys != [a.key() for a in atoms] and not any(a.letter == "*" for a in mine):
             n.refuse("of two tensors whose axes are in different orders")
-    if value.size == want.size:
-        return value.base
-    base, size = value.base, list(value.size)
-    if sign == "*" and other.size == want.size and (size[1:] == [1] * len(size[1:]) and size[0] == want.size[0]
-                                                    or size[0] == 1 and size[1:] == list(want.size[1:])):
-        return base
-    if any(s not in (1, w) for s, w in zip(size, want.size)):
+    if any(s not in (1, w) for s, w in zip(value.size, want.size)):
         n.refuse("of two tensors of different sizes")
-    if size[1:] != list(want.size[1:]):
-        size[1:] = want.size[1:]
-        scale = [w // s for s, w in zip(value.size[1:], want.size[1:])]
-        base = (n.emit("resize", [base, other.base], [], size) if other.size[1:] == want.size[1:]
-                else n.emit("resize", [base], [("scale", number(scale))], size))
-    if size[0] != want.size[0] and not (sign == "*" and other.size == want.size):
-        size[0] = want.size[0]
-        base = n.emit("concat", [base] * want.size[0], size=size)
-    return base
+    return value.base

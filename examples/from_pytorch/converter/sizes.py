@@ -3,9 +3,9 @@
 import fractions
 
 from .axes import channel_part, copied, settled
-from .points import arithmetic, larger, scaled
+from .points import arithmetic, scaled
 from .table import after, given, listed, number, operator, plainly
-from .values import Indices, Value, product
+from .values import Indices, Value, letters, product
 
 
 
@@ -184,7 +184,7 @@ def maximum_over(n, dims, keepdim):
         names = [v.base for v in value.stack[1]] if value.stack else n.translation.chunked(n.node, value.base, count)
         best = names[0]
         for name in names[1:]:
-            best = larger(n, best, name)
+            best = n.emit("maximum", [best, name])
         return best
     return reduced(n, dims, keepdim, over_points,
                    lambda base, _: n.emit("channel_max", [base], size=(1, *n.translation.size[base][1:])), over_parts)
@@ -251,6 +251,11 @@ def constant_pad(n):
     return surround(n, n["pad"], "constant", n["value"] or 0)
 
 
+@operator("reflection_pad2d reflection_pad3d", "self padding")
+def reflection_pad(n):
+    return surround(n, n["padding"], "reflect", 0)
+
+
 @operator("replication_pad2d replication_pad3d", "self padding")
 def replication_pad(n):
     return surround(n, n["padding"], "replicate", 0)
@@ -260,10 +265,8 @@ def surround(n, pads, mode, filling):
     value = n.tensor("self")
     if not any(pads):
         return value
-    if mode in ("reflect", "circular"):
-        n.refuse("it pads %s: unetc pads with zeros" % ("by reflection" if mode == "reflect" else "from the other side"))
-    if filling != 0:
-        n.refuse("it pads with %s: unetc pads with zeros" % filling)
+    if mode in ("reflect", "circular") or filling != 0:
+        return copies_around(n, value, pads, mode, filling)
     if value.stack or not value.is_plain() and not value.pads:
         value = plainly(n, n.translation.forced(n, value))
     spatial = len(value.points)
@@ -281,6 +284,54 @@ def surround(n, pads, mode, filling):
     if mode == "replicate":
         return plainly(n, n.translation.surrounded(n, total, None, "replicate"))
     return total
+
+
+def copies_around(n, value, pads, mode, filling):
+    """Points that are no zeros: x itself once more, or a number."""
+    value = plainly(n, n.translation.forced(n, value))
+    spatial = len(value.points)
+    pairs = [tuple(pads[i:i + 2]) for i in range(0, len(pads), 2)][::-1]
+    if any(any(pair) for pair in pairs[:-spatial]) or min(pads) < 0:
+        n.refuse("it pads batch or channels, or cuts, in a way that is no row of zeros")
+    pairs = [(0, 0)] * (spatial - len(pairs)) + pairs[-spatial:]
+    how = {"reflect": "reflect", "circular": "wrap"}.get(mode, "value")
+    more = [("value", filling)] if how == "value" else []
+    return plainly(n, n.translation.around(n, Value(value.base, value.size, None, pairs), how, more))
+
+
+def axis_of_points(n, value, axis):
+    """Which of the spatial axes of the base this is; None where it has one point alone."""
+    atoms, names = value.axes[axis], letters(len(value.points))[1:]
+    if not atoms:
+        return None
+    if len(atoms) > 1 or atoms[0].letter not in names or atoms[0].size != value.points[names.index(atoms[0].letter)]:
+        n.refuse("along an axis that is not depth, height or width")
+    return names.index(atoms[0].letter)
+
+
+@operator("roll", "self shifts dims")
+def roll(n):
+    value = n.made("self")
+    shifts, axes = listed(n["shifts"], 1), listed(n["dims"], 1)
+    if not axes:
+        n.refuse("it rolls all elements as one row")
+    shift = [0] * len(value.points)
+    for by, axis in zip(shifts, axes):
+        at = axis_of_points(n, value, axis)
+        if at is not None:
+            shift[at] += by
+    return value.with_base(n.emit("roll", [value.base], [(None, number(shift))])) if any(shift) else value
+
+
+@operator("flip", "self dims")
+def flip(n):
+    value = n.made("self")
+    name = value.base
+    for axis in n["dims"]:
+        at = axis_of_points(n, value, axis)
+        if at is not None:
+            name = n.emit("flip", [name], [(None, "dhw"[-len(value.points):][at])], value.size)
+    return value.with_base(name)
 
 
 def with_channels(n, value, front, back):

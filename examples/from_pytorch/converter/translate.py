@@ -82,7 +82,7 @@ class Node:
         if isinstance(value, Value):
             return value
         if isinstance(value, Weight):
-            self.refuse("it is applied to `%s`, a weight of the network; the file has weights in layers and in `scale` alone"
+            self.refuse("it is applied to `%s`, a weight of the network; the file has weights in layers and in arithmetic alone"
                         % value.path)
         if isinstance(value, Computed):
             self.refuse("it is applied to what %s computes of `%s`, a weight" % (value.function, value.path))
@@ -104,13 +104,17 @@ class Node:
             return Value(base, self.translation.size[base])
         return value
 
-    def weight(self, name):
-        """A Weight, or None."""
+    def is_fixed(self, weight):
+        """Is it a buffer, which nobody learns?"""
+        return weight is not None and weight.path in self.translation.program.buffers
+
+    def weight(self, name, fixed=False):
+        """A Weight, or None; FIXED: a buffer, too."""
         raw = self[name]
         if raw is None:
             return None
         value = self.translation.value(raw)
-        if isinstance(value, Weight) and (name.startswith("running_") or value.path not in self.translation.program.buffers):
+        if isinstance(value, Weight) and (name.startswith("running_") or fixed or not self.is_fixed(value)):
             return value
         if isinstance(value, Computed):
             self.refuse("its %s is computed of `%s` by %s; a file's layers have weights of their own: take off what computes it, "
@@ -153,7 +157,7 @@ class Translation:
         self.calls, self.size, self.order = [], {}, []
         self.cells, self.number = {}, 0
         self.tensors = collections.OrderedDict()
-        self.owner, self.parts, self.alone = {}, {}, {}
+        self.owner, self.parts, self.alone, self.given = {}, {}, {}, {}
         self.probes = []
         self.inputs = [(ref.name, shape) for ref, shape in program.inputs]
         for name, shape in self.inputs:
@@ -304,17 +308,30 @@ class Translation:
         return found
 
     def surrounded(self, n, value, hint=None, how="pad"):
-        """VALUE with its zeros, or without its cut rows: `match` with a tensor of that size."""
+        """VALUE with its zeros, or without its cut rows: `match` with a tensor of that size, or `pad` and `crop`."""
         size = (value.channels, *[count + sum(pair) for count, pair in zip(value.points, value.pads)])
         cut = any(number < 0 for pair in value.pads for number in pair)
         even = all(front == (front + back) // 2 if not cut else -front == -(front + back) // 2 for front, back in value.pads)
         likes = [name for name in ([hint] if hint else []) + self.order[::-1] if self.size[name][1:] == size[1:]]
-        if cut and any(number > 0 for pair in value.pads for number in pair) or not even or not likes:
-            what = "rows that are cut off" if cut else "zeros around an image"
-            words = "%s, where no tensor has the size that results (or not evenly on both sides): choose a size at which " \
-                    "none are needed, or pad in the convolution" % what
-            n.refuse(words)
-        return self.emit(n.node, "match", [value.base, likes[0]], [(None, "crop" if cut else how)], size)
+        if not (cut and any(number > 0 for pair in value.pads for number in pair)) and even and likes:
+            return self.emit(n.node, "match", [value.base, likes[0]], [(None, "crop" if cut else how)], size)
+        return self.around(n, value, "zero" if how == "pad" else how)
+
+    def around(self, n, value, how, more=()):
+        """VALUE with the points around it that wait, which come about HOW; what is cut is cut first."""
+        name, points = value.base, list(value.points)
+        front = [max(-pair[0], 0) for pair in value.pads]
+        if any(min(pair) < 0 for pair in value.pads):
+            points = [count + min(a, 0) + min(b, 0) for count, (a, b) in zip(points, value.pads)]
+            name = self.emit(n.node, "crop", [name], [(None, table.number(front)), (None, table.number(points))],
+                             (value.channels, *points))
+        sides = [(max(a, 0), max(b, 0)) for a, b in value.pads]
+        if not any(any(pair) for pair in sides):
+            return name
+        even = all(a == b for a, b in sides)
+        amount = table.number([a for a, _ in sides]) if even else [list(pair) for pair in sides]
+        return self.emit(n.node, "pad", [name], [(None, amount)] + table.given("how", how, "zero") + list(more),
+                         (value.channels, *[count + sum(pair) for count, pair in zip(points, sides)]))
 
     def layer(self, n, weights, shapes):
         """The name of a layer whose tensors in the file are WEIGHTS: {suffix: Weight}."""

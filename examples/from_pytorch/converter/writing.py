@@ -34,7 +34,7 @@ def literal(value):
 
 # What stands around a layer on its line.
 FOLLOWERS = {"batch_norm", "instance_norm", "group_norm", "layer_norm", "relu", "leaky_relu", "prelu", "silu", "gelu", "elu",
-             "sigmoid", "tanh", "softmax", "dropout", "dropout_channels", "pixel_shuffle", "scale"}
+             "selu", "mish", "softplus", "relu6", "hard_sigmoid", "hard_swish", "clamp", "abs", "sigmoid", "tanh", "softmax", "dropout", "dropout_channels", "pixel_shuffle", "scale"}
 
 
 class Writer:

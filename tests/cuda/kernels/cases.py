@@ -118,11 +118,12 @@ class Cases:
         self.random, self.stored, self.rows, self.wide = random.Random(seed), stored, rows, wide
         self.tested = set()
         self.lanes = 16 // BYTES[stored]
-        head = device_head(stored, "rows", "filters", "tiles", "comparisons", "labels", "similarity", "moments")
+        head = device_head(stored, "rows", "filters", "tiles", "comparisons", "labels", "similarity", "moments", "functions", "borders")
         self.cuda = Instances("cuda", head)
         prologue = template("reference/prologue.c")
         self.reference = Instances("reference", prologue.replace("/* BEGIN */", "").replace("/* END */", "") +
-                                   body(template("reference/similarity.c")) + body(template("reference/labels.c")) + body(template("reference/positions.c")))
+                                   body(template("reference/similarity.c")) + body(template("reference/labels.c")) + body(template("reference/positions.c")) +
+                                   body(template("reference/functions.c")) + body(template("reference/borders.c")))
         self.functions, self.convolutions = [], []
 
     # ---- pieces ----
@@ -282,7 +283,7 @@ def mapping(cases):
     silu_grad = cases.both("silu_grad", numbers, {"DX": shape, "X": shape, "DY": shape})
     more = [(name, cases.both(name, numbers, {"Y": shape, "X": shape}), cases.both(
         name + "_grad", numbers, {"DX": shape, "X" if name == "gelu" else "Y": shape, "DY": shape}))
-        for name in ("tanh", "gelu", "elu", "softmax")]
+        for name in ("tanh", "gelu", "softmax")]
     rows = size[0] * size[1]
     forward, backward = {"y": "y", "x": "a"}, {"dx": "y", "y": "a", "dy": "b"}
     check = lambda what, kernels, given: cases.by_rows(what, what, kernels, rows, given, before=[n])
@@ -301,6 +302,105 @@ def mapping(cases):
         *[line for name, kernels, _ in more for line in check(name, kernels, forward)],
         *[line for name, _, kernels in more for line in check(
             name + "_grad", kernels, {"dx": "y", "x" if name == "gelu" else "y": "a", "dy": "b"})]])
+
+
+# Operators that the kernel `function` computes, in the order of MapFunction (compiler/ir/graph.h), with numbers of their own.
+FUNCTIONS = [("sqrt", 0, 0), ("exp", 0, 0), ("log", 0, 0), ("sin", 0, 0), ("cos", 0, 0), ("abs", 0, 0), ("square", 0, 0),
+             ("reciprocal", 0, 0), ("clamp", -0.3, 0), ("clamp", 0.5, 0), ("clamp", -0.25, 0.5), ("relu6", 0, 0),
+             ("hard_sigmoid", 0, 0), ("hard_swish", 0, 0), ("elu", 0.7, 1.3), ("softplus", 2, 1.5), ("mish", 0, 0),
+             ("gelu_tanh", 0, 0), ("selu", 1.6, 1.05)]
+
+
+def functions(cases):
+    c, n, size = cases.channels(), cases.samples(2), cases.size()
+    shape = cases.shape(c, n, size)
+    lines = ["const Shape shape = %s;" % shape.cpp(),
+             "Tensor a = test.numbers(shape), b = test.numbers(shape), y = test.output(shape), same_y = test.output(shape);"]
+    for number, (operator, first, second) in enumerate(FUNCTIONS):
+        numbers = {"C": c, "N": n, "PARAMETERS": 0, "WHICH": 14 if operator == "selu" else number, **extents("", size)}
+        reals = {"FIRST_NUMBER": first, "SECOND_NUMBER": second}
+        value = cases.both("function", numbers, {"Y": shape, "X": shape}, reals)
+        slope = cases.both("function_grad", numbers, {"DX": shape, "X": shape, "DY": shape}, reals)
+        lines += cases.by_rows(operator, operator, value, size[0] * size[1], {"y": "y", "x": "a"}, before=[n])
+        lines += cases.by_rows(operator + " gradient", "function_grad", slope, size[0] * size[1], {"dx": "y", "x": "a", "dy": "b"},
+                               before=[n])
+    cases.function("functions, %d channels, %d x %s" % (c, n, size), lines)
+
+
+def pairs(cases):
+    """Of two numbers."""
+    c, n, size = cases.channels(), cases.samples(2), cases.size()
+    shape, rows = cases.shape(c, n, size), size[0] * size[1]
+    numbers = {"C": c, "N": n, "PARAMETERS": 0, **extents("", size)}
+    operands = {name: shape for name in ("Y", "A", "B")}
+    gradient = {name: shape for name in ("DX", "A", "B", "DY")}
+    lines = cases.by_rows("divide", "divide", cases.both("divide", numbers, operands), rows, {"y": "y", "a": "dy", "b": "other"},
+                          before=[n])
+    for larger, name in enumerate(("minimum", "maximum")):
+        numbers["LARGER"] = larger
+        lines += cases.by_rows(name, name, cases.both("maximum", numbers, operands), rows, {"y": "y", "a": "a", "b": "b"}, before=[n])
+        lines += cases.by_rows(name + " gradient", "maximum_grad", cases.both("maximum_grad", numbers, gradient), rows,
+                               {"dx": "y", "a": "a", "b": "b", "dy": "dy"}, before=[n])
+    cases.function("two numbers, %d channels, %d x %s" % (c, n, size), [
+        "const Shape shape = %s;" % shape.cpp(),
+        "Tensor a = test.coarse(shape), b = test.coarse(shape), dy = test.numbers(shape), other = test.numbers(shape);",
+        "Tensor y = test.output(shape), same_y = test.output(shape);", *lines])
+
+
+def repeating(cases):
+    """A tensor that has one of some of the channels, planes, rows and points."""
+    c, n, size = cases.channels(), cases.samples(2), cases.size(13)
+    few = [cases.random.choice([1, extent]) for extent in (c, *size)]
+    large, small = cases.shape(c, n, size), cases.shape(few[0], n, few[1:])
+    numbers = {"C": c, "CB": few[0], "N": n, **extents("", size), **extents("B", few[1:])}
+    forward = cases.both("repeat", numbers, {"Y": large, "X": small})
+    backward = cases.both("repeat_grad", numbers, {"DX": small, "DY": large})
+    rows = few[1] * few[2]
+    cases.function("%s repeated as %d x %s" % (few, c, size), [
+        "Tensor x = test.numbers(%s), y = test.output(%s), same_y = test.output(%s);" % (small.cpp(), large.cpp(), large.cpp()),
+        "Tensor dy = test.numbers(%s), dx = test.output(%s), same_dx = test.output(%s);" % (large.cpp(), small.cpp(), small.cpp()),
+        *cases.by_rows("repeat", "repeat", forward, size[0] * size[1], {"y": "y", "x": "x"}, before=[n]),
+        *cases.by_rows("repeat_row_grad", "repeat_row_grad", backward, rows, {"dx": "dx", "dy": "dy"}, before=[n]),
+        *cases.run("repeat_grad", "repeat_grad", backward, {"dx": "dx", "dy": "dy"}, rows=rows, before=[n])])
+
+
+def bordering(cases):
+    """Points around a tensor: numbers, reflected, from the other end; or the other way round."""
+    r, c, n, size = cases.random, cases.channels(), cases.samples(2), cases.size(7)
+    border = [r.randint(0, 3) for _ in size]
+    most = [(3, extent - 1, extent, 0)[how] for how, extent in zip(border, size)]
+    before, after = [min(r.randint(0, m), 5) for m in most], [min(r.randint(0, m), 5) for m in most]
+    if cases.wide:  # no more planes than there are
+        before[0] = after[0] = 0
+    around = [extent + a + b for extent, a, b in zip(size, before, after)]
+    large, small = cases.shape(c, n, around), cases.shape(c, n, size)
+    numbers = {"C": c, "N": n, **extents("", around), **extents("I", size)}
+    numbers.update({name + axis: value for name, values in (("BEFORE_", before), ("BORDER_", border))
+                    for axis, value in zip("DHW", values)})
+    forward = cases.both("border", numbers, {"Y": large, "X": small}, {"BEYOND": 0.75})
+    backward = cases.both("border_grad", numbers, {"DX": small, "DY": large})
+    cases.function("border %s of %d channels, %s around %s" % (border, c, [before, after], size), [
+        "Tensor x = test.numbers(%s), y = test.output(%s);" % (small.cpp(), large.cpp()),
+        "Tensor dy = test.numbers(%s), dx = test.output(%s);" % (large.cpp(), small.cpp()),
+        *cases.run("border", "border", forward, {"y": "y", "x": "x"}, rows=around[0] * around[1], before=[n]),
+        *cases.run("border_grad", "border_grad", backward, {"dx": "dx", "dy": "dy"}, rows=size[0] * size[1], before=[n])])
+
+
+def giving(cases):
+    """Tensors that no other tensor makes."""
+    c, n, size = cases.channels(), cases.samples(3), cases.size()
+    shape, point = cases.shape(c, n, size), cases.shape(c, n, [1, 1, 1])
+    numbers = {"C": c, "N": n, "ACCUMULATE": cases.random.randint(0, 1), **extents("", size)}
+    values = ("double", ["%.17g" % (0.5 - i / 4) for i in range(c)])
+    count = c * math.prod(size)
+    cases.function("given, %d channels, %d x %s" % (c, n, size), [
+        "Tensor y = test.output(%s), dy = test.numbers(%s), constants = test.output(%s);" % (shape.cpp(), shape.cpp(), point.cpp()),
+        "Tensor w = test.weights(%d), dw = test.weights(%d);" % (count, count),
+        *cases.run("parameter", "parameter", cases.both("parameter", numbers, {"Y": shape}), {"y": "y", "w": "w"}, before=[n]),
+        *cases.run("parameter_grad", "parameter_grad", cases.both("parameter_grad", numbers, {"DY": shape}),
+                   {"dw": "dw", "dy": "dy"}, adds=numbers["ACCUMULATE"], before=[n]),
+        *cases.run("constant", "constant", cases.both("constant", {"C": c, "N": n}, {"Y": point}, arrays={"VALUES": values}),
+                   {"y": "constants"}, before=[n])])
 
 
 def parameters(cases):
@@ -1341,9 +1441,10 @@ def make(seed, stored, rounds, rows, wide=False, few=False):
     count = {}
     if few:
         draw(mapping)
+        draw(functions)
         return cases
     for i in range(rounds):
-        for case in (mapping, joining, casting):
+        for case in (mapping, functions, pairs, repeating, bordering, giving, joining, casting):
             draw(case)
         draw(pooling, i)
         draw(resizing)

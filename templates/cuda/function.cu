@@ -1,7 +1,7 @@
-/* elu.cu - x, or exp(x) - 1 where x is not positive. */
-#include "prologue.cuh"
+/* function.cu - a function of each number. Padding channels stay zero. */
+#include "functions.cuh"
 
-#define KERNEL elu
+#define KERNEL function
 #include "../example_cuda.h"
 
 /* BEGIN */
@@ -11,12 +11,12 @@ static __global__ void KERNEL_vectors(Range range, stored *y, const stored *x) {
     const unsigned i = vector_index(range);
     if (i == NO_VECTOR)
         return;
-    Vector values = load_vector(x, place(from, i));
-    for (int l = 0; l < LANES; l++) {
-        const real v = values.lane[l];
-        values.lane[l] = v > 0 ? v : expm1f(v);
-    }
-    store_vector(y, place(to, i), values);
+    Vector v = load_vector(x, place(from, i));
+    const int first = i % (Y.block / LANES) * LANES;
+    for (int l = 0; l < LANES; l++)
+        v.lane[l] =
+            first + l < C ? function_value(WHICH, v.lane[l], (real)FIRST_NUMBER, (real)SECOND_NUMBER) : 0;
+    store_vector(y, place(to, i), v);
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *y, const stored *x) {

@@ -1,0 +1,75 @@
+/* operators_parameter.c - build rules of tensors that no other tensor makes: learnt ones, and constants.
+ *
+ * requires   the inputs of the file: a tensor has as many axes as the first of them
+ * provides   as operators.c
+ */
+#include "front/operator_build.h"
+#include "front/operator_size.h"
+
+/* The shape of one point, with the axes of the first input. */
+static bool point_shape(const Call *call, Shape *shape) {
+    Lower *l = call->l;
+    if (l->model->ninput == 0) {
+        diag_begin(l->diag, ERROR, "U0315", call->span, "`%s` comes behind the inputs of the file",
+                   call->signature->name);
+        diag_note(l->diag, "the first input says how many axes it has");
+        note_via(l);
+        diag_end(l->diag);
+        return false;
+    }
+    *shape = (Shape){.rank = l->graph->value[l->model->input[0].value].shape.rank, .dim = {1, 1, 1, 1}};
+    return true;
+}
+
+/* In the checkpoint a weight of one point has the axis of channels alone. */
+static Shape weight_shape(Shape y) {
+    bool point = true;
+    for (int k = 1; k < y.rank; k++)
+        point &= y.dim[k] == 1;
+    return point ? (Shape){.rank = 1, .dim = {y.dim[0]}} : y;
+}
+
+/* Like a scale it has a name with nothing behind it, so that its path is not that of the tensor. */
+ValueId build_parameter(Call *call) {
+    Shape shape;
+    int64_t channels, size[AXES];
+    double init;
+    if (!point_shape(call, &shape) || !argument_integer(call, "channels", 1, &channels) ||
+        !argument_number(call, "init", &init) || !argument_axes(call, "size", shape, 1, 1, size))
+        return -1;
+    shape.dim[0] = channels;
+    for (int k = 1; k < shape.rank; k++)
+        shape.dim[k] = size[AXES - shape.rank + k];
+    if (!small_enough(call, shape))
+        return -1;
+    call->plan_name.suffix = "values";
+    const ValueId weight = weight_new(call, "", weight_shape(shape), INIT_CONSTANT, init);
+    if (weight >= 0)
+        return node_append(call, &weight, 1, (Attributes){0}, output_new(call, shape));
+    report_shared(call);
+    return -1;
+}
+
+ValueId build_constant(Call *call) {
+    Lower *l = call->l;
+    const Argument *values = argument(call, "values");
+    const Datum list = values->value;
+    Shape shape;
+    bool numbers = list.kind == DATUM_LIST && list.count > 0 && list.count <= MAX_CHANNELS;
+    if (!point_shape(call, &shape))
+        return -1;
+    double *value = NEW_ARRAY(l->graph->pool, double, numbers ? list.count : 1);
+    for (int i = 0; numbers && i < list.count; i++)
+        numbers = datum_number(list.items->item[i], &value[i]);
+    if (!numbers) {
+        diag_begin(l->diag, ERROR, "U0319", values->span,
+                   "`values` must be a list of numbers, and this is %s", datum_text(l, list));
+        diag_help(l->diag, "a number for each channel: `constant([0.5, 0.25])`");
+        note_via(l);
+        diag_end(l->diag);
+        return -1;
+    }
+    shape.dim[0] = list.count;
+    const Attributes a = {.kind = ATTRIBUTES_VALUES, .values = {.value = value, .count = list.count}};
+    return node_append(call, NULL, 0, a, output_new(call, shape));
+}
