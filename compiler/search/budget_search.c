@@ -207,17 +207,17 @@ typedef struct {
 /* What is known of their bytes is an estimate that may be too large, so those that need a little more than
  * BEST are tried, too: a 128th, or as much as an estimate was found to be WRONG.  But where it only matters
  * what fits, there is no use in those that hardly can.  And where nothing is thought to fit and BEST needs
- * far too much, estimates were wrong if at all by much: only those are tried that should need clearly less
- * than BEST and clearly more than PLAN was thought to. */
+ * far too much, few are tried: they should need clearly less than BEST, and more than PLAN was thought to
+ * by half of what BEST needs beyond that, or by an eighth. */
 static Worthwhile worthwhile(const Plan *plan, const Plan *best, int64_t wrong) {
-    enum { LITTLE = 128, STEP = 8 };
+    enum { LITTLE = 128 };
     const Program *train = &plan->program[PROGRAM_TRAIN];
     const int64_t extent = best->program[PROGRAM_TRAIN].extent, little = extent / LITTLE,
                   budget = plan->budget, estimate = size_sum(train->found->peak, train->remat_outside);
     if (must_fit(&plan->choices) && budget < extent)
         return (Worthwhile){0, budget};
     if (estimate > budget && is_far_over(extent, budget))
-        return (Worthwhile){size_sum(estimate, estimate / STEP), extent - little};
+        return (Worthwhile){size_sum(estimate, 1), extent - little};
     return (Worthwhile){0, size_sum(extent, wrong > little ? wrong : little)};
 }
 
@@ -252,8 +252,10 @@ static Plan *beyond(const Request *r, Choices choices, const RematSchedule *foun
 /* Computes again what does not fit into KEPT: by the cheapest of all schedules that were found which fits
  * when packed; if none does, by the one that needs least. */
 static Plan *with_recomputation(const Request *r, Choices choices, Plan *kept) {
+    enum { MOST_FAR_OVER = 3 }; /* plans that are made only to say how much is needed */
     const int made = r->made->count, searched = made + 1;
     int64_t wrong = 0;
+    int far_over = 0;
     Plan *best = kept;
     const RematSchedule *first = NULL;
     choices.micro_batch = kept->program[PROGRAM_TRAIN].micro_batch;
@@ -265,9 +267,11 @@ static Plan *with_recomputation(const Request *r, Choices choices, Plan *kept) {
         first = first == NULL ? found : first;
         best = smaller(plan, best);
         wrong = overestimate(train) > wrong ? overestimate(train) : wrong;
+        far_over += size_sum(found->peak, train->remat_outside) > plan->budget &&
+                    is_far_over(train->extent, plan->budget);
         choices.found = first_worthwhile(found->next, train->remat_outside, worthwhile(plan, best, wrong));
         (void)only(r, searched, best); /* the first has the schedules */
-    } while (may_recompute(r, best) && choices.found != NULL);
+    } while (may_recompute(r, best) && choices.found != NULL && far_over < MOST_FAR_OVER);
     return only(r, made, plan_fits(best) ? beyond(r, choices, first->beyond, best, wrong) : best);
 }
 
