@@ -212,7 +212,10 @@ static void search_front(Pool *pool, const RematGraph *graph, const RematQuestio
                   all = times * (question->effort > 0 ? question->effort : default_effort);
     const bool near = (question->any || question->brief) && !question->full;
     const int64_t enough = question->any ? question->capacity : 0;
-    const RematAim down = {.effort = all / (near ? ANY : DESCENT), .enough = enough, .descends = true};
+    const RematAim down = {.effort = all / (near ? ANY : DESCENT),
+                           .enough = enough,
+                           .descends = true,
+                           .cheaply = question->any && question->full};
     RematFront *met = remat_front_copy(front);
     schedule->effort = remat_search(pool, graph, &down, met);
     const bool vain = !question->full && in_vain(question->capacity, met);

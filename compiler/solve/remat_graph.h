@@ -45,6 +45,7 @@ typedef struct {
     int64_t near;   /* it looks for what needs about so much; 0: for all from the least to the most */
     bool brief;     /* half of its runs */
     bool descends;  /* one run, from where the given order fits to the least that it comes to */
+    bool cheaply;   /* which no other search follows: it looks for what costs next to nothing, too */
 } RematAim;
 
 /* Finds orders that are cheap or need little, and hands all of them to FRONT.  Returns the effort. */

@@ -210,15 +210,45 @@ static void take_best(Search *search, int k) {
            (size_t)kept->length * sizeof *search->now.operation);
 }
 
+/* The effort of one start from the front, of an order so long. */
+static int64_t of_a_start(int length) {
+    return (int64_t)MOVES_FROM_FRONT * 2 * length;
+}
+
+/* The least rung at which little is computed again, or the last one. */
+static int cheap_rung(const Search *search) {
+    enum { PART = 50 };
+    const int64_t base = search->graph->base_cost;
+    int k = search->nrung - 1;
+    while (k > 0) {
+        const int found = remat_front_within(search->front, search->rung[k - 1]);
+        if (found < 0 || search->front->order[found].totals.cost - base > base / PART)
+            break;
+        k--;
+    }
+    return k;
+}
+
+/* Where start number I looks: for a small capacity, or, each other time if CHEAPLY, for one that costs next
+ * to nothing. */
+static int rung_to_improve(Search *search, int lowest, bool cheaply, int i) {
+    const double part = 1 - remat_random(&search->moves);
+    const int cheap = cheap_rung(search), from = cheap > lowest ? cheap - 1 : lowest;
+    if (cheaply && i % 2 == 0)
+        return from + (int)(part * (search->nrung - from));
+    return lowest + (int)(pow(part, to_small) * (search->nrung - lowest));
+}
+
 /* Starts from the front until LIMIT, or until many starts found nothing. */
-static void improve_front(Search *search, int64_t limit) {
-    const int lowest = last_rung(search), rungs = search->nrung - lowest;
-    for (int in_vain = 0; search->effort < limit && in_vain < STARTS_IN_VAIN && !is_done(search);) {
-        const int64_t changes = search->front->changes;
-        const double part = pow(1 - remat_random(&search->moves), to_small);
-        const int k = lowest + (int)(part * rungs);
+static void improve_front(Search *search, int64_t limit, bool cheaply) {
+    const int lowest = last_rung(search);
+    for (int i = 0, in_vain = 0; search->effort < limit && in_vain < STARTS_IN_VAIN && !is_done(search);
+         i++) {
+        const int64_t changes = search->front->changes, left = limit - search->effort;
+        const int k = rung_to_improve(search, lowest, cheaply, i);
         take_best(search, k);
-        anneal(search, k, hot_from_front, (int64_t)MOVES_FROM_FRONT * 2 * search->now.length);
+        const int64_t start = of_a_start(search->now.length);
+        anneal(search, k, hot_from_front, start < left ? start : left);
         in_vain = search->front->changes == changes ? in_vain + 1 : 0;
     }
 }
@@ -248,23 +278,28 @@ static void run_some(Search *search, int begin, int end, int64_t effort) {
     }
 }
 
+/* How much of the effort starts from the front: nothing where one capacity is wanted, where a longer search
+ * follows, or where it is too little for some starts. */
+static int64_t for_front(const Search *search, const RematAim *aim) {
+    enum { LEAST_STARTS = 8 };
+    const int64_t part = (int64_t)(share_from_front * (double)aim->effort);
+    const bool much = part >= LEAST_STARTS * of_a_start(search->graph->noperation);
+    return aim->near == 0 && aim->descends == aim->cheaply && much ? part : 0;
+}
+
 /* A search over all capacities begins as a brief one does, so it has whatever a brief one finds. */
 static void sweep(Search *search, const RematAim *aim) {
-    const bool everywhere = aim->near == 0;
-    const double share = everywhere ? 1 - share_from_front : 1;
-    const int64_t all = (int64_t)(share * (double)aim->effort), rest = aim->effort - all;
+    const int64_t rest = for_front(search, aim), all = aim->effort - rest;
     int64_t rounds = 0;
     for (int r = 0; r < RUNS; r++)
         rounds += FIRST_ROUND + 2 * (first_rung(search, r) - lowest_rung(search));
     run_some(search, 0, RUNS_IN_BRIEF, all / rounds);
-    if (everywhere)
-        improve_front(search, search->effort + rest / 2);
+    improve_front(search, search->effort + rest / 2, false);
     if (aim->brief)
         return;
     search->front->early = remat_front_copy(search->front);
     run_some(search, RUNS_IN_BRIEF, RUNS, all / rounds);
-    if (everywhere)
-        improve_front(search, search->effort + rest - rest / 2);
+    improve_front(search, search->effort + rest - rest / 2, false);
 }
 
 int64_t remat_search(Pool *pool, const RematGraph *graph, const RematAim *aim, RematFront *front) {
@@ -280,7 +315,9 @@ int64_t remat_search(Pool *pool, const RematGraph *graph, const RematAim *aim, R
     search.moves.repeated = search.repeated;
     find_rungs(&search, pool, front);
     if (aim->descends) {
-        descend(&search, aim->effort);
+        const int64_t rest = for_front(&search, aim);
+        descend(&search, aim->effort - rest);
+        improve_front(&search, search.effort + rest, aim->cheaply);
         return search.effort;
     }
     sweep(&search, aim);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """nnunet.py UNETC: what nnU-Net's network (examples/volume/nnunet.unet) takes, as tests/bench/README.md has it.
 
-Of 128 x 128 x 128 voxels in f32 at most 820 bytes a voxel beside weights, gradients and state, for less than 1 % of the operations a
+Of 128 x 128 x 128 voxels in f32 at most 800 bytes a voxel beside weights, gradients and state, for less than 1 % of the operations a
 second time.  Of
 256 x 256 x 256 in bf16, whose network has a stage more, 6 GiB and 4.5 GiB for at most 33 % more operations, and 4 GiB where
 the search takes four times as long.  Each plan is judged by check_plan.py."""
@@ -37,7 +37,7 @@ def main():
         state = 3 * 4 * 31196399
         each = (found["arena"]["bytes"] - state) / 128**3
         print("128 x 128 x 128: %.1f bytes a voxel" % each)
-        assert found["cost"]["recompute_flops"] < 0.01 * found["cost"]["flops"] and each <= 820, (each, found["cost"])
+        assert found["cost"]["recompute_flops"] < 0.01 * found["cost"]["flops"] and each <= 800, (each, found["cost"])
         for budget, effort in ((6 * GIB, 1), (9 * GIB // 2, 1), (4 * GIB, 4)):
             found = plan(unetc, folder, "--mem=%d" % budget, "--effort=%d" % effort, *LARGE)
             takes = found["arena"]["bytes"]
