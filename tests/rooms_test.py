@@ -15,7 +15,7 @@ BELOW = {
     "compiler/base": set(),
     "dsl": {"compiler/base", "runtime/include/unet"},
     "compiler/solve": {"compiler/base"},
-    "compiler/ir": {"compiler/base", "compiler/solve"},
+    "compiler/ir": {"compiler/base", "compiler/solve", "runtime/include/unet"},
     "compiler/front": {"compiler/base", "dsl", "compiler/ir", "runtime/include/unet"},
     "compiler/passes": {"compiler/base", "compiler/solve", "compiler/ir"},
     "compiler/emit": {"compiler/base", "compiler/ir", "compiler/passes", "runtime/include/unet"},

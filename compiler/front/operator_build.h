@@ -22,7 +22,7 @@ ValueId node_append(const Call *call, const ValueId *in, int nin, Attributes a, 
  * channels are those of each segment. */
 ValueId each_segment(const Call *call, ValueId x, Attributes a, Shape out);
 
-/* What lies around a tensor. */
+/* The points that `pad` puts around a tensor. */
 typedef enum { AROUND_ZERO, AROUND_NUMBER, AROUND_REFLECT, AROUND_REPLICATE, AROUND_WRAP } Around;
 
 typedef struct {

@@ -34,7 +34,7 @@ static Datum affine(Lower *l, const Expr *expr, ValueId x, double factor, double
 static Datum divided_by(Lower *l, const Expr *expr, double number, ValueId x) {
     const Signature signature = {.name = operator_text(expr->op)};
     const Call call = call_of(l, expr, &signature, OP_RECIPROCAL, "reciprocal");
-    const Attributes a = {.kind = ATTRIBUTES_MAP, .map.function = FUNCTION_RECIPROCAL};
+    const Attributes a = {.kind = ATTRIBUTES_MAP, .map.function = UNET_FUNCTION_RECIPROCAL};
     if (!charge(l, 1, expr->span) || !is_numbers(l, x, expr->span))
         return failed;
     const ValueId inverse = each_segment(&call, x, a, l->graph->value[x].shape);
@@ -145,8 +145,8 @@ static const struct {
                   [OPERATOR_MULTIPLY] = {OP_MULTIPLY, "multiply"},
                   [OPERATOR_DIVIDE] = {OP_DIVIDE, "divide"}};
 
-/* Of OPERAND, both in the shape COMMON, or, of a product, the second smaller.  A sum takes the place of
- * what was repeated for it. */
+/* The result for two operands.  Both have the shape COMMON; the second operand of a product may be smaller.
+ * A sum takes the place of an operand that was repeated for it. */
 static Datum result_of(Lower *l, const Expr *expr, const ValueId operand[2], Shape common, bool swaps) {
     const Signature signature = {.name = operator_text(expr->op)};
     const Call call = call_of(l, expr, &signature, arithmetic[expr->op].op, arithmetic[expr->op].word);

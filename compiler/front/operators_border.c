@@ -51,9 +51,9 @@ ValueId append_pad(Call *call, ValueId x, const Sides *sides) {
         if (!has_points(call, sides->around, in, axis, before > after ? before : after))
             return -1;
         a.resize.offset[axis] = -before;
-        a.resize.border[axis] = sides->around == AROUND_REFLECT ? BORDER_REFLECT
-                                : sides->around == AROUND_WRAP  ? BORDER_WRAP
-                                                                : BORDER_NUMBER;
+        a.resize.border[axis] = sides->around == AROUND_REFLECT ? UNET_BORDER_REFLECT
+                                : sides->around == AROUND_WRAP  ? UNET_BORDER_WRAP
+                                                                : UNET_BORDER_NUMBER;
         out.dim[out.rank - AXES + axis] += before + after;
     }
     a.resize.zero = sides->around == AROUND_ZERO;
@@ -131,7 +131,7 @@ ValueId build_roll(Call *call) {
     for (int axis = first_axis(in); axis < AXES; axis++) {
         const int64_t extent = shape_extent(in, axis);
         a.resize.offset[axis] = -((shift[axis] % extent + extent) % extent);
-        a.resize.border[axis] = BORDER_WRAP;
+        a.resize.border[axis] = UNET_BORDER_WRAP;
     }
     return append_border(call, OP_BORDER, x, a, in);
 }
@@ -146,7 +146,7 @@ ValueId build_flip(Call *call) {
     Attributes a = unchanged();
     if (!argument_choice(call, "axis", in.rank > AXES ? volume : image, &choice))
         return -1;
-    a.resize.border[first_axis(in) + choice] = BORDER_FLIP;
+    a.resize.border[first_axis(in) + choice] = UNET_BORDER_FLIP;
     return append_border(call, OP_BORDER, x, a, in);
 }
 

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-static ValueId function_with(Call *call, MapFunction function, double first, double second) {
+static ValueId function_with(Call *call, UnetFunction function, double first, double second) {
     ValueId x;
     const Attributes a = {.kind = ATTRIBUTES_MAP,
                           .map = {.parameter = first, .second = second, .function = function}};
@@ -15,52 +15,52 @@ static ValueId function_with(Call *call, MapFunction function, double first, dou
 }
 
 ValueId build_sqrt(Call *call) {
-    return function_with(call, FUNCTION_SQRT, 0, 0);
+    return function_with(call, UNET_FUNCTION_SQRT, 0, 0);
 }
 
 ValueId build_exp(Call *call) {
-    return function_with(call, FUNCTION_EXP, 0, 0);
+    return function_with(call, UNET_FUNCTION_EXP, 0, 0);
 }
 
 ValueId build_log(Call *call) {
-    return function_with(call, FUNCTION_LOG, 0, 0);
+    return function_with(call, UNET_FUNCTION_LOG, 0, 0);
 }
 
 ValueId build_sin(Call *call) {
-    return function_with(call, FUNCTION_SIN, 0, 0);
+    return function_with(call, UNET_FUNCTION_SIN, 0, 0);
 }
 
 ValueId build_cos(Call *call) {
-    return function_with(call, FUNCTION_COS, 0, 0);
+    return function_with(call, UNET_FUNCTION_COS, 0, 0);
 }
 
 ValueId build_abs(Call *call) {
-    return function_with(call, FUNCTION_ABS, 0, 0);
+    return function_with(call, UNET_FUNCTION_ABS, 0, 0);
 }
 
 ValueId build_square(Call *call) {
-    return function_with(call, FUNCTION_SQUARE, 0, 0);
+    return function_with(call, UNET_FUNCTION_SQUARE, 0, 0);
 }
 
 ValueId build_relu6(Call *call) {
-    return function_with(call, FUNCTION_RELU6, 0, 0);
+    return function_with(call, UNET_FUNCTION_RELU6, 0, 0);
 }
 
 ValueId build_hard_sigmoid(Call *call) {
-    return function_with(call, FUNCTION_HARD_SIGMOID, 0, 0);
+    return function_with(call, UNET_FUNCTION_HARD_SIGMOID, 0, 0);
 }
 
 ValueId build_hard_swish(Call *call) {
-    return function_with(call, FUNCTION_HARD_SWISH, 0, 0);
+    return function_with(call, UNET_FUNCTION_HARD_SWISH, 0, 0);
 }
 
 ValueId build_mish(Call *call) {
-    return function_with(call, FUNCTION_MISH, 0, 0);
+    return function_with(call, UNET_FUNCTION_MISH, 0, 0);
 }
 
 /* An ELU with two numbers, which Klambauer et al. chose such that mean and variance stay. */
 ValueId build_selu(Call *call) {
-    return function_with(call, FUNCTION_ELU, 1.6732632423543772848170429916717,
+    return function_with(call, UNET_FUNCTION_ELU, 1.6732632423543772848170429916717,
                          1.0507009873554804934193349852946);
 }
 
@@ -72,7 +72,7 @@ ValueId build_gelu(Call *call) {
     if (!approximate)
         return build_map(call);
     call->op = OP_GELU_TANH;
-    return function_with(call, FUNCTION_GELU_TANH, 0, 0);
+    return function_with(call, UNET_FUNCTION_GELU_TANH, 0, 0);
 }
 
 /* A number that is not too large for a float. */
@@ -87,7 +87,7 @@ static bool read_number(const Call *call, const char *name, double least, const 
 ValueId build_elu(Call *call) {
     double alpha;
     return read_number(call, "alpha", 0, "from 0 to 1e9", &alpha)
-               ? function_with(call, FUNCTION_ELU, alpha, 1)
+               ? function_with(call, UNET_FUNCTION_ELU, alpha, 1)
                : -1;
 }
 
@@ -95,7 +95,7 @@ ValueId build_softplus(Call *call) {
     double beta, threshold;
     return read_number(call, "beta", 1e-9, "greater than 0", &beta) &&
                    read_number(call, "threshold", -1e9, "from -1e9 to 1e9", &threshold)
-               ? function_with(call, FUNCTION_SOFTPLUS, beta, threshold)
+               ? function_with(call, UNET_FUNCTION_SOFTPLUS, beta, threshold)
                : -1;
 }
 
@@ -112,10 +112,10 @@ ValueId build_clamp(Call *call) {
     if (!read_bound(call, "min", &lower, &low) || !read_bound(call, "max", &upper, &high))
         return -1;
     if (lower && upper && low <= high)
-        return function_with(call, FUNCTION_CLAMP, low, high);
+        return function_with(call, UNET_FUNCTION_CLAMP, low, high);
     if (lower != upper)
-        return lower ? function_with(call, FUNCTION_AT_LEAST, low, 0)
-                     : function_with(call, FUNCTION_AT_MOST, high, 0);
+        return lower ? function_with(call, UNET_FUNCTION_AT_LEAST, low, 0)
+                     : function_with(call, UNET_FUNCTION_AT_MOST, high, 0);
     if (lower)
         diag_begin(l->diag, ERROR, "U0316", argument(call, "max")->span,
                    "`max` must be at least `min`, which is %g", low);

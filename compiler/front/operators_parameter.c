@@ -29,7 +29,8 @@ static Shape weight_shape(Shape y) {
     return point ? (Shape){.rank = 1, .dim = {y.dim[0]}} : y;
 }
 
-/* Like a scale it has a name with nothing behind it, so that its path is not that of the tensor. */
+/* Like the path of a scale, the path of a parameter is its name alone.  So it differs from the path of the
+ * tensor. */
 ValueId build_parameter(Call *call) {
     Shape shape;
     int64_t channels, size[AXES];

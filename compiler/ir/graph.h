@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/span.h"
 #include "ir/operands.h"
+#include "unet/functions.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -206,40 +207,13 @@ typedef enum {
     ATTRIBUTES_VALUES
 } AttributesKind;
 
-/* Functions of one number, as templates/FOLDER/functions.* number them. */
-typedef enum {
-    FUNCTION_SQRT,
-    FUNCTION_EXP,
-    FUNCTION_LOG,
-    FUNCTION_SIN,
-    FUNCTION_COS,
-    FUNCTION_ABS,
-    FUNCTION_SQUARE,
-    FUNCTION_RECIPROCAL,
-    FUNCTION_AT_LEAST,
-    FUNCTION_AT_MOST,
-    FUNCTION_CLAMP,
-    FUNCTION_RELU6,
-    FUNCTION_HARD_SIGMOID,
-    FUNCTION_HARD_SWISH,
-    FUNCTION_ELU,
-    FUNCTION_SOFTPLUS,
-    FUNCTION_MISH,
-    FUNCTION_GELU_TANH
-} MapFunction;
-
-/* What lies beyond the ends of an axis of x: a number, the points inside of the end from there backwards,
- * or those from the other end on; or all of the axis lies the other way round.  As templates number them.
- */
-typedef enum { BORDER_NUMBER, BORDER_REFLECT, BORDER_WRAP, BORDER_FLIP } Border;
-
 /* Which points of x the points of y are made of: point o of an axis lies at (o * step + offset) / unit of
  * x. */
 typedef struct {
     int64_t step[AXES], offset[AXES], unit[AXES];
-    bool linear;         /* between the two points beside it; else it is the point below */
-    bool zero;           /* what lies beyond the ends of x is zero; else it is as the end */
-    Border border[AXES]; /* of a border alone */
+    bool linear;             /* between the two points beside it; else it is the point below */
+    bool zero;               /* what lies beyond the ends of x is zero; else it is as the end */
+    UnetBorder border[AXES]; /* of a border alone */
     double number;
 } ResizeAttributes;
 
@@ -264,7 +238,7 @@ typedef struct {
         } reduction;
         struct {
             double parameter, second; /* numbers that an operator on points has: a slope, bounds */
-            MapFunction function;
+            UnetFunction function;
         } map;
         ResizeAttributes resize;
         struct {

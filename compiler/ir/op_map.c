@@ -48,7 +48,7 @@ void gradient_gelu(Autodiff *ad, const Node *node, const ValueId *dout, ValueId 
     gradient_by_input(ad, node, OP_GELU_GRAD, dout[0], &din[0]);
 }
 
-/* Of a function whose slope follows from its value, or from its argument. */
+/* The slope of some functions follows from the value, the slope of others from the argument. */
 void gradient_function_by_value(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
     gradient_by_output(ad, node, OP_FUNCTION_GRAD, dout[0], &din[0]);
 }

@@ -74,7 +74,7 @@ void gradient_divide(Autodiff *ad, const Node *node, const ValueId *dout, ValueI
     din[1] = gradient_affine_of(ad, node, b, quotient, -1);
 }
 
-/* Of either operand, which is the first of the gradient's. */
+/* Each operand has a gradient; the operator of the gradient reads that operand first. */
 void gradient_maximum(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
     for (int k = 0; k < 2; k++) {
         const ValueId in[3] = {node->in[k], node->in[1 - k], dout[0]};

@@ -308,15 +308,15 @@ static bool selu(OnnxGraph *o, const Node *node) {
     return writes_output(&n, node);
 }
 
-/* Of ONNX's functions without numbers. */
+/* ONNX has these functions without numbers. */
 static bool function(OnnxGraph *o, const Node *node) {
-    static const char *const type[] = {[FUNCTION_SQRT] = "Sqrt",
-                                       [FUNCTION_EXP] = "Exp",
-                                       [FUNCTION_LOG] = "Log",
-                                       [FUNCTION_SIN] = "Sin",
-                                       [FUNCTION_COS] = "Cos",
-                                       [FUNCTION_ABS] = "Abs",
-                                       [FUNCTION_RECIPROCAL] = "Reciprocal"};
+    static const char *const type[] = {[UNET_FUNCTION_SQRT] = "Sqrt",
+                                       [UNET_FUNCTION_EXP] = "Exp",
+                                       [UNET_FUNCTION_LOG] = "Log",
+                                       [UNET_FUNCTION_SIN] = "Sin",
+                                       [UNET_FUNCTION_COS] = "Cos",
+                                       [UNET_FUNCTION_ABS] = "Abs",
+                                       [UNET_FUNCTION_RECIPROCAL] = "Reciprocal"};
     return same(o, node, type[node->a.map.function]);
 }
 
@@ -417,14 +417,15 @@ static bool slice(OnnxGraph *o, const Node *node) {
 
 /* ---- of another size ---- */
 
-/* Which points of x the OUT points of y along an axis are, from the one in front of which OFFSET lie. */
-static const char *sources(OnnxGraph *o, Border border, int64_t offset, int64_t extent, int64_t out) {
+/* The numbers of the points of x that the OUT points of y along an axis copy.  The first point of y lies
+ * OFFSET points behind the first point of x. */
+static const char *sources(OnnxGraph *o, UnetBorder border, int64_t offset, int64_t extent, int64_t out) {
     int64_t *point = NEW_ARRAY(o->pool, int64_t, out);
     for (int64_t k = 0; k < out; k++) {
         const int64_t at = k + offset;
-        const int64_t beyond = border == BORDER_WRAP ? (at < 0 ? at + extent : at - extent)
-                                                     : (at < 0 ? -at : 2 * (extent - 1) - at);
-        point[k] = border == BORDER_FLIP ? extent - 1 - at : at >= 0 && at < extent ? at : beyond;
+        const int64_t beyond = border == UNET_BORDER_WRAP ? (at < 0 ? at + extent : at - extent)
+                                                          : (at < 0 ? -at : 2 * (extent - 1) - at);
+        point[k] = border == UNET_BORDER_FLIP ? extent - 1 - at : at >= 0 && at < extent ? at : beyond;
     }
     return list(o, point, (int)out);
 }
@@ -448,17 +449,17 @@ static bool surround(OnnxGraph *o, const Node *node) {
     return writes_output(&n, node);
 }
 
-/* Of each axis the points of x that y has. */
+/* Along each axis y gathers points of x. */
 static bool border(OnnxGraph *o, const Node *node) {
     const ResizeAttributes *a = &node->a.resize;
     const Shape x = shape_of(o, node->in[0]), y = shape_of(o, node->out[0]);
     const char *last = o->name[node->in[0]];
     bool numbered = true;
     for (int k = 1; k < x.rank; k++)
-        numbered &= a->border[AXES - x.rank + k] == BORDER_NUMBER;
+        numbered &= a->border[AXES - x.rank + k] == UNET_BORDER_NUMBER;
     for (int k = 1; !numbered && k < x.rank; k++) {
         const int axis = AXES - x.rank + k;
-        if (a->border[axis] == BORDER_NUMBER)
+        if (a->border[axis] == UNET_BORDER_NUMBER)
             continue;
         const char *next = between(o, node),
                    *from = sources(o, a->border[axis], a->offset[axis], x.dim[k], y.dim[k]);
@@ -828,11 +829,13 @@ static const char *clamped(OnnxGraph *o, const char *x, const char *low, const c
 
 static bool clamp(OnnxGraph *o, const Node *node) {
     const double first = node->a.map.parameter, second = node->a.map.second;
-    const MapFunction f = node->a.map.function;
-    const char *low = f == FUNCTION_AT_MOST ? NULL : numbers(o, f == FUNCTION_RELU6 ? 0 : first, -1);
-    const char *high = f == FUNCTION_AT_LEAST ? NULL
-                       : f == FUNCTION_RELU6  ? numbers(o, 6, -1)
-                                              : numbers(o, f == FUNCTION_AT_MOST ? first : second, -1);
+    const UnetFunction f = node->a.map.function;
+    const char *low =
+        f == UNET_FUNCTION_AT_MOST ? NULL : numbers(o, f == UNET_FUNCTION_RELU6 ? 0 : first, -1);
+    const char *high = f == UNET_FUNCTION_AT_LEAST ? NULL
+                       : f == UNET_FUNCTION_RELU6
+                           ? numbers(o, 6, -1)
+                           : numbers(o, f == UNET_FUNCTION_AT_MOST ? first : second, -1);
     (void)clamped(o, o->name[node->in[0]], low, high, o->name[node->out[0]]);
     return true;
 }

@@ -229,8 +229,8 @@ static int cheap_rung(const Search *search) {
     return k;
 }
 
-/* Where start number I looks: for a small capacity, or, each other time if CHEAPLY, for one that costs next
- * to nothing. */
+/* Start number I looks near a small capacity.  If CHEAPLY, every other start looks near a capacity at which
+ * little is computed again. */
 static int rung_to_improve(Search *search, int lowest, bool cheaply, int i) {
     const double part = 1 - remat_random(&search->moves);
     const int cheap = cheap_rung(search), from = cheap > lowest ? cheap - 1 : lowest;

@@ -5,7 +5,7 @@
 #include "../example.h"
 
 /* BEGIN */
-/* Of the copies in one row, the point itself first. */
+/* The sum of the copies in one row; the point itself comes first. */
 INLINE Vector KERNEL_row(Rows rows, const stored *dy, int v, Point at, int w) {
     SIZES;
     (void)rows; /* H may be made of it */

@@ -1,5 +1,4 @@
-/* functions.c - functions of one number, by their place in MapFunction (compiler/ir/graph.h), and their
- * slopes.
+/* functions.c - functions of one number, as unet/functions.h numbers them, and their slopes.
  *
  * Each may have two numbers of its own, P and Q.  Some slopes are told the value of the function in the
  * place of its argument: they say so. */
@@ -7,27 +6,7 @@
 
 /* BEGIN */
 #include <math.h>
-
-enum {
-    FUNCTION_SQRT,
-    FUNCTION_EXP,
-    FUNCTION_LOG,
-    FUNCTION_SIN,
-    FUNCTION_COS,
-    FUNCTION_ABS,
-    FUNCTION_SQUARE,
-    FUNCTION_RECIPROCAL,
-    FUNCTION_AT_LEAST,
-    FUNCTION_AT_MOST,
-    FUNCTION_CLAMP,
-    FUNCTION_RELU6,
-    FUNCTION_HARD_SIGMOID,
-    FUNCTION_HARD_SWISH,
-    FUNCTION_ELU,
-    FUNCTION_SOFTPLUS,
-    FUNCTION_MISH,
-    FUNCTION_GELU_TANH
-};
+#include <unet/functions.h>
 
 INLINE Vector vector_of(real x) {
     return (Vector){0} + x;
@@ -91,19 +70,19 @@ INLINE Vector vector_gelu_argument(Vector x) {
 
 INLINE Vector elementary_value(int function, Vector x) {
     switch (function) {
-    case FUNCTION_SQRT:
+    case UNET_FUNCTION_SQRT:
         return vector_by_lanes(sqrtf, x);
-    case FUNCTION_EXP:
+    case UNET_FUNCTION_EXP:
         return vector_exp_any(x);
-    case FUNCTION_LOG:
+    case UNET_FUNCTION_LOG:
         return vector_by_lanes(logf, x);
-    case FUNCTION_SIN:
+    case UNET_FUNCTION_SIN:
         return vector_by_lanes(sinf, x);
-    case FUNCTION_COS:
+    case UNET_FUNCTION_COS:
         return vector_by_lanes(cosf, x);
-    case FUNCTION_ABS:
+    case UNET_FUNCTION_ABS:
         return vector_abs(x);
-    case FUNCTION_SQUARE:
+    case UNET_FUNCTION_SQUARE:
         return x * x;
     default:
         return 1 / x;
@@ -112,47 +91,47 @@ INLINE Vector elementary_value(int function, Vector x) {
 
 INLINE Vector function_value(int function, Vector x, real p, real q) {
     switch (function) {
-    case FUNCTION_AT_LEAST:
+    case UNET_FUNCTION_AT_LEAST:
         return vector_choose(x < p, vector_of(p), x);
-    case FUNCTION_AT_MOST:
+    case UNET_FUNCTION_AT_MOST:
         return vector_choose(x > p, vector_of(p), x);
-    case FUNCTION_CLAMP:
+    case UNET_FUNCTION_CLAMP:
         return vector_clamp_to(x, p, q);
-    case FUNCTION_RELU6:
+    case UNET_FUNCTION_RELU6:
         return vector_clamp_to(x, 0, 6);
-    case FUNCTION_HARD_SIGMOID:
+    case UNET_FUNCTION_HARD_SIGMOID:
         return vector_clamp_to(x + 3, 0, 6) / 6;
-    case FUNCTION_HARD_SWISH:
+    case UNET_FUNCTION_HARD_SWISH:
         return x * vector_clamp_to(x + 3, 0, 6) / 6;
-    case FUNCTION_ELU:
+    case UNET_FUNCTION_ELU:
         return q * vector_choose(x > 0, x, p * vector_below_one(x));
-    case FUNCTION_SOFTPLUS:
+    case UNET_FUNCTION_SOFTPLUS:
         return vector_choose(p * x > q, x, vector_softplus(p * x) / p);
-    case FUNCTION_MISH:
+    case UNET_FUNCTION_MISH:
         return vector_mish(x);
-    case FUNCTION_GELU_TANH:
+    case UNET_FUNCTION_GELU_TANH:
         return x * vector_sigmoid(vector_gelu_argument(x));
     default:
         return elementary_value(function, x);
     }
 }
 
-/* Those of a square root, of exp and of a reciprocal are told the value. */
+/* The slopes of a square root, of exp and of a reciprocal are told the value of the function. */
 INLINE Vector elementary_slope(int function, Vector x) {
     switch (function) {
-    case FUNCTION_SQRT:
+    case UNET_FUNCTION_SQRT:
         return 0.5f / x;
-    case FUNCTION_EXP:
+    case UNET_FUNCTION_EXP:
         return x;
-    case FUNCTION_LOG:
+    case UNET_FUNCTION_LOG:
         return 1 / x;
-    case FUNCTION_SIN:
+    case UNET_FUNCTION_SIN:
         return vector_by_lanes(cosf, x);
-    case FUNCTION_COS:
+    case UNET_FUNCTION_COS:
         return -vector_by_lanes(sinf, x);
-    case FUNCTION_ABS:
+    case UNET_FUNCTION_ABS:
         return vector_choose(x > 0, vector_of(1), vector_choose(x < 0, vector_of(-1), (Vector){0}));
-    case FUNCTION_SQUARE:
+    case UNET_FUNCTION_SQUARE:
         return 2 * x;
     default:
         return -x * x;
@@ -169,29 +148,29 @@ INLINE Vector vector_gelu_tanh_slope(Vector x) {
     return s + x * s * (1 - s) * 1.5957691216057308f * (1 + 0.134145f * x * x);
 }
 
-/* Those of relu6 and of elu are told the value. */
+/* The slopes of relu6 and of elu are told the value of the function. */
 INLINE Vector function_slope(int function, Vector x, real p, real q) {
     const Vector one = vector_of(1), zero = {0};
     switch (function) {
-    case FUNCTION_AT_LEAST:
+    case UNET_FUNCTION_AT_LEAST:
         return vector_choose(x >= p, one, zero);
-    case FUNCTION_AT_MOST:
+    case UNET_FUNCTION_AT_MOST:
         return vector_choose(x <= p, one, zero);
-    case FUNCTION_CLAMP:
+    case UNET_FUNCTION_CLAMP:
         return vector_choose((x >= p) & (x <= q), one, zero);
-    case FUNCTION_RELU6:
+    case UNET_FUNCTION_RELU6:
         return vector_choose((x > 0) & (x < 6), one, zero);
-    case FUNCTION_HARD_SIGMOID:
+    case UNET_FUNCTION_HARD_SIGMOID:
         return vector_choose((x > -3) & (x < 3), vector_of(1.0f / 6), zero);
-    case FUNCTION_HARD_SWISH:
+    case UNET_FUNCTION_HARD_SWISH:
         return vector_choose(x < -3, zero, vector_choose(x <= 3, x / 3 + 0.5f, one));
-    case FUNCTION_ELU:
+    case UNET_FUNCTION_ELU:
         return vector_choose(x > 0, vector_of(q), x + p * q);
-    case FUNCTION_SOFTPLUS:
+    case UNET_FUNCTION_SOFTPLUS:
         return vector_choose(p * x > q, one, vector_sigmoid(p * x));
-    case FUNCTION_MISH:
+    case UNET_FUNCTION_MISH:
         return vector_mish_slope(x);
-    case FUNCTION_GELU_TANH:
+    case UNET_FUNCTION_GELU_TANH:
         return vector_gelu_tanh_slope(x);
     default:
         return elementary_slope(function, x);

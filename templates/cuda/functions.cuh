@@ -1,39 +1,20 @@
-/* functions.cuh - functions of one number, by their place in MapFunction (compiler/ir/graph.h), and their
- * slopes.
+/* functions.cuh - functions of one number, as unet/functions.h numbers them, and their slopes.
  *
  * Each may have two numbers of its own, P and Q.  Some slopes are told the value of the function in the
  * place of its argument: they say so. */
 #include "prologue.cuh"
 
 /* BEGIN */
-enum {
-    FUNCTION_SQRT,
-    FUNCTION_EXP,
-    FUNCTION_LOG,
-    FUNCTION_SIN,
-    FUNCTION_COS,
-    FUNCTION_ABS,
-    FUNCTION_SQUARE,
-    FUNCTION_RECIPROCAL,
-    FUNCTION_AT_LEAST,
-    FUNCTION_AT_MOST,
-    FUNCTION_CLAMP,
-    FUNCTION_RELU6,
-    FUNCTION_HARD_SIGMOID,
-    FUNCTION_HARD_SWISH,
-    FUNCTION_ELU,
-    FUNCTION_SOFTPLUS,
-    FUNCTION_MISH,
-    FUNCTION_GELU_TANH
-};
+#include <unet/functions.h>
 
 /* The argument of the hyperbolic tangent that stands for the error function. */
 DEVICE real gelu_argument(real x) {
     return 0.79788456f * (x + 0.044715f * x * x * x);
 }
 
-/* sin(x - HALF pi), by its series: x is brought near zero by whole multiples of pi, of which the odd
- * ones turn the sign round. sinf() would keep an array in memory, for numbers that have no digits left. */
+/* sin(x - HALF pi), by its series: x is brought near zero by whole multiples of pi; an odd
+ * multiple turns the sign round. sinf() would keep an array in memory, for numbers that have no digits
+ * left. */
 DEVICE real sine_behind(real x, real half) {
     const real count = rintf(x * 0.31830989f - half);
     const real r = fmaf(-(count + half), -8.7422777e-8f, fmaf(-(count + half), 3.1415927f, x)), z = r * r;
@@ -56,19 +37,19 @@ DEVICE real cosine(real x) {
 
 DEVICE real elementary_value(int function, real x) {
     switch (function) {
-    case FUNCTION_SQRT:
+    case UNET_FUNCTION_SQRT:
         return sqrtf(x);
-    case FUNCTION_EXP:
+    case UNET_FUNCTION_EXP:
         return expf(x);
-    case FUNCTION_LOG:
+    case UNET_FUNCTION_LOG:
         return logf(x);
-    case FUNCTION_SIN:
+    case UNET_FUNCTION_SIN:
         return sine(x);
-    case FUNCTION_COS:
+    case UNET_FUNCTION_COS:
         return cosine(x);
-    case FUNCTION_ABS:
+    case UNET_FUNCTION_ABS:
         return fabsf(x);
-    case FUNCTION_SQUARE:
+    case UNET_FUNCTION_SQUARE:
         return x * x;
     default:
         return 1 / x;
@@ -77,47 +58,47 @@ DEVICE real elementary_value(int function, real x) {
 
 DEVICE real function_value(int function, real x, real p, real q) {
     switch (function) {
-    case FUNCTION_AT_LEAST:
+    case UNET_FUNCTION_AT_LEAST:
         return x < p ? p : x;
-    case FUNCTION_AT_MOST:
+    case UNET_FUNCTION_AT_MOST:
         return x > p ? p : x;
-    case FUNCTION_CLAMP:
+    case UNET_FUNCTION_CLAMP:
         return clamp(x, p, q);
-    case FUNCTION_RELU6:
+    case UNET_FUNCTION_RELU6:
         return clamp(x, 0, 6);
-    case FUNCTION_HARD_SIGMOID:
+    case UNET_FUNCTION_HARD_SIGMOID:
         return clamp(x + 3, 0, 6) / 6;
-    case FUNCTION_HARD_SWISH:
+    case UNET_FUNCTION_HARD_SWISH:
         return x * clamp(x + 3, 0, 6) / 6;
-    case FUNCTION_ELU:
+    case UNET_FUNCTION_ELU:
         return q * (x > 0 ? x : p * expm1f(x));
-    case FUNCTION_SOFTPLUS:
+    case UNET_FUNCTION_SOFTPLUS:
         return p * x > q ? x : log1pf(expf(p * x)) / p;
-    case FUNCTION_MISH:
+    case UNET_FUNCTION_MISH:
         return x * tanhf(log1pf(expf(x)));
-    case FUNCTION_GELU_TANH:
+    case UNET_FUNCTION_GELU_TANH:
         return x / (1 + expf(-2 * gelu_argument(x)));
     default:
         return elementary_value(function, x);
     }
 }
 
-/* Those of a square root, of exp and of a reciprocal are told the value. */
+/* The slopes of a square root, of exp and of a reciprocal are told the value of the function. */
 DEVICE real elementary_slope(int function, real x) {
     switch (function) {
-    case FUNCTION_SQRT:
+    case UNET_FUNCTION_SQRT:
         return 0.5f / x;
-    case FUNCTION_EXP:
+    case UNET_FUNCTION_EXP:
         return x;
-    case FUNCTION_LOG:
+    case UNET_FUNCTION_LOG:
         return 1 / x;
-    case FUNCTION_SIN:
+    case UNET_FUNCTION_SIN:
         return cosine(x);
-    case FUNCTION_COS:
+    case UNET_FUNCTION_COS:
         return -sine(x);
-    case FUNCTION_ABS:
+    case UNET_FUNCTION_ABS:
         return x > 0 ? 1 : x < 0 ? -1 : 0;
-    case FUNCTION_SQUARE:
+    case UNET_FUNCTION_SQUARE:
         return 2 * x;
     default:
         return -x * x;
@@ -134,28 +115,28 @@ DEVICE real gelu_tanh_slope(real x) {
     return s + x * s * (1 - s) * 1.5957691f * (1 + 0.134145f * x * x);
 }
 
-/* Those of relu6 and of elu are told the value. */
+/* The slopes of relu6 and of elu are told the value of the function. */
 DEVICE real function_slope(int function, real x, real p, real q) {
     switch (function) {
-    case FUNCTION_AT_LEAST:
+    case UNET_FUNCTION_AT_LEAST:
         return x >= p;
-    case FUNCTION_AT_MOST:
+    case UNET_FUNCTION_AT_MOST:
         return x <= p;
-    case FUNCTION_CLAMP:
+    case UNET_FUNCTION_CLAMP:
         return x >= p && x <= q;
-    case FUNCTION_RELU6:
+    case UNET_FUNCTION_RELU6:
         return x > 0 && x < 6;
-    case FUNCTION_HARD_SIGMOID:
+    case UNET_FUNCTION_HARD_SIGMOID:
         return x > -3 && x < 3 ? 1.0f / 6 : 0;
-    case FUNCTION_HARD_SWISH:
+    case UNET_FUNCTION_HARD_SWISH:
         return x < -3 ? 0 : x <= 3 ? x / 3 + 0.5f : 1;
-    case FUNCTION_ELU:
+    case UNET_FUNCTION_ELU:
         return x > 0 ? q : x + p * q;
-    case FUNCTION_SOFTPLUS:
+    case UNET_FUNCTION_SOFTPLUS:
         return p * x > q ? 1 : 1 / (1 + expf(-p * x));
-    case FUNCTION_MISH:
+    case UNET_FUNCTION_MISH:
         return mish_slope(x);
-    case FUNCTION_GELU_TANH:
+    case UNET_FUNCTION_GELU_TANH:
         return gelu_tanh_slope(x);
     default:
         return elementary_slope(function, x);

@@ -6,7 +6,7 @@
 #include "../example_cuda.h"
 
 /* BEGIN */
-/* Of the channels of a vector of one sample. */
+/* Each thread adds one vector of channels up, over all samples. */
 static __global__ void KERNEL_vectors(real *__restrict__ dw, const stored *__restrict__ dy) {
     SIZES;
     constexpr Grid from = {D, H, W, DY.block / LANES};

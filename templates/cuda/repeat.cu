@@ -1,4 +1,4 @@
-/* repeat.cu - x, repeated along the axes of which it has one channel, one plane, one row or one point. */
+/* repeat.cu - x, repeated along each axis that has one channel, plane, row or point. */
 #include "prologue.cuh"
 
 #define KERNEL repeat

@@ -15,7 +15,7 @@ static constexpr __host__ __device__ int KERNEL_count() {
 
 static constexpr int KERNEL_SHORT = 64;
 
-/* Number k of those of which vector o of dx is the sum. */
+/* Vector o of dx is a sum of vectors of dy; this is number k of them. */
 DEVICE Vector KERNEL_part(const stored *__restrict__ dy, Point o, unsigned k) {
     SIZES;
     constexpr int columns = CB == 1 && C > 1 ? DY.block / LANES : 1, width = BW == 1 ? W : 1,
@@ -27,7 +27,7 @@ DEVICE Vector KERNEL_part(const stored *__restrict__ dy, Point o, unsigned k) {
     return load_vector(dy, index(from, p));
 }
 
-/* Of one channel the sum of all lanes is the only number. */
+/* A tensor of one channel keeps one number: the sum of all lanes. */
 DEVICE Vector KERNEL_whole(Vector v) {
     SIZES;
     constexpr bool joins = CB == 1 && C > 1;

@@ -1,4 +1,4 @@
-/* repeat.c - x, repeated along the axes of which it has one channel, one plane, one row or one point. */
+/* repeat.c - x, repeated along each axis that has one channel, plane, row or point. */
 #include "prologue.c"
 
 #define KERNEL repeat

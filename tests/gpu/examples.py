@@ -20,7 +20,7 @@ def is_kept(spec):
 
 
 def work_of(stage, spec, specs):
-    """The work of its plan beside that of the plan that keeps all, as the compiler counts it."""
+    """The work of its plan over the work of the plan that keeps all, as the compiler counts both."""
     kept = next((other for other in specs if other.file == spec.file and is_kept(other)), None)
     return "%.4f" % (stage.plan(spec)["cost"]["units"] / stage.plan(kept)["cost"]["units"]) if kept else ""
 

@@ -91,7 +91,7 @@ class Trainer(Spec):
 
 
 def kept_and_not(networks):
-    """Each as planned by default, which computes again what is nearly free, and with every activation kept."""
+    """Each network twice: as planned by default, which computes nearly free activations again, and with every activation kept."""
     return [Example(path, batch, "bf16", *more) for path, batch in networks for more in ((), ("--no-recompute",))]
 
 

@@ -602,7 +602,7 @@ def functions_net(seed):
 
 
 def arithmetic_net(seed, axes):
-    """Of two tensors, of which one has less of channels, planes, rows or columns, or each of other axes."""
+    """Arithmetic of two tensors: one has an axis of 1, or each has another one."""
     net = Net(Draw(seed), axes)
     x = net.write("conv(photo, 4, 3)", 4, net.input.size)
     shapes = [[1] * axes, [1] * (axes - 1) + [x.size[-1]], list(x.size[:-1]) + [1], [1] + list(x.size[1:-1]) + [1]]

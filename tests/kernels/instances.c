@@ -290,7 +290,7 @@ static Attributes attributes_of(Pool *pool, const Line *line, Op op) {
     case ATTRIBUTES_MAP:
         a.map.parameter = real_number(line, "parameter");
         a.map.second = real_number(line, "second");
-        a.map.function = (MapFunction)number(line, "function");
+        a.map.function = (UnetFunction)number(line, "function");
         break;
     case ATTRIBUTES_RESIZE:
         three(line, "step", a.resize.step);
@@ -299,7 +299,7 @@ static Attributes attributes_of(Pool *pool, const Line *line, Op op) {
         int64_t border[AXES] = {0};
         three(line, "border", border);
         for (int k = 0; k < AXES; k++)
-            a.resize.border[k] = (Border)border[k];
+            a.resize.border[k] = (UnetBorder)border[k];
         a.resize.number = real_number(line, "beyond");
         a.resize.linear = number(line, "linear") != 0;
         a.resize.zero = number(line, "zero") != 0;

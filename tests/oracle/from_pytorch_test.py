@@ -17,7 +17,7 @@ import safetensors
 import with_pytorch
 
 TOLERANCE = 1e-9
-# What the file does not have: a layer that is never called, a buffer whose numbers stand there.
+# The file lacks a layer that is never called, and a buffer whose numbers stand in the text.
 STAY = {"unused_layer": ["unused.weight", "unused.bias"], "number_buffer": ["g"], "tokens_with_positions": ["w"],
         "normalised": ["mean", "std"]}
 TRAIN = """

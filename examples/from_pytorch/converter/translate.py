@@ -318,7 +318,7 @@ class Translation:
         return self.around(n, value, "zero" if how == "pad" else how)
 
     def around(self, n, value, how, more=()):
-        """VALUE with the points around it that wait, which come about HOW; what is cut is cut first."""
+        """VALUE with its pads written out: first the cut, then the points around it, as HOW says."""
         name, points = value.base, list(value.points)
         front = [max(-pair[0], 0) for pair in value.pads]
         if any(min(pair) < 0 for pair in value.pads):

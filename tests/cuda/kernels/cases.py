@@ -304,7 +304,7 @@ def mapping(cases):
             name + "_grad", kernels, {"dx": "y", "x" if name == "gelu" else "y": "a", "dy": "b"})]])
 
 
-# Operators that the kernel `function` computes, in the order of MapFunction (compiler/ir/graph.h), with numbers of their own.
+# Operators that the kernel `function` computes, in the order of UnetFunction (unet/functions.h), with numbers of their own.
 FUNCTIONS = [("sqrt", 0, 0), ("exp", 0, 0), ("log", 0, 0), ("sin", 0, 0), ("cos", 0, 0), ("abs", 0, 0), ("square", 0, 0),
              ("reciprocal", 0, 0), ("clamp", -0.3, 0), ("clamp", 0.5, 0), ("clamp", -0.25, 0.5), ("relu6", 0, 0),
              ("hard_sigmoid", 0, 0), ("hard_swish", 0, 0), ("elu", 0.7, 1.3), ("softplus", 2, 1.5), ("mish", 0, 0),
