@@ -128,7 +128,7 @@ class Build:
         self.flags += ["-O1", "-isystem", home + "/include", "-I", cuda.ROOT + "/runtime/include", "-I", SHIM, "-I", HERE]
         run([sys.executable, "-B", os.path.join(HERE, "cases.py"), folder, str(seed), stored, str(rounds), os.path.abspath(ARGUMENTS[0])] +
             ["--wide"] * wide + ["--few"] * (like is not None), folder)
-        run(["gcc", "-std=gnu11", "-O1", "-c", "reference.c", "-Wno-unknown-pragmas"], folder)
+        run(["gcc", "-std=gnu11", "-O1", "-I", cuda.ROOT + "/runtime/include", "-c", "reference.c", "-Wno-unknown-pragmas"], folder)
         sources = ["cases.cpp", os.path.join(HERE, "test.cpp")] + [
             os.path.join(SHIM, part + ".cpp") for part in ("launch", "stream", "memory")]
         for source in sources[:1] if like else sources:
