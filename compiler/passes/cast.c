@@ -16,27 +16,24 @@
 
 typedef struct {
     Graph *g;
-    ValueId *copy; /* per value of the old graph: what is read in its place, or -1 */
-    int nvalue;    /* of the old graph */
+    ValueId *copy; /* per value of the old graph: the copy that is read in its place */
+    int *reader;   /* per value of the old graph: the number of the reader that made the copy, or 0 */
+    int now;       /* the number of the readers that share copies, from 1 */
     Type stored;
     bool always; /* of whatever type */
 } Cast;
-
-static void forget_copies(Cast *c) {
-    for (ValueId v = 0; v < c->nvalue; v++)
-        c->copy[v] = -1;
-}
 
 static ValueId as_stored(Cast *c, ValueId v) {
     Graph *g = c->g;
     if (v < 0 || g->value[v].class != CLASS_STAGING || (g->value[v].type == c->stored && !c->always))
         return v;
-    if (c->copy[v] < 0) {
+    if (c->reader[v] != c->now) {
         Value value = g->value[v];
         value.class = CLASS_ACTIVATION;
         value.type = c->stored;
         value.name = pool_text(g->pool, "%s cast", value.name);
         c->copy[v] = value_new(g, value);
+        c->reader[v] = c->now;
         node_new(g, (Node){.op = OP_CAST, .nin = 1, .nout = 1, .name = value.name, .span = value.span}, &v,
                  &c->copy[v]);
     }
@@ -66,19 +63,21 @@ static void cast_operands(Cast *c, Node *node) {
 /* Walks the old list of nodes and appends each, with the casts it needs in front, to a new one. */
 void cast_inputs(Program *program) {
     Graph *g = program->graph;
-    Cast c = {g, NEW_ARRAY(g->pool, ValueId, g->nvalue), g->nvalue, program->options->stored,
-              program->prefetches};
+    Cast c = {.g = g,
+              .copy = NEW_ARRAY(g->pool, ValueId, g->nvalue),
+              .reader = NEW_ARRAY(g->pool, int, g->nvalue),
+              .now = 1,
+              .stored = program->options->stored,
+              .always = program->prefetches};
     const Node *old = g->node;
     int n = g->nnode;
-    forget_copies(&c);
     g->node = NULL;
     g->nnode = 0;
     for (int i = 0; i < n; i++) {
         Node node = old[i];
         if (!has_trait(&node, TRAIT_MEASURES)) {
             cast_operands(&c, &node);
-            if (!program->target->stages)
-                forget_copies(&c);
+            c.now += !program->target->stages;
         }
         node_new(g, node, node.in, node.out);
     }
