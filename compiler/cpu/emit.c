@@ -204,13 +204,9 @@ static const char *condition_text(const Emitter *e, const Program *program, cons
     return NULL;
 }
 
-static void emit_step(Emitter *e, const Program *program, int position, const Step *step) {
+/* The call of the kernel of STEP, with all that comes in front of it. */
+static void emit_kernel(Emitter *e, const Program *program, int position, const Step *step) {
     const Node *node = &program->graph->node[step->node];
-    e->step = step;
-    if (has_trait(node, TRAIT_LOADS))
-        emit_load(e, program, node, position);
-    if (has_trait(node, TRAIT_OF_RUNTIME))
-        return;
     const char *template = template_of(e, node);
     Constants c = constants_new(e, program, node, template);
     op_table[node->op].constants(&c, node);
@@ -228,6 +224,16 @@ static void emit_step(Emitter *e, const Program *program, int position, const St
     e->out->depth += condition != NULL;
     emit_call(e, &c, instance, c.before, c.after);
     e->out->depth -= condition != NULL;
+}
+
+static void emit_step(Emitter *e, const Program *program, int position, const Step *step) {
+    const Node *node = &program->graph->node[step->node];
+    emit_step_begin(e, step);
+    if (has_trait(node, TRAIT_LOADS))
+        emit_load(e, program, node, position);
+    if (!has_trait(node, TRAIT_OF_RUNTIME))
+        emit_kernel(e, program, position, step);
+    emit_step_end(e);
 }
 
 /* Steps that stand one after the other, from STEP[0] on, at most MOST. */
@@ -401,7 +407,8 @@ void emit_cpu(const Plan *plan, Sources *sources) {
                              .form = reference ? FORM_CALLED : FORM_INCLUDED,
                              .held = "(start - step->first)"};
     Text programs = text_new(plan->pool), sizes = text_new(plan->pool), tables = text_new(plan->pool);
-    Emitter e = {.plan = plan, .dialect = &dialect, .pool = plan->pool, .out = &programs};
+    Emitter e = {
+        .plan = plan, .dialect = &dialect, .pool = plan->pool, .keeps = plan->pool, .out = &programs};
     Parts parts = parts_new(plan);
     for (int k = 0; k < PROGRAMS; k++)
         if (plan->program[k].model != NULL)

@@ -89,7 +89,8 @@ static int convolution_index(Cuda *cuda, const UnetConvolution *c) {
     while (i < cuda->nconvolution && strcmp(cuda->convolution[i].text, text) != 0)
         i++;
     if (i == cuda->nconvolution)
-        PUSH(cuda->e.pool, cuda->convolution, cuda->nconvolution, ((Convolution){text, 0}));
+        PUSH(cuda->e.keeps, cuda->convolution, cuda->nconvolution,
+             ((Convolution){pool_copy(cuda->e.keeps, text, strlen(text)), 0}));
     cuda->convolution[i].streams |= 1 << stream_of(cuda->e.step);
     return i;
 }
@@ -193,8 +194,8 @@ static void emit_step(Cuda *cuda, const Program *program, int position, const St
     const Node *node = &program->graph->node[step->node];
     if (!is_launched(program, node))
         return;
+    emit_step_begin(e, step);
     const char *template = template_of(e, node);
-    e->step = step;
     Constants c = constants_new(e, program, node, template);
     op_table[node->op].constants(&c, node);
     target_constants(cuda, &c, node);
@@ -207,6 +208,7 @@ static void emit_step(Cuda *cuda, const Program *program, int position, const St
     if (!program->target->kernel[node->op].pads)
         emit_zero_tails(e, program, node, pool_text(e->pool, "%s, ", cuda->at));
     emit_call(e, &c, instance_for(e, template, &c), cuda->at, "");
+    emit_step_end(e);
 }
 
 /* What the steps of a section may touch, all of them from its beginning on. */
@@ -596,8 +598,9 @@ static void emit_kernels(const Cuda *cuda, Sources *sources) {
 void emit_cuda(const Plan *plan, Sources *sources) {
     static const Dialect dialect = {"cuda", ".cu", "LAUNCHER void", FORM_COPIED, "at.held"};
     Text programs = text_new(plan->pool);
-    Cuda cuda = {.e = {.plan = plan, .dialect = &dialect, .pool = plan->pool, .out = &programs},
-                 .at = "at"};
+    Cuda cuda = {
+        .e = {.plan = plan, .dialect = &dialect, .pool = plan->pool, .keeps = plan->pool, .out = &programs},
+        .at = "at"};
     for (int k = 0; k < PROGRAMS; k++)
         if (plan->program[k].model != NULL)
             emit_program(&cuda, &plan->program[k]);

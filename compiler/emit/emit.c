@@ -195,6 +195,16 @@ const char *shapes_text(Pool *pool, const Program *program, const Node *node) {
     return text;
 }
 
+void emit_step_begin(Emitter *e, const Step *step) {
+    e->step = step;
+    e->pool = pool_part(e->keeps);
+}
+
+void emit_step_end(Emitter *e) {
+    pool_free(e->pool);
+    e->pool = e->keeps;
+}
+
 const char *step_name(const Emitter *e, const Node *node) {
     const char *operator= node_operator(e->pool, node);
     return strcmp(operator, node->name) == 0 ? operator

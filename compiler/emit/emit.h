@@ -51,7 +51,8 @@ typedef struct {
 typedef struct {
     const Plan *plan;
     const Dialect *dialect;
-    Pool *pool;
+    Pool *pool;  /* of texts; while a step is emitted, one that goes with the step */
+    Pool *keeps; /* of all that stays until the program is written */
     Text *out;
     Instance *instance;
     int ninstance;
@@ -59,6 +60,10 @@ typedef struct {
     Table last_of;     /* from each template to `of_template` of its last instance */
     const Step *step;  /* that is being emitted */
 } Emitter;
+
+/* STEP is emitted between these two: texts that are made for it are given back. */
+void emit_step_begin(Emitter *e, const Step *step);
+void emit_step_end(Emitter *e);
 
 enum { LAYOUT_FIELDS = 9 };
 

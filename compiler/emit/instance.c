@@ -137,6 +137,22 @@ static const char *instance_name(const Emitter *e, const char *template, int of_
     return e->dialect->form == FORM_CALLED ? name : pool_text(e->pool, "%s_%s", e->plan->model->name, name);
 }
 
+static const char *kept(const Emitter *e, const char *text) {
+    return text == NULL ? NULL : pool_copy(e->keeps, text, strlen(text));
+}
+
+/* SIZE, which goes with the step, as an instance has it. */
+static const Size *kept_sizes(const Emitter *e, const Size *size, int count) {
+    Size *copy = NEW_ARRAY(e->keeps, Size, count);
+    for (int i = 0; i < count; i++) {
+        copy[i] = size[i];
+        copy[i].name = kept(e, size[i].name);
+        copy[i].type = kept(e, size[i].type);
+        copy[i].value = kept(e, size[i].value);
+    }
+    return copy;
+}
+
 static Instance *find_instance(Emitter *e, const char *template, const Constants *c) {
     const Size *size = written_sizes(e, c);
     const char *key = pool_text(e->pool, "%s: %s", template, key_of(e, size, c->nsize));
@@ -146,21 +162,21 @@ static Instance *find_instance(Emitter *e, const char *template, const Constants
     const int of_template = table_find(&e->last_of, template) + 1;
     Instance new = {.template = template,
                     .of_template = of_template,
-                    .size = size,
+                    .size = kept_sizes(e, size, c->nsize),
                     .nsize = c->nsize,
-                    .name = instance_name(e, template, of_template),
+                    .name = kept(e, instance_name(e, template, of_template)),
                     .users = "",
-                    .shapes = shapes_text(e->pool, c->program, c->node)};
-    table_set(e->pool, &e->instance_of, key, e->ninstance);
-    table_set(e->pool, &e->last_of, template, of_template);
-    PUSH(e->pool, e->instance, e->ninstance, new);
+                    .shapes = kept(e, shapes_text(e->pool, c->program, c->node))};
+    table_set(e->keeps, &e->instance_of, kept(e, key), e->ninstance);
+    table_set(e->keeps, &e->last_of, template, of_template);
+    PUSH(e->keeps, e->instance, e->ninstance, new);
     return &e->instance[e->ninstance - 1];
 }
 
 const Instance *instance_for(Emitter *e, const char *template, const Constants *c) {
     Instance *instance = find_instance(e, template, c);
     if (instance->uses++ < 3)
-        instance->users = pool_text(e->pool, "%s%s%s of %s", instance->users,
+        instance->users = pool_text(e->keeps, "%s%s%s of %s", instance->users,
                                     instance->uses > 1 ? ", " : "", c->node->name, c->program->name);
     return instance;
 }
