@@ -82,10 +82,12 @@ static void begin_program(Program *program, ProgramKind kind, Model *model, cons
 static void run_passes(Program *program, int last) {
     for (int k = 0; k <= last; k++) {
         passes[k].run(program);
+        Pool *scratch = pool_part(program->graph->pool);
         NodeId *order = NULL;
         const Step **loop;
-        int count = program->nstep == 0 ? 0 : schedule_nodes(program, &order, &loop);
+        int count = program->nstep == 0 ? 0 : schedule_nodes(scratch, program, &order, &loop);
         verify_graph(program->graph, passes[k].name, order, count);
+        pool_free(scratch);
     }
 }
 

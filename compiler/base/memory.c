@@ -167,3 +167,13 @@ void *pool_grow(Pool *pool, void *array, int count, size_t size) {
         pool_drop(pool, array);
     return larger;
 }
+
+void *pool_list(Pool *pool, const void *array, int count, size_t size) {
+    size_t capacity = 1;
+    while (capacity < (size_t)count)
+        capacity *= 2;
+    void *list = pool_array(pool, capacity, size);
+    if (count > 0)
+        memcpy(list, array, (size_t)count * size);
+    return list;
+}

@@ -30,6 +30,9 @@ char *pool_copy(Pool *pool, const char *bytes, size_t length); /* with a closing
  * amortised.  ARRAY is gone then; pointers to its elements are, too. */
 void *pool_grow(Pool *pool, void *array, int count, size_t size);
 
+/* A copy of the COUNT elements of ARRAY, which pool_grow() may make larger. */
+void *pool_list(Pool *pool, const void *array, int count, size_t size);
+
 /* ARRAY is not needed any more: a large one is freed. */
 void pool_drop(Pool *pool, const void *array);
 

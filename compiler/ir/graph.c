@@ -46,6 +46,20 @@ NodeId node_new(Graph *g, Node node, const ValueId *in, const ValueId *out) {
     return g->nnode - 1;
 }
 
+Graph *graph_copy(Pool *pool, const Graph *graph) {
+    Graph *copy = NEW(pool, Graph);
+    *copy = *graph;
+    copy->pool = pool;
+    copy->value = pool_list(pool, graph->value, graph->nvalue, sizeof *graph->value);
+    copy->node = pool_list(pool, graph->node, graph->nnode, sizeof *graph->node);
+    for (int i = 0; i < copy->nnode; i++) {
+        Node *node = &copy->node[i];
+        node->in = copy_ids(pool, node->in, node->nin);
+        node->out = copy_ids(pool, node->out, node->nout);
+    }
+    return copy;
+}
+
 void node_replace(Graph *g, Node *node, Node new) {
     new.in = copy_ids(g->pool, new.in, new.nin);
     new.out = copy_ids(g->pool, new.out, new.nout);

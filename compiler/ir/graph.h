@@ -301,6 +301,8 @@ typedef struct {
 /* ---- graph.c: build and walk ---- */
 
 Graph *graph_new(Pool *pool);
+/* A copy of GRAPH that passes may rewrite: it shares names, attributes and concats' segments with GRAPH. */
+Graph *graph_copy(Pool *pool, const Graph *graph);
 ValueId value_new(Graph *g, Value value);
 /* Appends a node; its outputs must exist already and get it as their producer. */
 NodeId node_new(Graph *g, Node node, const ValueId *in, const ValueId *out);

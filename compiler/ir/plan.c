@@ -187,10 +187,10 @@ static int list_nodes(const Step *step, int nstep, const Step *in, NodeId *node,
     return n;
 }
 
-int schedule_nodes(const Program *program, NodeId **node, const Step ***loop) {
+int schedule_nodes(Pool *pool, const Program *program, NodeId **node, const Step ***loop) {
     int most = step_count(program->step, program->nstep);
-    *node = NEW_ARRAY(program->graph->pool, NodeId, most);
-    *loop = NEW_ARRAY(program->graph->pool, const Step *, most);
+    *node = NEW_ARRAY(pool, NodeId, most);
+    *loop = NEW_ARRAY(pool, const Step *, most);
     return list_nodes(program->step, program->nstep, NULL, *node, *loop);
 }
 

@@ -105,6 +105,7 @@ typedef struct {
     int nstep;
     int nonce;                     /* so many of the first steps run once, when weights were loaded */
     int *buffer_of;                /* per value: its buffer in the plan, or -1 (concats, inputs) */
+    int64_t packed;                /* bytes of weights that are packed in front of loops over bands */
     const RematProblem *remat;     /* what may be computed again, if that was asked, */
     int64_t remat_outside;         /* beside so many bytes, */
     const RematSchedule *found;    /* and the answer */
@@ -225,9 +226,9 @@ const char *loop_text(LoopAxis axis);
 int64_t iterations(int64_t count, int64_t size);
 /* How often the loop over samples goes round; 1 without one. */
 int64_t iterations_of(const Program *program);
-/* The nodes in the order of the tree, each once, and the innermost loop each is in (NULL: none); returns
- * how many. */
-int schedule_nodes(const Program *program, NodeId **node, const Step ***loop);
+/* The nodes in the order of the tree, each once, and the innermost loop each is in (NULL: none), in arrays
+ * of POOL; returns how many. */
+int schedule_nodes(Pool *pool, const Program *program, NodeId **node, const Step ***loop);
 /* The size of the tree: steps are numbered by their position in pre-order, loops included. */
 int step_count(const Step *step, int nstep);
 /* How many of the steps STEP[0..NSTEP) are those of the section that begins with the first; 0: none does.

@@ -82,10 +82,11 @@ static void verify_output(const Verify *v, const Touch *t) {
 }
 
 void verify_graph(const Graph *g, const char *pass, const NodeId *order, int count) {
+    Pool *pool = pool_part(g->pool);
     Verify v = {.g = g,
                 .pass = pass,
-                .made = NEW_ARRAY(g->pool, int, g->nvalue),
-                .scratch = NEW_ARRAY(g->pool, bool, g->nvalue)};
+                .made = NEW_ARRAY(pool, int, g->nvalue),
+                .scratch = NEW_ARRAY(pool, bool, g->nvalue)};
     for (int i = 0; i < (order == NULL ? g->nnode : count); i++) {
         v.node = &g->node[order == NULL ? i : order[i]];
         v.at = i + 1;
@@ -93,4 +94,5 @@ void verify_graph(const Graph *g, const char *pass, const NodeId *order, int cou
         for (Touch t = node_touches(g, v.node); touch_next(&t);)
             (t.is_output ? verify_output : verify_input)(&v, &t);
     }
+    pool_free(pool);
 }

@@ -369,6 +369,17 @@ static void pack_in_bands(const Run *r, const Step *step, int first, int end, St
     loop->nbody = count;
 }
 
+/* The bytes of packed weights in front of the loop over RUN, which STEP[FIRST..END) were made of. */
+static int64_t packed_bytes(const Run *r, const Step *step, int first, int end) {
+    const Graph *g = r->program->graph;
+    int64_t bytes = 0;
+    for (int k = first; k < end; k++)
+        if (step[k].node >= 0 && !computes_bands(r->program, &g->node[step[k].node]))
+            for (Touch t = node_touches(g, &g->node[step[k].node]); touch_next(&t);)
+                bytes = size_sum(bytes, t.is_output ? r->program->layout[t.value].bytes : 0);
+    return bytes;
+}
+
 /* The steps from FIRST on that can compute ranges of rows, up to one that cannot and does not stand aside.
  * Nothing is marked in MARKS before, and after run_end(). */
 static Run run_from(const Program *program, const Step *step, int nstep, int first, Marks marks) {
@@ -607,6 +618,8 @@ int loop_over_bands(Program *program, Step *step, int nstep, Step **new) {
         end = n > 0 ? r.place[n - 1] + 1 : i + 1;
         if (packs)
             pack_in_bands(&r, step, i, end, &loop);
+        else if (loops)
+            program->packed = size_sum(program->packed, packed_bytes(&r, step, i, end));
         for (int k = i; k < end && !packs; k++)
             if (!loops || step[k].node < 0 || !computes_bands(program, &g->node[step[k].node]))
                 PUSH(g->pool, *new, count, step[k]);

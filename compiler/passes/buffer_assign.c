@@ -122,7 +122,7 @@ static bool *read_once(const Plan *plan, const Program *only) {
     bool *once = NEW_ARRAY(plan->pool, bool, g->nvalue);
     NodeId *node;
     const Step **loop;
-    const int count = schedule_nodes(only, &node, &loop);
+    const int count = schedule_nodes(only->graph->pool, only, &node, &loop);
     const bool alone = program_of(plan, (int)only->kind + 1) == NULL;
     for (int i = 0; i < count; i++)
         for (Touch t = node_touches(g, &g->node[node[i]]); touch_next(&t);)
@@ -245,7 +245,7 @@ static Order order_of(const Program *program) {
     Order o = {.last = NEW_ARRAY(g->pool, int, g->nvalue),
                .readers = NEW_ARRAY(g->pool, int, g->nvalue),
                .made_in = NEW_ARRAY(g->pool, const Step *, g->nvalue)};
-    o.count = schedule_nodes(program, &o.node, &o.loop);
+    o.count = schedule_nodes(program->graph->pool, program, &o.node, &o.loop);
     for (int i = 0; i < o.count; i++)
         for (Touch t = node_touches(g, &g->node[o.node[i]]); touch_next(&t);) {
             if (t.is_output) {

@@ -65,7 +65,7 @@ void join(Plan *plan) {
         p->nstep = once + join_steps(&j, p->step + once, p->nstep - once, once);
         NodeId *order;
         const Step **loop;
-        const int count = schedule_nodes(p, &order, &loop);
+        const int count = schedule_nodes(p->graph->pool, p, &order, &loop);
         verify_graph(p->graph, "join", order, count);
     }
     live(plan);

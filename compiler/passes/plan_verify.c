@@ -364,7 +364,7 @@ static void law_of_bucket(const Program *p, const NodeId *node, int count, const
 static void law_of_buckets(const Plan *plan, const Program *p) {
     NodeId *node;
     const Step **loop;
-    const int count = p->nbucket == 0 ? 0 : schedule_nodes(p, &node, &loop);
+    const int count = p->nbucket == 0 ? 0 : schedule_nodes(p->graph->pool, p, &node, &loop);
     for (int b = 0; b < p->nbucket; b++) {
         const Bucket *bucket = &p->bucket[b], *next = b + 1 < p->nbucket ? bucket + 1 : NULL;
         law_of_bucket(p, node, count, bucket);

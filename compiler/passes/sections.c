@@ -168,7 +168,7 @@ void sections(Plan *plan) {
         gather_steps(&g, p->step + p->nonce, p->nstep - p->nonce);
         NodeId *order;
         const Step **loop;
-        const int count = schedule_nodes(p, &order, &loop);
+        const int count = schedule_nodes(p->graph->pool, p, &order, &loop);
         verify_graph(p->graph, "sections", order, count);
     }
 }

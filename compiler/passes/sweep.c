@@ -36,7 +36,8 @@ const Node *ends_sweep(const Program *program, bool *uneven) {
     bool *swept = NEW_ARRAY(g->pool, bool, g->nnode);
     NodeId *order;
     const Step **loop;
-    const int count = schedule_nodes(program, &order, &loop), first = find_uneven(program, order, count);
+    const int count = schedule_nodes(program->graph->pool, program, &order, &loop),
+              first = find_uneven(program, order, count);
     *uneven = false;
     for (int i = 0; i < count; i++) {
         const Node *node = &g->node[order[i]];

@@ -38,8 +38,7 @@ ProgramKind first_program(const Options *options) {
                                                                            : PROGRAM_PREDICT;
 }
 
-/* The passes rewrite a graph, so every program gets one of its own.  The first is that of training, or,
- * where prediction is all that is wanted, one as that has it. */
+/* The first is that of training, or, where prediction is all that is wanted, one as that has it. */
 static bool lower_all(const Request *r, Model *model[PROGRAMS]) {
     const Options *options = r->options;
     const LowerOptions whole = sized(r, first_program(options), r->lower->size);
@@ -66,6 +65,28 @@ static bool lower_all(const Request *r, Model *model[PROGRAMS]) {
         model[PROGRAM_PREDICT] == NULL)
         return no_program(r, first);
     return diag_errors(r->diag) == 0;
+}
+
+/* MODEL with a graph and outputs that passes may rewrite. */
+static Model *model_copy(Pool *pool, const Model *model) {
+    Model *copy = NEW(pool, Model);
+    *copy = *model;
+    copy->pool = pool;
+    copy->graph = graph_copy(pool, model->graph);
+    copy->output = pool_list(pool, model->output, model->noutput, sizeof *model->output);
+    return copy;
+}
+
+/* The programs of the file for an attempt whose memory is POOL; false after reporting errors.  The file is
+ * lowered once for all attempts of a search. */
+static bool models_for(const Request *r, Pool *pool, Model *model[PROGRAMS]) {
+    Made *made = r->made;
+    if (!made->is_lowered && !lower_all(r, made->lowered))
+        return false;
+    made->is_lowered = true;
+    for (int k = 0; k < PROGRAMS; k++)
+        model[k] = made->lowered[k] == NULL ? NULL : model_copy(pool, made->lowered[k]);
+    return true;
 }
 
 /* ---- what identifies a plan ---- */
@@ -117,7 +138,7 @@ static void reduce_plan(Plan *plan) {
  * search comes to the same choices by several ways. */
 static void give_up(const Request *r, MadePlan given) {
     const Choices *choices = &given.plan->choices;
-    if (choices->found != NULL || choices->capacity > 0) {
+    if (choices->capacity > 0 || (choices->found != NULL && !choices->repeats)) {
         pool_free(given.pool);
         return;
     }
@@ -137,7 +158,7 @@ Plan *only(const Request *r, int count, Plan *best) {
     return best;
 }
 
-/* But for what plan_under() adds. */
+/* But for packs_once and packs_in_iterations, and for what plan_under() adds. */
 static bool same_choices(const Choices *a, const Choices *b) {
     return a->micro_batch == b->micro_batch && a->band_rows == b->band_rows &&
            a->passed_rows == b->passed_rows && a->capacity == b->capacity && a->found == b->found &&
@@ -146,24 +167,42 @@ static bool same_choices(const Choices *a, const Choices *b) {
            a->any_plan == b->any_plan && a->only_bands == b->only_bands && a->brief == b->brief &&
            a->sketch == b->sketch && a->rough == b->rough && a->prefetch == b->prefetch &&
            a->stages_floats == b->stages_floats && a->little_workspace == b->little_workspace &&
-           a->packs_once == b->packs_once && a->packs_in_iterations == b->packs_in_iterations &&
            a->packs_in_bands == b->packs_in_bands && a->branches == b->branches &&
            a->branch_bytes == b->branch_bytes;
+}
+
+/* Has a program of PLAN a loop over samples, in which weights may be packed again? */
+static bool loops_over_samples(const Request *r, const Plan *plan) {
+    for (const Program *p = program_of(plan, 0); p != NULL; p = program_of(plan, (int)p->kind + 1))
+        if (p->micro_batch < p->batch)
+            return true;
+    return r->made->merges;
+}
+
+/* Takes PLAN as many bytes if weights are packed as CHOICES say?  Prediction takes fewer where it does not
+ * keep packed weights, which changes nothing where training takes most. */
+static bool packs_alike(const Request *r, const Plan *plan, const Choices *choices) {
+    const Program *train = &plan->program[PROGRAM_TRAIN];
+    const bool trains_most = train->model != NULL && train->extent == plan->arena;
+    return (plan->choices.packs_once == choices->packs_once || (!choices->packs_once && trains_most)) &&
+           (plan->choices.packs_in_iterations == choices->packs_in_iterations ||
+            !loops_over_samples(r, plan));
 }
 
 /* Was it made under CHOICES, and under the budget that is asked for, or a larger one?  Then the arena was
  * packed with as much care or with more, so it answers for this budget, too. */
 static bool answers(const Request *r, const MadePlan *made, const Choices *choices) {
     const int64_t asked = r->options->budget;
-    return same_choices(&made->plan->choices, choices) &&
+    return same_choices(&made->plan->choices, choices) && packs_alike(r, made->plan, choices) &&
            (made->asked == asked || (asked > 0 && (made->asked == 0 || made->asked > asked)));
 }
 
-/* The figures of KNOWN, as those of a plan of this search. */
-static Plan *known_again(const Request *r, const MadePlan *known) {
+/* The figures of KNOWN, as those of a plan of this search under CHOICES. */
+static Plan *known_again(const Request *r, const MadePlan *known, const Choices *choices) {
     Pool *pool = pool_part(r->pool);
     Plan *plan = NEW(pool, Plan);
     *plan = *known->plan;
+    plan->choices.packs_once = choices->packs_once;
     if (r->options->budget > 0)
         plan->budget = r->options->budget;
     PUSH(r->pool, r->made->plan, r->made->count, ((MadePlan){plan, pool, known->asked}));
@@ -174,11 +213,13 @@ static Plan *known_again(const Request *r, const MadePlan *known) {
 static Plan *known_plan(const Request *r, const Choices *choices) {
     const Made *made = r->made;
     for (int k = 0; k < made->count; k++)
-        if (made->plan[k].asked == r->options->budget && answers(r, &made->plan[k], choices))
+        if (made->plan[k].asked == r->options->budget &&
+            made->plan[k].plan->choices.packs_once == choices->packs_once &&
+            answers(r, &made->plan[k], choices))
             return made->plan[k].plan;
     for (int k = 0; k < made->nknown; k++)
         if (answers(r, &made->known[k], choices))
-            return known_again(r, &made->known[k]);
+            return known_again(r, &made->known[k], choices);
     return NULL;
 }
 
@@ -215,7 +256,7 @@ static Plan *plan_under(const Request *request, Choices choices) {
     Pool *whole = pool_part(request->pool);
     reduce_large_plans(request);
     r.pool = pool_part(whole);
-    if (!lower_all(&r, model)) {
+    if (!models_for(request, r.pool, model)) {
         pool_free(whole);
         return NULL;
     }
@@ -231,6 +272,10 @@ static Plan *plan_under(const Request *request, Choices choices) {
     made->sees_batch = train->model != NULL && whole_batch_node(train->graph) != NULL;
     PUSH(request->pool, made->plan, made->count, ((MadePlan){plan, whole, r.options->budget}));
     return plan;
+}
+
+bool was_made(const Request *r, Choices choices) {
+    return known_plan(r, &choices) != NULL;
 }
 
 static Plan *known_or_made(const Request *r, Choices choices) {
@@ -274,6 +319,11 @@ Plan *made_whole(const Request *r, Plan *plan) {
 
 int64_t overestimate(const Program *train) {
     return size_sum(train->found->peak, train->remat_outside) - train->lower_bound;
+}
+
+bool is_far_over(int64_t extent, int64_t budget) {
+    enum { PART = 32 };
+    return extent - budget > budget / PART;
 }
 
 /* ---- without a plan ---- */

@@ -1,7 +1,7 @@
 /* budget_search.c - finds the plan: whole batches or a few samples at a time, everything kept or some
  * computed again.
  *
- * Each attempt lowers the file and runs all passes under one choice.  In this order:
+ * Each attempt runs all passes over the lowered file under one choice.  In this order:
  *     1. as many samples at a time as cost no time, everything kept;
  *     2. fewer samples at a time, everything kept;
  *     3. one sample at a time, a few rows at a time: weights are read more often, and what is computed
@@ -143,33 +143,72 @@ static Repeats repeats_of(const Request *r, const Plan *plan) {
     return repeats;
 }
 
+/* Heights of bands in which the plan is looked for, from the tallest on. */
+static const int64_t heights[] = {64, 32, 16, 8};
+enum { HEIGHTS = sizeof heights / sizeof *heights, LOWEST = HEIGHTS - 1 };
+
+/* Bytes that the last of REPEATS saves, as the estimates say. */
+static int64_t saved_by(Repeats repeats) {
+    return repeats.count > 1 ? repeats.schedule[0]->peak - repeats.schedule[repeats.count - 1]->peak : 0;
+}
+
+/* May a plan of no less than LEAST bytes fit, or take the place of BEST, which does not? */
+static bool is_of_use(int64_t least, const Plan *best) {
+    return !is_far_over(least, best->budget) || least < best->arena;
+}
+
 /* In bands of as many rows, with as little computed again, as cost least; where not even the fewest rows
  * fit, there are no others to try. */
 static Plan *in_bands_of(const Request *r, Choices choices, Plan *best) {
-    static const int64_t rows[] = {64, 32, 16, 8};
-    enum { HEIGHTS = sizeof rows / sizeof *rows, LOWEST = HEIGHTS - 1 };
-    choices.band_rows = rows[LOWEST];
+    choices.band_rows = heights[LOWEST];
     const int made = r->made->count;
     Plan *first = attempt(r, choices), *least = first;
     const Repeats repeats = repeats_of(r, first);
-    if (!plan_fits(least) && repeats.count > 1)
+    if (!plan_fits(least) && repeats.count > 1 && is_of_use(first->arena - saved_by(repeats), best))
         least = smaller(attempt_repeats(r, choices, repeats, repeats.count - 1), least);
     if (!plan_fits(least) || choices.any_plan)
         return only(r, made, cheaper(least, best));
     const int tried = r->made->count;
     for (int k = 0; k < HEIGHTS; k++) {
-        choices.band_rows = rows[k];
+        choices.band_rows = heights[k];
         best = only(r, tried, fewest_repeats(r, choices, repeats, best));
     }
     return only(r, made, best);
 }
 
-/* In bands.  What does not fit is made anew: activations, or packed weights, too, in each band. */
+static int64_t most_packed(const Plan *plan) {
+    int64_t most = 0;
+    for (const Program *p = program_of(plan, 0); p != NULL; p = program_of(plan, (int)p->kind + 1))
+        most = p->packed > most ? p->packed : most;
+    return most;
+}
+
+/* BEST does not fit, nor do bands under CHOICES: may they where weights are packed in each band?  No more
+ * is saved than the packed weights take in front of the loops. */
+static bool may_pack_in_bands(const Request *r, Choices choices, const Plan *best) {
+    choices.band_rows = heights[LOWEST];
+    const int made = r->made->count;
+    const Plan *first = attempt(r, choices);
+    const int64_t saved = size_sum(saved_by(repeats_of(r, first)), most_packed(first));
+    (void)only(r, made, NULL);
+    return is_of_use(first->arena - saved, best);
+}
+
+static bool were_bands_made(const Request *r, Choices choices) {
+    choices.band_rows = heights[LOWEST];
+    return was_made(r, choices);
+}
+
+/* In bands.  If none fit, weights are packed anew in each band, too. */
 static Plan *in_bands(const Request *r, Choices choices, Plan *best) {
     const int made = r->made->count;
     choices.repeats = !r->options->no_recompute;
-    if (!choices.any_plan && !is_hopeless(best))
+    const bool looks = !choices.any_plan && !is_hopeless(best),
+               knows = looks || were_bands_made(r, choices);
+    if (looks)
         best = in_bands_of(r, choices, best);
+    if (knows && !plan_fits(best) && !may_pack_in_bands(r, choices, best))
+        return only(r, made, best);
     choices.packs_in_iterations = choices.packs_in_bands = true;
     const bool trains = best->program[PROGRAM_TRAIN].model != NULL;
     return plan_fits(best) && !trains ? best : only(r, made, in_bands_of(r, choices, best));
@@ -191,12 +230,6 @@ static bool may_recompute(const Request *r, const Plan *plan) {
     const Program *train = &plan->program[PROGRAM_TRAIN];
     return train->model != NULL && plan->budget > 0 && train->extent > plan->budget &&
            plan->arena < INT64_MAX && !r->options->no_recompute;
-}
-
-/* Does a plan of so much memory miss BUDGET by more than searches differ in what they find? */
-static bool is_far_over(int64_t extent, int64_t budget) {
-    enum { PART = 32 };
-    return extent - budget > budget / PART;
 }
 
 /* Schedules that are worth a try: those that are thought to need from LEAST to MOST bytes. */
@@ -514,8 +547,8 @@ Plan *plan_file(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *low
     Plan *best = search_all(&r, choices, loops);
     if (best == NULL)
         return NULL;
-    best = as_for_nothing(&r, &choices, loops, best);
-    best = only(&r, 0, made_whole(&r, with_floats(&r, choices, loops, best)));
+    best = only(&r, 0, as_for_nothing(&r, &choices, loops, best));
+    best = only(&r, 0, with_floats(&r, choices, loops, best));
     best = only(&r, 0, made_whole(&r, with_nearly_free(&r, choices, best)));
     best = only(&r, 0, made_whole(&r, pass_rows(&r, best)));
     return only(&r, 0, made_whole(&r, with_branches(&r, best)));

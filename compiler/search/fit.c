@@ -87,7 +87,8 @@ FitTrial fit_try(const FitQuestion *q) {
                            .flops = plan->flops,
                            .recompute_flops = plan->recompute_flops,
                            .micro_batches = iterations_of(first),
-                           .in_bands = has_bands(first)};
+                           .in_bands = has_bands(first),
+                           .large = plan_is_large(plan)};
         trial.brief = q->fixed.brief && trial.recompute_flops > 0 && !trial.in_bands;
         read_size(first->model, trial.size);
         trial.fits = q->card == 0 ? plan_fits(plan) : fits_card(q, plan);
@@ -321,8 +322,16 @@ static void *make_attempt(void *item) {
     return NULL;
 }
 
+static FitTrial first_that_fits(const Attempt *attempt, int count, FitTrial otherwise) {
+    for (int k = 0; k < count; k++)
+        if (attempt[k].trial.fits)
+            return attempt[k].trial;
+    return otherwise;
+}
+
 /* The same by a brief search.  At the largest candidate that may find nothing: then at the one before,
- * where there is more room.  Both are tried at once, which costs no time where there are two processors. */
+ * where there is more room.  Both are tried at once, which costs no time where there are two processors,
+ * but for large plans. */
 static FitTrial good_trial_in_brief(Row *row, const Tried *fits) {
     Attempt attempt[2];
     int count = 0;
@@ -331,11 +340,13 @@ static FitTrial good_trial_in_brief(Row *row, const Tried *fits) {
     for (int64_t i = fits->i; i >= row->first && count < 2; i = legal_from(row, i - 1, -1, row->first - 1))
         if (row->set(row, i))
             attempt[count++] = (Attempt){row->question, i, {0}};
-    in_threads(make_attempt, attempt, sizeof *attempt, count, count);
-    for (int k = 0; k < count; k++)
-        if (attempt[k].trial.fits)
-            return attempt[k].trial;
-    return fits->trial;
+    if (!fits->trial.large) {
+        in_threads(make_attempt, attempt, sizeof *attempt, count, count);
+        return first_that_fits(attempt, count, fits->trial);
+    }
+    for (int k = 0; k < count && (k == 0 || !attempt[k - 1].trial.fits); k++)
+        (void)make_attempt(&attempt[k]);
+    return first_that_fits(attempt, count, fits->trial);
 }
 
 /* From candidate I, whose trial under less memory is FROM, or, where that is NULL, from the first. */

@@ -26,6 +26,7 @@ typedef struct {
     int64_t flops, recompute_flops;
     int64_t micro_batches;
     bool in_bands;     /* of rows */
+    bool large;        /* a plan takes so much memory of the compiler that there should be one at a time */
     bool brief;        /* by a brief search: the plan that is made in the end may cost less */
     int64_t candidate; /* of what varied: the batch, the value of a `let`, a number of the size */
 } FitTrial;

@@ -55,7 +55,7 @@ static const RematSchedule *next_within(const RematSchedule *found, int64_t most
 
 /* The schedule of try number K, from those that FIRST has; LAST was that of the try before.  Without a
  * budget it is the one of least memory, and then cheaper ones.  Under a budget the cheapest come first; the
- * last try is the schedule of least memory, which is surest to fit. */
+ * last try is the schedule of least memory, which is surest to fit, unless it is far too large. */
 static const RematSchedule *choice(const Plan *kept, int k, const Program *first,
                                    const RematSchedule *last) {
     const int64_t most = kept->cost / PART / iterations_of(&kept->program[PROGRAM_TRAIN]),
@@ -63,7 +63,10 @@ static const RematSchedule *choice(const Plan *kept, int k, const Program *first
     if (kept->budget == 0)
         return least_for(first->found, last == NULL ? most : last->cost - last->base_cost - 1);
     const RematSchedule *next = next_within(last == NULL ? first->found : last->next, most, room);
-    return k < TRIES - 1 && next != NULL ? next : least_for(first->found, most);
+    if (k < TRIES - 1 && next != NULL)
+        return next;
+    next = least_for(first->found, most);
+    return next != NULL && is_far_over(next->peak, room) ? NULL : next;
 }
 
 Plan *nearly_free(const Request *r, Plan *kept, Plan *best) {

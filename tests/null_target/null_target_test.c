@@ -28,7 +28,7 @@ static char *read_text(const char *path) {
 static const char *find_steps(Pool *pool, const Program *program, const char *text) {
     NodeId *node;
     const Step **loop;
-    const int count = schedule_nodes(program, &node, &loop);
+    const int count = schedule_nodes(program->graph->pool, program, &node, &loop);
     for (int i = 0; i < count; i++) {
         const Node *step = &program->graph->node[node[i]];
         const char *line = pool_text(pool, "%s %s\n", op_table[step->op].name, step->name);

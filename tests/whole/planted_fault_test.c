@@ -602,7 +602,7 @@ static void test_class(Op op, Class class, Class planted, const char *expected) 
     if (child == 0) {
         NodeId *order;
         const Step **loop;
-        const int count = schedule_nodes(train, &order, &loop);
+        const int count = schedule_nodes(train->graph->pool, train, &order, &loop);
         verify_graph(train->graph, "planting", order, count);
         _exit(0);
     }
