@@ -1,5 +1,8 @@
 /* memory.c - a pool of chunks, each twice as large as the last, up to a bound; a large array has a chunk of
  * its own, which goes when the array has grown out of it.
+ *
+ * In a build with the address sanitizer, bytes that nobody may touch lie between arrays, so that an index
+ * beyond an array's ends is found.
  */
 #include "base/memory.h"
 #include "base/diag.h"
@@ -9,6 +12,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define HAS_ADDRESS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HAS_ADDRESS_SANITIZER 1
+#endif
+#endif
+#ifdef HAS_ADDRESS_SANITIZER
+#include <sanitizer/asan_interface.h>
+enum { BETWEEN = 32 }; /* bytes in front of the first array of a chunk, and behind each */
+static void forbid(const char *bytes, size_t count) {
+    ASAN_POISON_MEMORY_REGION(bytes, count);
+}
+#else
+enum { BETWEEN = 0 };
+static void forbid(const char *bytes, size_t count) {
+    (void)bytes, (void)count;
+}
+#endif
 
 typedef struct Chunk {
     struct Chunk *next, *before; /* BEFORE: of one that has a large array alone */
@@ -79,10 +102,13 @@ void pool_free(Pool *pool) {
 }
 
 static Chunk *chunk_new(const Pool *pool, size_t size) {
-    Chunk *chunk = size > SIZE_MAX - sizeof *chunk ? NULL : calloc(1, sizeof *chunk + size);
+    Chunk *chunk =
+        size > SIZE_MAX - sizeof *chunk - BETWEEN ? NULL : calloc(1, sizeof *chunk + BETWEEN + size);
     if (chunk == NULL)
         end_out_of_memory(pool);
-    chunk->size = size;
+    chunk->size = BETWEEN + size;
+    chunk->used = BETWEEN;
+    forbid(chunk->bytes, BETWEEN);
     return chunk;
 }
 
@@ -112,12 +138,13 @@ static Chunk *chunk_for(Pool *pool, size_t bytes) {
 void *pool_array(Pool *pool, size_t count, size_t size) {
     size_t bytes;
     const size_t align = alignof(max_align_t);
-    if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX - align)
+    if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX - align - BETWEEN)
         end_out_of_memory(pool);
-    bytes = (bytes + align - 1) / align * align;
-    Chunk *chunk = chunk_for(pool, bytes);
-    void *result = chunk->bytes + chunk->used;
-    chunk->used += bytes;
+    const size_t taken = (bytes + align - 1) / align * align + BETWEEN;
+    Chunk *chunk = chunk_for(pool, taken);
+    char *result = chunk->bytes + chunk->used;
+    forbid(result + bytes, taken - bytes);
+    chunk->used += taken;
     return result;
 }
 
@@ -147,7 +174,7 @@ char *pool_text(Pool *pool, const char *format, ...) {
 
 void pool_drop(Pool *pool, const void *array) {
     Chunk *chunk = pool->large;
-    while (chunk != NULL && chunk->bytes != array)
+    while (chunk != NULL && chunk->bytes + BETWEEN != array)
         chunk = chunk->next;
     if (chunk == NULL)
         return;

@@ -63,12 +63,13 @@ static void mark_wanted(Autodiff *ad) {
             const ValueId *segment;
             int n = value_segments(g, &g->node[i].in[k], &segment);
             for (int p = 0; p < n; p++)
-                wanted |= ad->wanted[segment[p]];
+                wanted |= segment[p] >= 0 && ad->wanted[segment[p]];
             if (wanted && n > 1)
                 ad->wanted[g->node[i].in[k]] = true;
         }
         for (int k = 0; k < g->node[i].nout; k++)
-            ad->wanted[g->node[i].out[k]] = wanted;
+            if (g->node[i].out[k] >= 0)
+                ad->wanted[g->node[i].out[k]] = wanted;
     }
 }
 
@@ -92,7 +93,7 @@ static void differentiate(Autodiff *ad, const Node *node) {
         return;
     bool flows = ad->is_loss[node->out[0]];
     for (int k = 0; k < MAX_OUTPUTS; k++) {
-        dout[k] = k < node->nout ? ad->gradient[node->out[k]] : -1;
+        dout[k] = k < node->nout && node->out[k] >= 0 ? ad->gradient[node->out[k]] : -1;
         flows |= dout[k] >= 0;
     }
     if (!flows || !ad->wanted[node->out[0]])
