@@ -23,6 +23,12 @@ static bool is_nearly_free(const Plan *plan, const Plan *kept) {
            (double)saved / (double)kept->arena > (double)extra / (double)kept->cost;
 }
 
+/* Does S seem to need fewer bytes than KEPT?  The estimates are as much too large as that of FIRST. */
+static bool seems_to_save(const RematSchedule *s, const Plan *kept, const Program *first) {
+    return size_sum(s->peak, first->remat_outside) - overestimate(first) <
+           kept->program[PROGRAM_TRAIN].lower_bound;
+}
+
 /* The schedule of least memory, from FOUND on, that adds at most MOST to the cost; NULL: there is none. */
 static const RematSchedule *least_for(const RematSchedule *found, int64_t most) {
     const RematSchedule *least = NULL;
@@ -79,7 +85,7 @@ Plan *nearly_free(const Request *r, Plan *kept, Plan *best) {
     const Program *first = &attempt(r, choices)->program[PROGRAM_TRAIN];
     for (int k = 0; k < TRIES; k++) {
         choices.found = choice(kept, k, first, choices.found);
-        if (choices.found == NULL)
+        if (choices.found == NULL || !seems_to_save(choices.found, kept, first))
             break;
         Plan *plan = attempt(r, choices);
         if (plan_fits(plan) && is_nearly_free(plan, kept) &&
