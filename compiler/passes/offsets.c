@@ -107,8 +107,11 @@ static void pack_program(Plan *plan, Program *program) {
         item[i].first = 0, item[i].last = steps;
     PackResult result;
     Pool *scratch = pool_part(plan->pool);
-    pack_buffers(scratch, item, n, plan->target->align, arena_wanted(plan, program),
-                 arena_enough(plan, program), &result);
+    const int64_t known = plan->choices.extent[program->kind];
+    const PackAim aim = {.capacity = arena_wanted(plan, program),
+                         .enough = arena_enough(plan, program),
+                         .known = known > 0 ? known - plan->persistent : 0};
+    pack_buffers(scratch, item, n, plan->target->align, aim, &result);
     for (int i = 0; i < n; i++)
         plan->buffer[id[i]].offset = plan->persistent + item[i].offset;
     pool_free(scratch);

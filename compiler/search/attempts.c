@@ -158,7 +158,7 @@ Plan *only(const Request *r, int count, Plan *best) {
     return best;
 }
 
-/* But for packs_once and packs_in_iterations, and for what plan_under() adds. */
+/* But for packs_once and packs_in_iterations, for extents, and for what plan_under() adds. */
 static bool same_choices(const Choices *a, const Choices *b) {
     return a->micro_batch == b->micro_batch && a->band_rows == b->band_rows &&
            a->passed_rows == b->passed_rows && a->capacity == b->capacity && a->found == b->found &&
@@ -313,8 +313,15 @@ Choices as_found(const Plan *plan) {
     return choices;
 }
 
+Choices as_packed(const Plan *plan) {
+    Choices choices = as_found(plan);
+    for (int k = 0; k < PROGRAMS; k++)
+        choices.extent[k] = plan->program[k].model == NULL ? 0 : plan->program[k].extent;
+    return choices;
+}
+
 Plan *made_whole(const Request *r, Plan *plan) {
-    return plan->pool != NULL ? plan : plan_under(r, as_found(plan));
+    return plan->pool != NULL ? plan : plan_under(r, as_packed(plan));
 }
 
 int64_t overestimate(const Program *train) {

@@ -48,6 +48,8 @@ Plan *only(const Request *r, int count, Plan *best);
 /* The choices under which PLAN was made, with the schedule that was found, so that no search looks for it
  * again. */
 Choices as_found(const Plan *plan);
+/* The same, and its programs need no smaller arena than in PLAN. */
+Choices as_packed(const Plan *plan);
 /* PLAN itself, or, if only its figures are there, the same plan made again. */
 Plan *made_whole(const Request *r, Plan *plan);
 /* The bytes that the schedule of TRAIN seemed to need, less the bytes that it needs. */

@@ -558,7 +558,7 @@ Plan *plan_file(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *low
 static Plan *with_evaluation(const Request *r, Plan *plan) {
     if (!plan_fits(plan) || plan->program[PROGRAM_EVAL].model != NULL || !r->options->wanted[PROGRAM_EVAL])
         return plan;
-    Plan *more = attempt(r, as_found(plan));
+    Plan *more = attempt(r, as_packed(plan));
     const bool has_room = more != NULL && plan_fits(more) && more->program[PROGRAM_EVAL].model != NULL &&
                           more->arena <= plan->arena && more->beside <= plan->beside;
     if (!has_room)

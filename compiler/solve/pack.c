@@ -217,15 +217,15 @@ static void lower_arena_to(Pool *pool, Packing *p, int64_t target, int64_t enoug
 
 /* ---- both ---- */
 
-static void pack(Pool *pool, Packing *p, int64_t target, int64_t enough, int nodes_per_box) {
+static void pack(Pool *pool, Packing *p, int64_t target, int64_t enough, int64_t known, int nodes_per_box) {
     Ranked *ranked = NEW_ARRAY(pool, Ranked, p->count);
-    const int64_t end = enough > target ? enough : target;
+    const int64_t will_do = enough > target ? enough : target, end = known > will_do ? known : will_do;
     for (Order order = LARGEST; order < ORDERS && p->arena > end; order++) {
         sort_order(p, ranked, order);
         first_fit(p);
     }
     if (p->arena > end && enough > 0)
-        lower_arena_to(pool, p, target, end, nodes_per_box);
+        lower_arena_to(pool, p, target, will_do, nodes_per_box);
     else if (p->arena > end)
         lower_arena(pool, p, target, nodes_per_box);
 }
@@ -247,13 +247,13 @@ static int64_t write_offsets(const Packing *p, PackBuffer *buffer, int count, in
     return arena;
 }
 
-bool pack_buffers(Pool *pool, PackBuffer *buffer, int count, int64_t align, int64_t capacity,
-                  int64_t enough, PackResult *result) {
+bool pack_buffers(Pool *pool, PackBuffer *buffer, int count, int64_t align, PackAim aim,
+                  PackResult *result) {
     Packing p = packing_new(pool, buffer, count, align);
     check_fixed(&p);
-    int64_t bound = lower_bound(pool, &p), asked = capacity / align;
-    pack(pool, &p, asked > bound ? asked : bound, enough / align,
-         capacity > 0 ? NODES_FOR_CAPACITY : NODES_FOR_BOUND);
+    int64_t bound = lower_bound(pool, &p), asked = aim.capacity / align;
+    pack(pool, &p, asked > bound ? asked : bound, aim.enough / align, aim.known / align,
+         aim.capacity > 0 ? NODES_FOR_CAPACITY : NODES_FOR_BOUND);
     *result = (PackResult){write_offsets(&p, buffer, count, align), bound * align, p.effort.nodes};
-    return capacity <= 0 || result->arena <= capacity;
+    return aim.capacity <= 0 || result->arena <= aim.capacity;
 }

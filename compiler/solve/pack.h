@@ -24,14 +24,18 @@ typedef struct {
     int64_t effort;      /* search nodes visited */
 } PackResult;
 
-/* Chooses offsets, multiples of ALIGN, at which no two buffers alive at one time overlap.
- *
- * Looks for the smallest arena; with CAPACITY > 0, for any arena of at most so many bytes.  With ENOUGH > 0
- * it ends early at an arena of at most so many bytes, and looks for none in vain that needs more: what it
- * finds there, it finds without ENOUGH, too.  Always writes the best offsets it found; returns false if
- * their arena is above CAPACITY.  Buffers of size 0 get offset 0.  Deterministic: effort is counted, not
- * timed, so the same problem has the same answer. */
-bool pack_buffers(Pool *pool, PackBuffer *buffer, int count, int64_t align, int64_t capacity,
-                  int64_t enough, PackResult *result);
+/* The arena that is looked for, in bytes: the smallest, where all is 0. */
+typedef struct {
+    int64_t capacity; /* any arena of so many will do */
+    int64_t enough;   /* the search ends early at an arena of so many, and looks for none in vain that needs
+                         more: the arena that it finds there, it finds without this, too */
+    int64_t known; /* this problem had an arena of so many as its answer: nothing better is there to find */
+} PackAim;
+
+/* Chooses offsets, multiples of ALIGN, at which no two buffers alive at one time overlap.  Always writes
+ * the best offsets it found; returns false if their arena is above the capacity.  Buffers of size 0 get
+ * offset 0. Deterministic: effort is counted, not timed, so the same problem has the same answer. */
+bool pack_buffers(Pool *pool, PackBuffer *buffer, int count, int64_t align, PackAim aim,
+                  PackResult *result);
 
 #endif

@@ -27,10 +27,11 @@ typedef struct {
     int count, capacity;
 } PartSet;
 
-/* Those of a set from FIRST on. */
+/* Those of a set from FIRST on, and where this one begins; INT64_MAX: there is none. */
 typedef struct {
     Part *first;
     const Part *end;
+    int64_t begin;
 } Parts;
 
 typedef struct {
@@ -103,6 +104,7 @@ static int64_t place_among(Parts *parts, int64_t offset, int64_t size) {
     parts->first = first_above(parts->first, parts->end, offset);
     for (; parts->first < parts->end && parts->first->begin < offset + size; parts->first++)
         offset = parts->first->end;
+    parts->begin = parts->first < parts->end ? parts->first->begin : INT64_MAX;
     return offset;
 }
 
@@ -182,7 +184,7 @@ static void find_sets(PackGaps *gaps, int number, Leaves own, Leaves life) {
     const bool covered = covers(life, own);
     const PartSet *set = covered ? &node->some : &node->all;
     if (set->count > 0)
-        gaps->found[gaps->nfound++] = (Parts){set->part, set->part + set->count};
+        gaps->found[gaps->nfound++] = (Parts){set->part, set->part + set->count, set->part->begin};
     if (covered)
         return;
     const int middle = own.begin + (own.end - own.begin) / 2;
@@ -197,7 +199,8 @@ int64_t gaps_lowest(PackGaps *gaps, const PackBox *box) {
     do {
         before = offset;
         for (int i = 0; i < gaps->nfound; i++)
-            offset = place_among(&gaps->found[i], offset, box->size);
+            if (gaps->found[i].begin < offset + box->size)
+                offset = place_among(&gaps->found[i], offset, box->size);
     } while (offset > before);
     return offset;
 }

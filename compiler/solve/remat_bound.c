@@ -13,6 +13,7 @@
 #include "solve/remat_graph.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef enum { UNRELATED, ANCESTOR, SELF, DESCENDANT } Relation;
@@ -88,33 +89,70 @@ typedef struct {
     bool *follows, *reads, *leads; /* it runs behind the maker; reads the tensor; runs before a reader */
 } Paths;
 
-static void find_paths(const RematGraph *graph, int tensor, Paths *paths) {
-    const int n = graph->noperation, maker = graph->maker[tensor];
+/* Of the operations in front of END. */
+static void find_paths(const RematGraph *graph, int tensor, int end, Paths *paths) {
+    const int maker = graph->maker[tensor];
+    const size_t size = (size_t)(end - maker) * sizeof(bool);
     const RematNode *node = graph->node;
-    memset(paths->follows, 0, (size_t)n * sizeof *paths->follows);
-    memset(paths->reads, 0, (size_t)n * sizeof *paths->reads);
-    memset(paths->leads, 0, (size_t)n * sizeof *paths->leads);
-    for (int o = maker + 1; o < n; o++)
+    memset(paths->follows + maker, 0, size);
+    memset(paths->reads + maker, 0, size);
+    memset(paths->leads + maker, 0, size);
+    for (int o = maker + 1; o < end; o++)
         for (int i = node[o - 1].read_end; i < node[o].read_end; i++) {
             const int from = graph->maker[graph->read[i]];
-            paths->follows[o] |= from == maker || paths->follows[from];
+            paths->follows[o] |= from == maker || (from > maker && paths->follows[from]);
             paths->reads[o] |= graph->read[i] == tensor;
         }
-    for (int o = n - 1; o > maker; o--)
-        for (int i = node[o - 1].read_end; i < node[o].read_end; i++)
-            paths->leads[graph->maker[graph->read[i]]] |= paths->reads[o] || paths->leads[o];
+    for (int o = end - 1; o > maker; o--)
+        for (int i = node[o - 1].read_end; i < node[o].read_end; i++) {
+            const int from = graph->maker[graph->read[i]];
+            if (from > maker)
+                paths->leads[from] |= paths->reads[o] || paths->leads[o];
+        }
+}
+
+/* A tensor that is not made again, and the operation behind which nobody needs it. */
+typedef struct {
+    int tensor, end;
+    int64_t bytes;
+} Lasting;
+
+/* The largest first. */
+static int compare_lasting(const void *left, const void *right) {
+    const Lasting *a = left, *b = right;
+    if (a->bytes != b->bytes)
+        return a->bytes > b->bytes ? -1 : 1;
+    return (a->tensor > b->tensor) - (a->tensor < b->tensor);
+}
+
+/* In LASTING, which has room for all tensors; returns how many there are. */
+static int find_lasting(Pool *pool, const RematGraph *graph, Lasting *lasting) {
+    const int n = graph->noperation;
+    int *end = NEW_ARRAY(pool, int, graph->ntensor), count = 0;
+    for (int o = 0; o < n; o++)
+        for (int i = graph->node[o - 1].read_end; i < graph->node[o].read_end; i++)
+            end[graph->read[i]] = o + 1;
+    for (int t = 0; t < graph->ntensor; t++)
+        if (graph->bytes[t] > 0 && graph->maker[t] >= 0 &&
+            (graph->is_kept[t] || (end[t] > 0 && !graph->node[graph->maker[t]].repeatable)))
+            lasting[count++] = (Lasting){t, graph->is_kept[t] ? n : end[t], graph->bytes[t]};
+    if (count > 0)
+        qsort(lasting, (size_t)count, sizeof *lasting, compare_lasting);
+    return count;
 }
 
 /* Adds a tensor that is not made again to the BYTES of the moments at which it is alive in any case. */
-static void add_lasting(const RematGraph *graph, int tensor, Paths *paths, int64_t *bytes) {
-    find_paths(graph, tensor, paths);
-    for (int o = graph->maker[tensor] + 1; o < graph->noperation; o++)
-        if (paths->follows[o] && !paths->reads[o] && (graph->is_kept[tensor] || paths->leads[o]))
-            bytes[o] += graph->bytes[tensor];
+static void add_lasting(const RematGraph *graph, const Lasting *l, Paths *paths, int64_t *bytes) {
+    find_paths(graph, l->tensor, l->end, paths);
+    for (int o = graph->maker[l->tensor] + 1; o < l->end; o++)
+        if (paths->follows[o] && !paths->reads[o] && (graph->is_kept[l->tensor] || paths->leads[o]))
+            bytes[o] += l->bytes;
 }
 
-/* What enter_moment() finds for each operation.  Few tensors last, so it is found tensor by tensor. */
+/* What enter_moment() finds for each operation.  Few tensors last, so it is found tensor by tensor; of a
+ * net in which many do, the largest ones bound the peak well enough. */
 int64_t remat_peak_bound(Pool *pool, const RematGraph *graph) {
+    enum { MOST_WORK = 1 << 22 }; /* operations that are looked at, a few milliseconds each million */
     const int n = graph->noperation;
     Paths paths = {NEW_ARRAY(pool, bool, n), NEW_ARRAY(pool, bool, n), NEW_ARRAY(pool, bool, n)};
     int64_t *bytes = NEW_ARRAY(pool, int64_t, n), bound = 0;
@@ -123,10 +161,12 @@ int64_t remat_peak_bound(Pool *pool, const RematGraph *graph) {
         for (int i = graph->node[o - 1].read_end; i < graph->node[o].read_end; i++)
             bytes[o] += graph->bytes[graph->read[i]];
     }
-    for (int t = 0; t < graph->ntensor; t++)
-        if (graph->bytes[t] > 0 && graph->maker[t] >= 0 &&
-            (graph->is_kept[t] || !graph->node[graph->maker[t]].repeatable))
-            add_lasting(graph, t, &paths, bytes);
+    Lasting *lasting = NEW_ARRAY(pool, Lasting, graph->ntensor);
+    const int count = find_lasting(pool, graph, lasting);
+    for (int64_t k = 0, work = 0; k < count && work < MOST_WORK; k++) {
+        add_lasting(graph, &lasting[k], &paths, bytes);
+        work += lasting[k].end - graph->maker[lasting[k].tensor];
+    }
     for (int o = 0; o < n; o++)
         bound = bytes[o] > bound ? bytes[o] : bound;
     return bound;

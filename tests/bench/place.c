@@ -144,7 +144,8 @@ int main(int count, char **word) {
     Table table = read_table(pool, arguments.input);
     PackResult result;
     double start = seconds_now();
-    bool fits = pack_buffers(pool, table.buffer, table.count, 1, arguments.capacity, 0, &result);
+    bool fits = pack_buffers(pool, table.buffer, table.count, 1, (PackAim){.capacity = arguments.capacity},
+                             &result);
     double seconds = seconds_now() - start;
     printf("arena %" PRId64 "\nlower_bound %" PRId64 "\neffort %" PRId64 "\nseconds %.6f\n", result.arena,
            result.lower_bound, result.effort, seconds);

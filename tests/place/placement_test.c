@@ -84,10 +84,11 @@ static PackResult solve(const Problem *problem, int64_t align, int64_t capacity)
     Pool *pool = pool_new();
     Problem first = *problem, again = *problem;
     PackResult result, repeated;
-    bool fits = pack_buffers(pool, first.buffer, first.count, align, capacity, 0, &result);
+    bool fits =
+        pack_buffers(pool, first.buffer, first.count, align, (PackAim){.capacity = capacity}, &result);
     judge(problem, &first, align, &result);
     EXPECT(fits == (capacity == 0 || result.arena <= capacity));
-    pack_buffers(pool, again.buffer, again.count, align, capacity, 0, &repeated);
+    pack_buffers(pool, again.buffer, again.count, align, (PackAim){.capacity = capacity}, &repeated);
     EXPECT(memcmp(&result, &repeated, sizeof result) == 0);
     for (int i = 0; i < first.count; i++)
         EXPECT(first.buffer[i].offset == again.buffer[i].offset);
@@ -343,7 +344,7 @@ static int exit_code(const Problem *problem) {
         PackResult result;
         if (freopen("/dev/null", "w", stderr) == NULL)
             _exit(1);
-        pack_buffers(pool_new(), copy.buffer, copy.count, 64, 0, 0, &result);
+        pack_buffers(pool_new(), copy.buffer, copy.count, 64, (PackAim){0}, &result);
         _exit(0);
     }
     int status;
