@@ -463,20 +463,30 @@ bool head_loops(const Program *program, ValueId large) {
            shape_rows(program->graph->value[large].shape) > head_rows(program);
 }
 
-int64_t bytes_in_loops(const Program *program, ValueId v) {
-    enum { BANDS_AT_A_TIME = 3 }; /* one that is made, those that a window of the gradient reaches */
-    const Graph *g = program->graph;
-    const Value *value = &g->value[v];
-    const int64_t bytes = program->layout[v].bytes, rows = BANDS_AT_A_TIME * head_rows(program);
-    const int head = value->producer < 0 ? 0 : g->node[value->producer].head;
-    if (head == 0 || !loops_over_heads(program) || value->shape.rank != AXES ||
-        shape_rows(value->shape) <= rows)
-        return bytes;
+/* Per value: do nodes of its producer's head alone touch it? */
+static bool *stays_in_head(Pool *pool, const Graph *g) {
+    bool *stays = NEW_ARRAY(pool, bool, g->nvalue);
+    for (ValueId v = 0; v < g->nvalue; v++)
+        stays[v] = g->value[v].producer >= 0 && g->node[g->value[v].producer].head > 0;
     for (int i = 0; i < g->nnode; i++)
         for (Touch t = node_touches(g, &g->node[i]); touch_next(&t);)
-            if (t.value == v && g->node[i].head != head)
-                return bytes;
-    return bytes / shape_rows(value->shape) * rows;
+            stays[t.value] = stays[t.value] && g->node[i].head == g->node[g->value[t.value].producer].head;
+    return stays;
+}
+
+int64_t *bytes_in_loops(Pool *pool, const Program *program) {
+    enum { BANDS_AT_A_TIME = 3 }; /* one that is made, those that a window of the gradient reaches */
+    const Graph *g = program->graph;
+    const int64_t rows = BANDS_AT_A_TIME * head_rows(program);
+    const bool loops = loops_over_heads(program), *stays = stays_in_head(pool, g);
+    int64_t *bytes = NEW_ARRAY(pool, int64_t, g->nvalue);
+    for (ValueId v = 0; v < g->nvalue; v++) {
+        const Shape shape = g->value[v].shape;
+        bytes[v] = program->layout[v].bytes;
+        if (loops && stays[v] && shape.rank == AXES && shape_rows(shape) > rows)
+            bytes[v] = bytes[v] / shape_rows(shape) * rows;
+    }
+    return bytes;
 }
 
 /* Rows of step I in an iteration of ROWS rows of the tallest tensor: about as many as its height is of

@@ -26,7 +26,8 @@ bool works_in_rows(const Program *program, const Node *node);
 bool computes_bands(const Program *program, const Node *node);
 /* Is there a loop for a head that makes LARGE? */
 bool head_loops(const Program *program, ValueId large);
-/* Bytes of V, or about those of the rows that are there at a time in the loop of a head. */
-int64_t bytes_in_loops(const Program *program, ValueId v);
+/* Per value, in an array of POOL: its bytes, or about those of the rows that are there at a time in the
+ * loop of a head. */
+int64_t *bytes_in_loops(Pool *pool, const Program *program);
 
 #endif

@@ -240,14 +240,17 @@ static RematProblem problem_of(const Translation *t) {
     const Graph *g = t->program->graph;
     RematOperation *operation = NEW_ARRAY(g->pool, RematOperation, t->noperation);
     const int ntensor = t->ntensor + t->ntoken;
+    Pool *scratch = pool_part(g->pool);
+    const int64_t *bytes_of = bytes_in_loops(scratch, t->program);
     int64_t *bytes = NEW_ARRAY(g->pool, int64_t, ntensor);
     bool *kept = NEW_ARRAY(g->pool, bool, ntensor);
     for (int o = 0; o < t->noperation; o++)
         operation[o] = operation_of(t, o);
     for (int k = 0; k < t->ntensor; k++) {
-        bytes[k] = bytes_in_loops(t->program, t->value_of[k]);
+        bytes[k] = bytes_of[t->value_of[k]];
         kept[k] = read_behind(&g->value[t->value_of[k]]);
     }
+    pool_free(scratch);
     return (RematProblem){.noperation = t->noperation,
                           .ntensor = ntensor,
                           .nforward = forward_operations(t),

@@ -508,11 +508,13 @@ static Plan *as_for_nothing(const Request *r, const Choices *choices, bool loops
     return only(r, made, plan_fits(same) ? same : plan);
 }
 
-/* BEST, or a plan that costs next to nothing more than whole batches with everything kept. */
+/* BEST, or a plan that costs next to nothing more than whole batches with everything kept; these need more
+ * than fewer samples at a time do, with all computed again that may be. */
 static Plan *with_nearly_free(const Request *r, Choices choices, Plan *best) {
+    const Program *train = &best->program[PROGRAM_TRAIN];
     if (best->budget == 0)
         return nearly_free(r, best, best);
-    if (is_hopeless(best) || must_fit(&choices))
+    if (is_hopeless(best) || must_fit(&choices) || (!plan_fits(best) && train->micro_batch < train->batch))
         return best;
     choices.packs_once = best->choices.packs_once;
     choices.stages_floats = best->choices.stages_floats;
