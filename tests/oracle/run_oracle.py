@@ -223,6 +223,7 @@ def main():
     parser.add_argument("--unetc", required=True)
     parser.add_argument("--runtime", required=True, help="the library that generated programs link")
     parser.add_argument("--flags", default="", help="more flags for the C compiler, such as sanitizers")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="run each Nth case alone")
     parser.add_argument("mode", choices=["double", "looped", "float", "initial"])
     parser.add_argument("case", nargs="*")
     tools = parser.parse_args()
@@ -235,7 +236,7 @@ def main():
         jobs = [(case["name"], lambda case=case: run_case(tools, tools.mode, case)) for case in cases.CASES]
     loops = {case["name"]: case["loops"] for case in cases.CASES}
     failed = False
-    for name, job in jobs:
+    for name, job in jobs if tools.case else jobs[::tools.every]:
         if (tools.case and name not in tools.case) or (tools.mode == "looped" and not loops[name]):
             continue
         try:

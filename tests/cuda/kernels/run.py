@@ -6,7 +6,7 @@ Tensors of these geometries are small; all kernels also run once on tensors of m
 2^18 elements, where an index of 16 bits is too short, and `unsigned` has 18 bits in place of 32 (narrow.h).
 
 Usage: run.py [--long] ROWS [SEED]; ROWS: the program that prints the rows of the operators.  --long: more
-geometries and compilers, and all faults, of which else only every fourth one is planted."""
+geometries and compilers, and all faults, of which else only every eighth one is planted."""
 import concurrent.futures
 import os
 import re
@@ -203,7 +203,7 @@ def main():
                 for i, (compiler, stored, rounds) in enumerate(BUILDS) if shutil.which(compiler)]
         jobs.append(pool.submit(compare_wide, home, seed, os.path.join(folder, "wide")))
         try: # the first is of floats by g++, the second of 16 bits
-            jobs += [pool.submit(plant, jobs[0].result(), fault) for fault in FAULTS[::1 if LONG else 4]]
+            jobs += [pool.submit(plant, jobs[0].result(), fault) for fault in FAULTS[::1 if LONG else 8]]
             jobs += [pool.submit(plant, jobs[1].result(), fault) for fault in TILE_FAULTS[:None if LONG else 1]]
         except Failure:
             print("no faults are planted where the kernels fail without them", flush=True)
