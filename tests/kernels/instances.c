@@ -902,7 +902,7 @@ static Emitter *emitter_new(Pool *pool, bool fast, Type stored, ConvMethod conv)
     *model = (Model){.pool = pool, .name = fast ? "fast" : "reference", .source = "cases"};
     *plan =
         (Plan){.pool = pool, .options = options, .target = targets[0], .model = model, .source_hash = ""};
-    *e = (Emitter){.plan = plan, .dialect = fast ? &included : &reference, .pool = pool};
+    *e = (Emitter){.plan = plan, .dialect = fast ? &included : &reference, .pool = pool, .keeps = pool};
     return e;
 }
 
