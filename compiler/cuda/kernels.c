@@ -399,10 +399,11 @@ static void prepare_reduction(Program *program, Node *node) {
     node_add_output(g, node, workspace_new(g, node, "scratch", TYPE_F64, node->a.reduction.bands));
 }
 
-/* How many errors have which digit in 1024 parts, sums of these parts; two doubles for each point, of two
- * errors and two numbers. */
+/* `Sorting` of templates/cuda/labels.cuh, in doubles: the losses of so many parts, three sums, and, in 32
+ * bits each, how many errors of a part have which digit, and its points of the class.  Then two doubles for
+ * each point, of two errors and two numbers. */
 static void prepare_lovasz(Program *program, Node *node) {
-    enum { SORTING = (16 + 2) * 1024 + 3, OF_POINT = 2 };
+    enum { PARTS = 2048, DIGITS = 16, SORTING = PARTS + 3 + (DIGITS + 1) * PARTS / 2, OF_POINT = 2 };
     Graph *g = program->graph;
     const Shape shape = g->value[node->in[1]].shape;
     const int64_t points = size_product(program->micro_batch, shape_elements(shape));

@@ -466,11 +466,42 @@ DEVICE double error_slope(double error, int is_class, int one) {
 /* Points in the order of their errors: sorted by the digits of their bits, the last first, in parts that
  * follow each other, one for each thread. Behind the struct lie the errors and the numbers of all points,
  * twice. */
-enum { SORTING_PARTS = 1024, SORTING_DIGITS = 16 };
+enum { SORTING_PARTS = 2048, SORTING_DIGITS = 16 };
 struct Sorting {
-    double place[SORTING_DIGITS][SORTING_PARTS], hits[SORTING_PARTS], loss[SORTING_PARTS];
-    double truly, all, present;
+    double loss[SORTING_PARTS], truly, all, present;
+    uint32_t place[SORTING_DIGITS][SORTING_PARTS], hits[SORTING_PARTS];
 };
+static_assert(SORTING_PARTS % THREADS == 0, "each thread of a block scans as many parts");
+
+/* The sum of what the threads of the block in front of this one have. */
+DEVICE uint32_t block_before(uint32_t own) {
+    SHARED(uint32_t, sum, [THREADS]);
+    sum[threadIdx.x] = own;
+    for (int distance = 1; distance < THREADS; distance *= 2) {
+        __syncthreads();
+        const uint32_t left = (int)threadIdx.x >= distance ? sum[threadIdx.x - distance] : 0;
+        __syncthreads();
+        sum[threadIdx.x] += left;
+    }
+    return sum[threadIdx.x] - own;
+}
+
+/* By one block: each of COUNT numbers becomes the sum of the numbers in front of it. Returns the sum of
+ * those up to this thread's last. */
+DEVICE uint32_t scan(uint32_t *number, int count) {
+    const int each = count / THREADS;
+    uint32_t *own = number + threadIdx.x * each, sum = 0;
+#pragma unroll 8
+    for (int i = 0; i < each; i++)
+        sum += own[i];
+    sum = block_before(sum);
+    for (int i = 0; i < each; i++) {
+        const uint32_t these = own[i];
+        own[i] = sum;
+        sum += these;
+    }
+    return sum;
+}
 
 /* The points of all samples, as slopes and labels have them. */
 struct Sorted {
@@ -500,38 +531,36 @@ DEVICE int digit_of(uint32_t error, int shift) {
                                                           unsigned count, int shift) {
     Sorting *s = reinterpret_cast<Sorting *>(scratch);
     const unsigned part = thread_index();
+    SHARED(uint32_t, of_digit, [SORTING_DIGITS][THREADS]); /* each thread has a column */
     if (part >= SORTING_PARTS)
         return;
     for (int digit = 0; digit < SORTING_DIGITS; digit++)
-        s->place[digit][part] = 0;
+        of_digit[digit][threadIdx.x] = 0;
     for (unsigned k = part_start(count, SORTING_PARTS, part);
          k < part_start(count, SORTING_PARTS, part + 1); k++)
-        s->place[digit_of(from[k], shift)][part]++;
+        of_digit[digit_of(from[k], shift)][threadIdx.x]++;
+    for (int digit = 0; digit < SORTING_DIGITS; digit++)
+        s->place[digit][part] = of_digit[digit][threadIdx.x];
 }
 
-/* One thread. */
+/* One block. */
 [[maybe_unused]] static __global__ void unet_sum_places(double *scratch) {
     Sorting *s = reinterpret_cast<Sorting *>(scratch);
-    double place = 0;
-    if (threadIdx.x > 0)
-        return;
-    for (int digit = 0; digit < SORTING_DIGITS; digit++)
-        for (int part = 0; part < SORTING_PARTS; part++) {
-            const double these = s->place[digit][part];
-            s->place[digit][part] = place;
-            place += these;
-        }
+    (void)scan(s->place[0], SORTING_DIGITS * SORTING_PARTS);
 }
 
 [[maybe_unused]] static __global__ void unet_move_places(double *scratch, const uint32_t *from,
                                                          uint32_t *to, unsigned count, int shift) {
-    Sorting *s = reinterpret_cast<Sorting *>(scratch);
+    const Sorting *s = reinterpret_cast<const Sorting *>(scratch);
     const unsigned part = thread_index();
+    SHARED(uint32_t, next, [SORTING_DIGITS][THREADS]); /* each thread has a column */
     if (part >= SORTING_PARTS)
         return;
+    for (int digit = 0; digit < SORTING_DIGITS; digit++)
+        next[digit][threadIdx.x] = s->place[digit][part];
     for (unsigned k = part_start(count, SORTING_PARTS, part);
          k < part_start(count, SORTING_PARTS, part + 1); k++) {
-        const unsigned place = (unsigned)s->place[digit_of(from[k], shift)][part]++;
+        const uint32_t place = next[digit_of(from[k], shift)][threadIdx.x]++;
         to[place] = from[k];
         to[count + place] = from[count + k];
     }
@@ -548,23 +577,16 @@ DEVICE void store_given(real *slopes, const stored *x, Sorted of, unsigned i) {
         to[(long)c * of.points] = (real)(of.by.channels == 1 ? logits.at(1) : exp(logits.at(c) - level));
 }
 
-/* Errors of class k, in the order of the points, and how many are of it. */
-DEVICE void store_errors(double *scratch, uint32_t *errors, const real *given, Sorted of, int k,
-                         unsigned part) {
-    Sorting *s = reinterpret_cast<Sorting *>(scratch);
-    if (part >= SORTING_PARTS)
+/* The error of point i by class k. */
+DEVICE void store_error(uint32_t *errors, const real *given, Sorted of, int k, unsigned i) {
+    if (i >= of.count)
         return;
-    s->hits[part] = 0;
-    for (unsigned i = part_start(of.count, SORTING_PARTS, part);
-         i < part_start(of.count, SORTING_PARTS, part + 1); i++) {
-        const int label = of.label(i);
-        const float error = label < 0 ? 0
-                                      : (float)error_of(given[term_at(i, of.points, of.sample)], label == k,
-                                                        of.by.channels == 1);
-        memcpy(&errors[i], &error, sizeof error);
-        errors[of.count + i] = i;
-        s->hits[part] += label == k;
-    }
+    const int label = of.label(i);
+    const float error = label < 0 ? 0
+                                  : (float)error_of(given[term_at(i, of.points, of.sample)], label == k,
+                                                    of.by.channels == 1);
+    memcpy(&errors[i], &error, sizeof error);
+    errors[of.count + i] = i;
 }
 
 /* How many of the sorted points of a part are of class k. */
@@ -572,24 +594,19 @@ DEVICE void count_hits(double *scratch, const uint32_t *errors, Sorted of, int k
     Sorting *s = reinterpret_cast<Sorting *>(scratch);
     if (part >= SORTING_PARTS)
         return;
-    s->hits[part] = 0;
+    uint32_t hits = 0;
     for (unsigned i = part_start(of.count, SORTING_PARTS, part);
          i < part_start(of.count, SORTING_PARTS, part + 1); i++)
-        s->hits[part] += of.label(errors[of.count + i]) == k;
+        hits += of.label(errors[of.count + i]) == k;
+    s->hits[part] = hits;
 }
 
-/* One thread: how many there are before each part, and of all. */
+/* One block: how many there are before each part, and of all. */
 [[maybe_unused]] static __global__ void unet_sum_hits(double *scratch) {
     Sorting *s = reinterpret_cast<Sorting *>(scratch);
-    double hits = 0;
-    if (threadIdx.x > 0)
-        return;
-    for (int part = 0; part < SORTING_PARTS; part++) {
-        const double these = s->hits[part];
-        s->hits[part] = hits;
-        hits += these;
-    }
-    s->truly = hits;
+    const uint32_t hits = scan(s->hits, SORTING_PARTS);
+    if (threadIdx.x == THREADS - 1)
+        s->truly = hits;
 }
 
 /* The slopes of sorted points, and in s->loss what each part adds. */
@@ -616,14 +633,17 @@ DEVICE void store_lovasz(double *scratch, const uint32_t *errors, real *slopes, 
     s->loss[part] = loss;
 }
 
-/* One thread adds the parts of a class in order. */
+/* One block adds the parts of a class. */
 template <int ONE> static __global__ void unet_end_class(double *scratch) {
     Sorting *s = reinterpret_cast<Sorting *>(scratch);
+    double loss = 0;
+    for (int part = threadIdx.x; part < SORTING_PARTS; part += THREADS)
+        loss += s->loss[part];
+    loss = block_sum(loss);
     if (threadIdx.x > 0)
         return;
     s->present += s->truly > 0 || ONE;
-    for (int part = 0; part < SORTING_PARTS; part++)
-        s->all += s->loss[part];
+    s->all += loss;
 }
 
 template <int N, int ACCUMULATE>

@@ -22,9 +22,9 @@ static __global__ void KERNEL_given(real *slopes, const stored *x, const uint8_t
     store_given(slopes, x, KERNEL_sorted(t, control), thread_index());
 }
 
-static __global__ void KERNEL_errors(double *scratch, uint32_t *errors, const real *given, int k,
-                                     const uint8_t *t, const UnetControl *control) {
-    store_errors(scratch, errors, given, KERNEL_sorted(t, control), k, thread_index());
+static __global__ void KERNEL_errors(uint32_t *errors, const real *given, int k, const uint8_t *t,
+                                     const UnetControl *control) {
+    store_error(errors, given, KERNEL_sorted(t, control), k, thread_index());
 }
 
 static __global__ void KERNEL_hits(double *scratch, const uint32_t *errors, int k, const uint8_t *t,
@@ -50,17 +50,17 @@ LAUNCHER void KERNEL(UnetLaunch at, double *result, double *present, real *slope
     LAUNCH(at, KERNEL_given, blocks_for(count), slopes, x, t, at.control);
     for (int k = C == 1; k < CLASSES; k++) {
         real *plane = slopes + (C == 1 ? 0 : (long)k * points);
-        LAUNCH(at, KERNEL_errors, parts, scratch, errors, plane, k, t, at.control);
+        LAUNCH(at, KERNEL_errors, blocks_for(count), errors, plane, k, t, at.control);
         for (int shift = 0, second = 0; shift < 32; shift += 4, second = !second) {
             uint32_t *from = errors + (second ? 2 * count : 0), *to = errors + (second ? 0 : 2 * count);
-            LAUNCH(at, unet_count_places, parts, scratch, from, count, shift);
-            LAUNCH(at, unet_sum_places, 1, scratch);
-            LAUNCH(at, unet_move_places, parts, scratch, from, to, count, shift);
+            LAUNCH_BLOCKS(at, unet_count_places, parts, scratch, from, count, shift);
+            LAUNCH_BLOCKS(at, unet_sum_places, 1, scratch);
+            LAUNCH_BLOCKS(at, unet_move_places, parts, scratch, from, to, count, shift);
         }
         LAUNCH(at, KERNEL_hits, parts, scratch, errors, k, t, at.control);
-        LAUNCH(at, unet_sum_hits, 1, scratch);
+        LAUNCH_BLOCKS(at, unet_sum_hits, 1, scratch);
         LAUNCH(at, KERNEL_slopes, parts, scratch, errors, plane, k, t, at.control);
-        LAUNCH(at, end_one, 1, scratch);
+        LAUNCH_BLOCKS(at, end_one, 1, scratch);
     }
     LAUNCH(at, end, 1, result, present, scratch, at.control);
 }

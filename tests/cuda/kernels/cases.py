@@ -1020,7 +1020,7 @@ def lovasz(cases):
         "Tensor x = test.numbers(%s), dx = test.output(%s), same_dx = test.output(%s);" % (x.cpp(), x.cpp(), x.cpp()),
         "Labels t(%d, %d);" % (n * points, classes), "Result result = test.result(), scale = test.result(4);",
         "Tensor slopes = test.weights(%d);" % (n * points * c),
-        "Result present = test.result(), scratch = test.result(%d);" % (18 * 1024 + 3 + 2 * n * points),
+        "Result present = test.result(), scratch = test.result(%d);" % (2048 + 3 + 17 * 1024 + 2 * n * points),
         *cases.run("lovasz_loss", "lovasz_loss", loss,
                    {"loss": "result", "present": "present", "slopes": "slopes", "scratch": "scratch", "logits": "x", "labels": "t"},
                    adds=numbers["ACCUMULATE"], before=[n], behind=["valid + %d" % start]),
