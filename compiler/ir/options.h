@@ -83,8 +83,8 @@ typedef struct {
     bool packs_in_bands;      /*   and one over bands of rows in each band */
     bool branches;            /* what nobody waits for soon runs beside other steps (passes/branches.c), */
     int64_t branch_bytes;     /*   and the most bytes alive may become so many more by that */
-    int64_t
-        extent[PROGRAMS]; /* bytes that each program was packed into under all this before; 0: it was not */
+    int64_t extent[PROGRAMS]; /* bytes that each program took when it was packed under these choices before,
+                                 or 0 */
 } Choices;
 
 #endif

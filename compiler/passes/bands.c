@@ -475,7 +475,7 @@ static bool *stays_in_head(Pool *pool, const Graph *g) {
 }
 
 int64_t *bytes_in_loops(Pool *pool, const Program *program) {
-    enum { BANDS_AT_A_TIME = 3 }; /* one that is made, those that a window of the gradient reaches */
+    enum { BANDS_AT_A_TIME = 3 }; /* the band that is made, and two that a window of its gradient reaches */
     const Graph *g = program->graph;
     const int64_t rows = BANDS_AT_A_TIME * head_rows(program);
     const bool loops = loops_over_heads(program), *stays = stays_in_head(pool, g);

@@ -38,7 +38,7 @@ ProgramKind first_program(const Options *options) {
                                                                            : PROGRAM_PREDICT;
 }
 
-/* The first is that of training, or, where prediction is all that is wanted, one as that has it. */
+/* The first model is lowered for training, or for prediction if nothing else is wanted. */
 static bool lower_all(const Request *r, Model *model[PROGRAMS]) {
     const Options *options = r->options;
     const LowerOptions whole = sized(r, first_program(options), r->lower->size);

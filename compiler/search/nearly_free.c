@@ -23,7 +23,8 @@ static bool is_nearly_free(const Plan *plan, const Plan *kept) {
            (double)saved / (double)kept->arena > (double)extra / (double)kept->cost;
 }
 
-/* Does S seem to need fewer bytes than KEPT?  The estimates are as much too large as that of FIRST. */
+/* Does S seem to need fewer bytes than KEPT?  All estimates are taken to be too large by as many bytes as
+ * the estimate of FIRST was. */
 static bool seems_to_save(const RematSchedule *s, const Plan *kept, const Program *first) {
     return size_sum(s->peak, first->remat_outside) - overestimate(first) <
            kept->program[PROGRAM_TRAIN].lower_bound;

@@ -27,7 +27,8 @@ typedef struct {
     int count, capacity;
 } PartSet;
 
-/* Those of a set from FIRST on, and where this one begins; INT64_MAX: there is none. */
+/* The parts of a set from FIRST on.  BEGIN is the offset at which FIRST begins, or INT64_MAX if no part is
+ * left. */
 typedef struct {
     Part *first;
     const Part *end;

@@ -89,7 +89,7 @@ typedef struct {
     bool *follows, *reads, *leads; /* it runs behind the maker; reads the tensor; runs before a reader */
 } Paths;
 
-/* Of the operations in front of END. */
+/* Fills the flags of the operations from the maker of TENSOR to the one in front of END. */
 static void find_paths(const RematGraph *graph, int tensor, int end, Paths *paths) {
     const int maker = graph->maker[tensor];
     const size_t size = (size_t)(end - maker) * sizeof(bool);
@@ -111,7 +111,7 @@ static void find_paths(const RematGraph *graph, int tensor, int end, Paths *path
         }
 }
 
-/* A tensor that is not made again, and the operation behind which nobody needs it. */
+/* A tensor that is not made again.  All operations that need it stand in front of END. */
 typedef struct {
     int tensor, end;
     int64_t bytes;
@@ -149,10 +149,11 @@ static void add_lasting(const RematGraph *graph, const Lasting *l, Paths *paths,
             bytes[o] += l->bytes;
 }
 
-/* What enter_moment() finds for each operation.  Few tensors last, so it is found tensor by tensor; of a
- * net in which many do, the largest ones bound the peak well enough. */
+/* The largest bytes of all moments, as enter_moment() adds them up.  Few tensors last, so each lasting
+ * tensor is added to its moments.  Where many last, the walk ends after MOST_WORK operations: the largest
+ * tensors come first, and the bound stays valid without the rest. */
 int64_t remat_peak_bound(Pool *pool, const RematGraph *graph) {
-    enum { MOST_WORK = 1 << 22 }; /* operations that are looked at, a few milliseconds each million */
+    enum { MOST_WORK = 1 << 22 }; /* visits of an operation */
     const int n = graph->noperation;
     Paths paths = {NEW_ARRAY(pool, bool, n), NEW_ARRAY(pool, bool, n), NEW_ARRAY(pool, bool, n)};
     int64_t *bytes = NEW_ARRAY(pool, int64_t, n), bound = 0;

@@ -471,9 +471,9 @@ struct Sorting {
     double loss[SORTING_PARTS], truly, all, present;
     uint32_t place[SORTING_DIGITS][SORTING_PARTS], hits[SORTING_PARTS];
 };
-static_assert(SORTING_PARTS % THREADS == 0, "each thread of a block scans as many parts");
+static_assert(SORTING_PARTS % THREADS == 0, "all threads of a block scan equally many parts");
 
-/* The sum of what the threads of the block in front of this one have. */
+/* The sum of OWN over the threads of the block in front of this thread. */
 DEVICE uint32_t block_before(uint32_t own) {
     SHARED(uint32_t, sum, [THREADS]);
     sum[threadIdx.x] = own;
