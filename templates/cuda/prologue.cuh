@@ -525,9 +525,11 @@ DEVICE Vector block_vector_sum(Vector v) {
     return part[0];
 }
 
-/* Have all other blocks of the grid come here?  Then what they wrote before may be read. */
+/* Have all other blocks of the grid come here?  Then what they wrote before may be read: a block counts itself
+ * when all of its threads have written. */
 DEVICE bool is_last_block(uint32_t *arrived) {
     SHARED(int, last, [1]);
+    __syncthreads();
     if (threadIdx.x == 0) {
         __threadfence();
         last[0] = atomicInc(arrived, gridDim.x - 1) == gridDim.x - 1;

@@ -60,6 +60,8 @@ FAULTS = [
      "for (int band = row; band < bands - 1; band += HEIGHT)", "wgrad, db: "),
     ("a sum before its parts are there", "atomicInc(arrived, gridDim.x - 1) == gridDim.x - 1;", "atomicInc(arrived, gridDim.x - 1) == 0;",
      "mse: it is"),
+    ("a block that counts itself before all its threads have written", "SHARED(int, last, [1]);\n    __syncthreads();", "SHARED(int, last, [1]);",
+     "wgrad, sums: number"),
     ("a comparison that is not launched", "all->of[all->count++] = comparison;", "all->of[all->count] = comparison, all->count = 1;",
      "with others: other bits"),
     ("the jobs of another block", "if (jobs.job[middle].first <= blockIdx.x)", "if (jobs.job[middle].first < blockIdx.x)",

@@ -56,8 +56,10 @@ struct Fiber {
     void *fake_stack;            /* of AddressSanitizer */
 };
 
-std::vector<Fiber> fibers(most_threads);
-unsigned long blocks_begun;
+/* Of the block that runs, and of the one that is set aside. */
+std::vector<Fiber> sets[2] = {std::vector<Fiber>(most_threads), std::vector<Fiber>(most_threads)};
+Fiber *fibers = sets[0].data();
+unsigned long blocks_begun, block_number;
 Context scheduler;
 void *scheduler_fake_stack;
 const void *scheduler_stack;
@@ -65,6 +67,16 @@ size_t scheduler_stack_bytes;
 const Kernel *kernel;
 const std::function<void()> *body;
 Fiber *current; /* NULL in a kernel without barriers */
+
+/* A block that counted itself (atomicInc) is set aside until all others have ended: the last of them to count
+ * itself must find complete results, whatever the threads behind the count still do. */
+struct Shared {
+    char *array;
+    unsigned long *block;
+    std::vector<char> bytes; /* while the block is set aside */
+};
+std::vector<Shared> arrays; /* of the block that runs */
+bool may_set_aside, set_aside;
 
 [[noreturn]] void stop(const std::string &why) {
     const Position &p = position;
@@ -249,15 +261,16 @@ void release_block(size_t threads) {
         fibers[i].state = runs;
 }
 
+/* Runs the fibers of a block until all have ended, or until one has set it aside. */
 void run_fibers() {
     const size_t threads = number(position.threads);
-    for (size_t i = 0; i < threads; i++)
-        prepare(&fibers[i], place(i, position.threads));
     while (count_state(0, threads, done) < threads) {
         for (size_t i = 0; i < threads; i++) {
             Fiber *fiber = &fibers[ordered(i, threads)];
             if (fiber->state == runs)
                 go_on(fiber);
+            if (set_aside)
+                return;
         }
         if (!release_warps(threads) && count_state(0, threads, done) < threads)
             release_block(threads);
@@ -266,16 +279,46 @@ void run_fibers() {
 }
 
 void run_block() {
-    blocks_begun++;
-    if (kernel->waits) {
-        run_fibers();
-        return;
-    }
+    block_number = ++blocks_begun;
+    arrays.clear();
     const size_t threads = number(position.threads);
-    for (size_t i = 0; i < threads; i++) {
-        position.thread = place(ordered(i, threads), position.threads);
-        (*body)();
+    for (size_t i = 0; i < threads; i++)
+        if (kernel->waits) {
+            prepare(&fibers[i], place(i, position.threads));
+        } else {
+            position.thread = place(ordered(i, threads), position.threads);
+            (*body)();
+        }
+    if (kernel->waits)
+        run_fibers();
+}
+
+/* Runs the blocks of a grid from number BEGIN on, in order. */
+void run_blocks(size_t begin) {
+    for (size_t i = begin; i < number(position.blocks) && !set_aside; i++) {
+        position.block = place(ordered(i, number(position.blocks)), position.blocks);
+        run_block();
     }
+}
+
+/* The first block waits where it has counted itself.  The others run, and then it goes on. */
+void run_others_first() {
+    const unsigned long number_of_first = block_number;
+    const uint3 block = position.block;
+    std::vector<Shared> kept = arrays;
+    for (Shared &shared : kept)
+        shared.bytes.assign(shared.array, shared.array + shared.bytes.size());
+    fibers = sets[1].data();
+    set_aside = false;
+    run_blocks(1);
+    fibers = sets[0].data();
+    position.block = block;
+    block_number = number_of_first;
+    for (const Shared &shared : kept) {
+        memcpy(shared.array, shared.bytes.data(), shared.bytes.size());
+        *shared.block = block_number;
+    }
+    run_fibers();
 }
 
 void run_grid(const Kernel &of, dim3 blocks, dim3 threads, const std::function<void()> &work) {
@@ -283,10 +326,14 @@ void run_grid(const Kernel &of, dim3 blocks, dim3 threads, const std::function<v
     body = &work;
     position.threads = threads;
     position.blocks = blocks;
-    for (size_t i = 0; i < number(blocks); i++) {
-        position.block = place(ordered(i, number(blocks)), blocks);
-        run_block();
-    }
+    position.block = place(ordered(0, number(blocks)), blocks);
+    may_set_aside = of.waits && number(blocks) > 1;
+    run_block();
+    may_set_aside = false;
+    if (set_aside)
+        run_others_first();
+    else
+        run_blocks(1);
 }
 
 bool possible(dim3 blocks, dim3 threads) {
@@ -330,7 +377,7 @@ unsigned long long exchange(unsigned mask, unsigned long long value, unsigned la
     current->value[turn] = value;
     current->state = waits_for_warp;
     to_scheduler(current);
-    const size_t self = (size_t)(current - fibers.data());
+    const size_t self = (size_t)(current - fibers);
     return fibers[self / warp_size * warp_size + lane].value[turn];
 }
 
@@ -339,10 +386,18 @@ void expect(bool holds, const char *what) {
         stop(what);
 }
 
-void fill_shared(void *array, size_t bytes, unsigned long *block) {
-    if (*block == blocks_begun)
+void arrived() {
+    if (!may_set_aside)
         return;
-    *block = blocks_begun;
+    set_aside = true;
+    to_scheduler(current);
+}
+
+void fill_shared(void *array, size_t bytes, unsigned long *block) {
+    if (*block == block_number)
+        return;
+    *block = block_number;
+    arrays.push_back({static_cast<char *>(array), block, std::vector<char>(bytes)});
     memset(array, 0xFF, bytes);
 }
 

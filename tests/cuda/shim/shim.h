@@ -27,7 +27,8 @@
  *
  * What a device would refuse is an error of the CUDA call; what it would not notice (threads that wait at
  * different barriers, a barrier that some threads never reach) ends the program with a message. Shared
- * arrays hold NaN when a block starts. Device memory comes from malloc and holds NaN, so AddressSanitizer
+ * arrays hold NaN when a block starts. The first block that counts itself (atomicInc) stops there until all
+ * others have ended, so that the last one to count itself sees what the first had not yet written. Device memory comes from malloc and holds NaN, so AddressSanitizer
  * sees each access outside, and may be told to poison parts of it (by cudaLaunchHostFunc, so that it
  * happens in the order of the stream and again in each replay).
  *
@@ -71,6 +72,7 @@ void launch(cudaStream_t stream, Kernel kernel, dim3 blocks, dim3 threads, void 
 void barrier(int line);
 void expect(bool holds, const char *what); /* else the program ends, and says what was found */
 unsigned long long exchange(unsigned mask, unsigned long long value, unsigned lane);
+void arrived(); /* the block has counted itself */
 
 /* What runs now takes so many nanoseconds. */
 extern "C" void shim_takes(long nanoseconds);
@@ -112,6 +114,7 @@ inline void __threadfence() {}
 inline unsigned atomicInc(unsigned *at, unsigned last) {
     const unsigned was = *at;
     *at = was >= last ? 0 : was + 1;
+    shim::arrived();
     return was;
 }
 

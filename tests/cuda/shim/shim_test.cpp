@@ -40,6 +40,11 @@ static bool interleaves() {
     return value != nullptr && value[0] == '2';
 }
 
+static bool thread_0_runs_last() {
+    const char *value = getenv("UNET_SHIM_ORDER");
+    return value != nullptr && strcmp(value, "reverse") == 0;
+}
+
 /* ---- kernels ---------------------------------------------------------------------------------------- */
 
 __global__ void add_to_all(float *x, float amount) {
@@ -80,6 +85,22 @@ __global__ void barrier_of_half(float *x) {
     if (threadIdx.x < THREADS / 2)
         __syncthreads();
     x[threadIdx.x] = 0;
+}
+
+/* Each thread writes a number, the block counts itself, and the last block adds all numbers up.  Without
+ * BARRIER only those of the first thread are sure to be there. */
+template <bool BARRIER> __global__ void sum_of_all(float *x, float *sum, unsigned *count) {
+    SHARED(int, last, [1]);
+    x[blockIdx.x * THREADS + threadIdx.x] = 1;
+    if (BARRIER)
+        __syncthreads();
+    if (threadIdx.x == 0)
+        last[0] = atomicInc(count, gridDim.x - 1) == gridDim.x - 1;
+    __syncthreads();
+    if (!last[0] || threadIdx.x > 0)
+        return;
+    for (int i = 0; i < COUNT; i++)
+        *sum += x[i];
 }
 
 /* ---- a device with a piece of memory ---------------------------------------------------------------- */
@@ -296,6 +317,24 @@ static void lazy_streams_put_work_off() {
     cudaGetLastError();
 }
 
+/* Without a barrier thread 0 counts its block before the threads that run after it have written. */
+static void a_block_that_counts_itself_waits() {
+    float numbers[COUNT], sum[2] = {0, 0};
+    unsigned counts[2] = {0, 0};
+    for (float &x : numbers)
+        x = 0;
+    Memory memory;
+    const Launch at = {memory.stream};
+    constexpr auto right = sum_of_all<true>, wrong = sum_of_all<false>;
+    LAUNCH_BLOCKS(at, right, COUNT / THREADS, numbers, &sum[0], &counts[0]);
+    EXPECT(cudaStreamSynchronize(memory.stream) == cudaSuccess && sum[0] == COUNT && counts[0] == 0);
+    for (float &x : numbers)
+        x = 0;
+    LAUNCH_BLOCKS(at, wrong, COUNT / THREADS, numbers, &sum[1], &counts[1]);
+    EXPECT(cudaStreamSynchronize(memory.stream) == cudaSuccess && counts[1] == 0);
+    EXPECT((sum[1] == COUNT) == thread_0_runs_last());
+}
+
 static void memory_is_counted() {
     size_t available, total;
     void *most, *more;
@@ -396,6 +435,7 @@ int main() {
     branches_run_in_any_order();
     lazy_streams_put_work_off();
     streams_interleave();
+    a_block_that_counts_itself_waits();
     memory_is_counted();
     blocks_run_as_threads();
     wrong_kernels_end_the_program();
