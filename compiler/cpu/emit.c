@@ -217,7 +217,7 @@ static void emit_kernel(Emitter *e, const Program *program, int position, const 
         emit_rows(e, program, step);
     }
     emit_halos(e, program, node);
-    emit_zero_tails(e, program, node, "");
+    emit_zero_tails(e, program, node);
     const char *condition = condition_text(e, program, node);
     if (condition != NULL)
         text_line(e->out, "if (%s)", condition);

@@ -205,8 +205,6 @@ static void emit_step(Cuda *cuda, const Program *program, int position, const St
                       pool_text(e->pool, "%s%s", operand_spans(e, program, node, position),
                                 spans_beside(cuda, program)));
     text_line(e->out, "%s.step = %s;", cuda->at, c_quoted(e->pool, step_name(e, node)));
-    if (!program->target->kernel[node->op].pads)
-        emit_zero_tails(e, program, node, pool_text(e->pool, "%s, ", cuda->at));
     emit_call(e, &c, instance_for(e, template, &c), cuda->at, "");
     emit_step_end(e);
 }
@@ -508,6 +506,17 @@ static void betas(const Program *program, Text *out) {
         text_line(out, "        .beta = {%.17g, %.17g},", o->beta1, o->beta2);
 }
 
+static void results_table(Cuda *cuda, const Program *program, Text *out) {
+    const Plan *plan = cuda->e.plan;
+    for (int i = 0; i < program->model->nresult && program->results >= 0; i++) {
+        const int b = program->buffer_of[program->model->result[i].value];
+        CHECK(b < 0 || plan->buffer[b].slice == program->results);
+    }
+    if (program->results >= 0)
+        text_line(out, "        .results = %s, .results_bytes = %lld,",
+                  offset_name(&cuda->e, program->results), (long long)plan->buffer[program->results].bytes);
+}
+
 static void device_tables(Cuda *cuda, Text *out) {
     const Plan *plan = cuda->e.plan;
     for (int k = 0; k < PROGRAMS; k++) {
@@ -538,6 +547,7 @@ static void device_tables(Cuda *cuda, Text *out) {
         text_line(out, "        .control = %s,",
                   offset_name(&cuda->e, program->buffer_of[program->control]));
         betas(program, out);
+        results_table(cuda, program, out);
         if (program->held != NULL)
             text_line(out, "        .holds = true,");
         text_line(out, "        .staging = %s_staging,", program->name);

@@ -325,12 +325,19 @@ static void prepare_ssim(Program *program, Node *node) {
 /* Into how many bands the points of a sample of X are split, where blocks sum over them for each channel.
  * The block of a band has THREADS, side by side for up to WARP vectors of channels, and each has LEAST
  * points or more (templates/cuda/moments.cuh); more bands than MOST blocks need are of no use. */
+enum { LEAST = 8, THREADS = 256, WARP = 32, MOST = 512 };
 static int64_t bands_of_points(const Program *program, Shape x, int64_t channels) {
-    enum { LEAST = 8, THREADS = 256, WARP = 32, MOST = 512 };
     const int64_t columns = size_product(channels, type_bytes(program->options->stored)) / 16,
                   width = columns < WARP ? columns : WARP;
     return min_bands(size_product(shape_rows(x), shape_extent(x, 2)), LEAST * (THREADS / width),
                      iterations(MOST * width, columns));
+}
+
+/* The same where a block sums over all channels, too. */
+static int64_t bands_of_vectors(const Program *program, Shape x, int64_t channels) {
+    const int64_t columns = size_product(channels, type_bytes(program->options->stored)) / 16,
+                  points = size_product(shape_rows(x), shape_extent(x, 2));
+    return min_bands(size_product(points, columns), LEAST * THREADS, MOST);
 }
 
 /* Channels of X as they are stored. */
@@ -362,12 +369,17 @@ static bool takes_slope(const Program *program, const Node *node) {
     return true;
 }
 
+/* One factor of all channels takes one number of each band. */
 static void prepare_scale_wgrad(Program *program, Node *node) {
-    const Shape x = program->graph->value[node->in[0]].shape;
+    const Value *value = program->graph->value;
+    const Shape x = value[node->in[0]].shape;
     const int64_t channels = stored_channels(program, x);
-    node->a.reduction.bands = bands_of_points(program, x, channels);
-    node_set_output(program->graph, node, 2,
-                    sums_of_bands(program, node, MOMENTS, channels, node->a.reduction.bands));
+    const bool shared = shape_elements(value[node->out[0]].shape) < shape_channels(x);
+    node->a.reduction.bands =
+        shared ? bands_of_vectors(program, x, channels) : bands_of_points(program, x, channels);
+    node_set_output(
+        program->graph, node, 2,
+        sums_of_bands(program, node, shared ? 1 : MOMENTS, shared ? 1 : channels, node->a.reduction.bands));
 }
 
 static void prepare_factor_grad(Program *program, Node *node) {
@@ -510,7 +522,7 @@ const KernelRow cuda_kernels[OPS] = {
     [OP_PSNR_LOSS_GRAD] = {.prepare = prepare_slopes},
     [OP_CAST] = {.together = OP_FILTER_PACK},
     [OP_FILTER_PACK] = {.together = OP_FILTER_PACK},
-    [OP_FILTER_UNPACK] = {.together = OP_FILTER_UNPACK, .beside = true, .pads = true},
+    [OP_FILTER_UNPACK] = {.together = OP_FILTER_UNPACK, .beside = true},
     [OP_MSE] = {.prepare = prepare_loss, .together = OP_MSE, .of_same = true},
     [OP_L1] = {.prepare = prepare_loss, .together = OP_MSE, .of_same = true},
     [OP_CHARBONNIER] = {.prepare = prepare_loss, .together = OP_MSE, .of_same = true},
@@ -528,6 +540,7 @@ const KernelRow cuda_kernels[OPS] = {
     [OP_RELU_GRAD] = {.fits = takes_slope},
     [OP_BATCH_NORM_WGRAD] = {.prepare = prepare_norm, .template = "norm_wgrad"},
     [OP_NORM_WGRAD] = {.prepare = prepare_norm},
+    [OP_NORM_TRACK] = {.together = OP_NORM_TRACK},
     [OP_NORM_MERGE] = {.prepare = prepare_merge},
     [OP_CROSS_ENTROPY] = {.prepare = prepare_loss},
     [OP_FOCAL_LOSS] = {.prepare = prepare_loss, .template = "cross_entropy"},

@@ -21,7 +21,7 @@ enum { ALIGN = 256, PIECE = 16 };
 /* Slices of regions follow each other without gaps but for whole pieces; what stands alone is aligned. */
 static void lay_out_dense(const Value *value, int64_t batch, Layout *s) {
     bool slice = value->class == CLASS_PARAMETER || value->class == CLASS_PARAMETER_GRADIENT ||
-                 value->class == CLASS_STATE;
+                 value->class == CLASS_STATE || value->class == CLASS_METRIC;
     int64_t block = PIECE / type_bytes(value->type);
     *s = (Layout){.block = block, .plane = block, .depth = block, .row = block};
     s->sample = size_rounded(shape_elements(value->shape), block);

@@ -237,7 +237,7 @@ void emit_operands(Emitter *e, const char *first, const char *spans) {
     text_wrapped(e->out, pool_text(e->pool, "OPERANDS(%s, %s{0, 0, 0});", first, spans));
 }
 
-void emit_zero_tails(Emitter *e, const Program *program, const Node *node, const char *first) {
+void emit_zero_tails(Emitter *e, const Program *program, const Node *node) {
     for (int k = 0; k < node->nout && !sweeps_regions(program->graph, node); k++) {
         ValueId v = node->out[k];
         if (v < 0 || program->graph->value[v].class != CLASS_PARAMETER_GRADIENT)
@@ -246,7 +246,7 @@ void emit_zero_tails(Emitter *e, const Program *program, const Node *node, const
         int64_t used = shape_elements(value->shape) * type_bytes(value->type);
         int64_t stored = program->layout[v].bytes;
         if (used != stored)
-            text_line(e->out, "zero_tail(%s%s, %lld, %lld);", first, pointer_text(e, program, v),
-                      (long long)used, (long long)stored);
+            text_line(e->out, "zero_tail(%s, %lld, %lld);", pointer_text(e, program, v), (long long)used,
+                      (long long)stored);
     }
 }

@@ -147,6 +147,6 @@ const char *operand_spans(const Emitter *e, const Program *program, const Node *
  * OPERANDS. */
 void emit_operands(Emitter *e, const char *first, const char *spans);
 /* Gradients of parameters are swept as one region: what lies between two of them is zero. */
-void emit_zero_tails(Emitter *e, const Program *program, const Node *node, const char *first);
+void emit_zero_tails(Emitter *e, const Program *program, const Node *node);
 
 #endif

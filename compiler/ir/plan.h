@@ -105,6 +105,7 @@ typedef struct {
     int nstep;
     int nonce;                     /* so many of the first steps run once, when weights were loaded */
     int *buffer_of;                /* per value: its buffer in the plan, or -1 (concats, inputs) */
+    int results;                   /* devices: the region of the numbers that are returned, or -1 */
     int64_t packed;                /* bytes of weights that are packed in front of loops over bands */
     const RematProblem *remat;     /* what may be computed again, if that was asked, */
     int64_t remat_outside;         /* beside so many bytes, */

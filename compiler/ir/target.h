@@ -31,7 +31,6 @@ typedef struct {
     Op together; /* one launch does it with others whose rows say the same (passes/sections.c); 0: alone, */
     bool of_same; /* but only with those that read the same */
     bool beside;  /* it may run beside the steps behind it, in a stream of its own (passes/branches.c) */
-    bool pads;    /* its kernel zeroes what pads gradients of parameters to whole vectors */
 } KernelRow;
 
 /* Processors of a kind that have some instructions in common. */

@@ -2,10 +2,10 @@
  *
  * Parameters, their gradients and the optimiser's state are regions: a buffer without readers of its own
  * whose slices lie side by side, in the order in which gradients are completed, so that one sweep updates
- * them all.  Where all that a compilation makes is prediction, weights are read once, by the steps that
- * pack them; these are a region that lives no longer.  Where a row allows it and nobody reads the input
- * afterwards, an output takes its input's place. The slots of the loader ring are buffers, too, in the
- * host's address space.
+ * them all.  The numbers that a device returns are a region, too.  Where all that a compilation makes is
+ * prediction, weights are read once, by the steps that pack them; these are a region that lives no longer.
+ * Where a row allows it and nobody reads the input afterwards, an output takes its input's place. The slots
+ * of the loader ring are buffers, too, in the host's address space.
  *
  * Requires: layouts and schedule of every program.  Provides: plan->buffer (without offsets), buffer_of.
  */
@@ -228,6 +228,29 @@ static void gradient_region(Plan *plan, const Program *train, const Node *update
         train->buffer_of[segment[i]] = buffer[i];
 }
 
+/* Losses, metrics and the norm of gradients, which a program of a device returns, lie side by side: one
+ * copy brings them. */
+static void results_region(Plan *plan, Program *program) {
+    const int most = program->kind == PROGRAM_PREDICT ? 0 : program->model->nresult + 1;
+    ValueId *value = NEW_ARRAY(plan->pool, ValueId, most);
+    int n = 0, *buffer = NEW_ARRAY(plan->pool, int, most);
+    for (int k = 0; k < most; k++) {
+        const ValueId v = k < most - 1 ? program->model->result[k].value : program->gradient_norm;
+        bool known = v < 0;
+        for (int i = 0; i < n; i++)
+            known |= value[i] == v;
+        if (!known)
+            value[n++] = v;
+    }
+    program->results = -1;
+    if (plan->target->context == 0 || n == 0)
+        return;
+    program->results = plan->nbuffer;
+    region(plan, program, "results", LIFETIME_STEP, value, n, buffer);
+    for (int i = 0; i < n; i++)
+        program->buffer_of[value[i]] = buffer[i];
+}
+
 /* ---- in place ---- */
 
 /* The nodes in their order, and per value: the last of them that reads it, how many do, and the loop in
@@ -363,6 +386,7 @@ void buffers(Plan *plan) {
             p->buffer_of[p->statistic[k]] = plan->statistic_buffer[k];
         if (p->kind == PROGRAM_TRAIN)
             gradient_region(plan, p, update);
+        results_region(plan, p);
         step_buffers(plan, p);
         window_buffers(plan, p);
     }

@@ -14,149 +14,143 @@
 /* A place in the arena. */
 #define AT(type, offset) ((type *)(void *)(arena + (offset)))
 
-/* A slice of a region is as long as its last vector; `used` and `stored` are bytes. */
-static inline void zero_tail(UnetLaunch at, void *slice, int64_t used, int64_t stored_bytes) {
-    unet_cuda_check(at, cudaMemsetAsync((char *)slice + used, 0, (size_t)(stored_bytes - used), at.stream),
-                    __func__);
-}
-
-/* ---- train: batch 6, 48,918,016 bytes of the arena ---- */
+/* ---- train: batch 6, 48,917,760 bytes of the arena ---- */
 
 static void train(UnetLaunch at, char *arena) {
     /* 3 to 7: one launch */
     at.more = 1;
     /* 3: cast of noisy cast (simple_denoiser.unet:4): noisy[n,3,64,64] -> noisy cast[n,3,64,64] */
     at.step = "cast of noisy cast";
-    simple_denoiser_cast_0(at, (Rows){0, 64}, AT(stored, B039_noisy_cast), AT(real, B037_noisy));
+    simple_denoiser_cast_0(at, (Rows){0, 64}, AT(stored, B042_noisy_cast), AT(real, B040_noisy));
     /* 4: filter_pack of net.0 (simple_denoiser.unet:7): net.0.weight[64,3,3,3] net.0.bias[64]
         -> net.0 filters[4672] */
     at.step = "filter_pack of net.0";
-    simple_denoiser_filter_pack_0(at, AT(stored, B040_net_0_filters), AT(real, B007_net_0_weight),
+    simple_denoiser_filter_pack_0(at, AT(stored, B043_net_0_filters), AT(real, B007_net_0_weight),
         AT(real, B008_net_0_bias));
     /* 5: filter_pack of net.2 (simple_denoiser.unet:8): net.2.weight[64,64,3,3] net.2.bias[64]
         -> net.2 filters[36928] */
     at.step = "filter_pack of net.2";
-    simple_denoiser_filter_pack_1(at, AT(stored, B043_net_2_filters), AT(real, B005_net_2_weight),
+    simple_denoiser_filter_pack_1(at, AT(stored, B046_net_2_filters), AT(real, B005_net_2_weight),
         AT(real, B006_net_2_bias));
     /* 6: filter_pack of net.4 (simple_denoiser.unet:9): net.4.weight[64,64,3,3] net.4.bias[64]
         -> net.4 filters[36928] */
     at.step = "filter_pack of net.4";
-    simple_denoiser_filter_pack_1(at, AT(stored, B046_net_4_filters), AT(real, B003_net_4_weight),
+    simple_denoiser_filter_pack_1(at, AT(stored, B049_net_4_filters), AT(real, B003_net_4_weight),
         AT(real, B004_net_4_bias));
     at.more = 0;
     /* 7: filter_pack of net.6 (simple_denoiser.unet:10): net.6.weight[3,64,3,3] net.6.bias[3]
         -> net.6 filters[4616] */
     at.step = "filter_pack of net.6";
-    simple_denoiser_filter_pack_2(at, AT(stored, B049_net_6_filters), AT(real, B001_net_6_weight),
+    simple_denoiser_filter_pack_2(at, AT(stored, B052_net_6_filters), AT(real, B001_net_6_weight),
         AT(real, B002_net_6_bias));
     /* 8: conv of net.0 (simple_denoiser.unet:7): noisy cast[n,3,64,64] net.0 filters[4672] net.0.bias[64]
         -> net.1[n,64,64,64] net.0 workspace[33554432] */
     at.step = "conv of net.0";
-    simple_denoiser_conv_0(at, AT(stored, B041_net_1), AT(uint8_t, B042_net_0_workspace),
-        (const stored *const[]){AT(stored, B039_noisy_cast)}, AT(stored, B040_net_0_filters),
+    simple_denoiser_conv_0(at, AT(stored, B044_net_1), AT(uint8_t, B045_net_0_workspace),
+        (const stored *const[]){AT(stored, B042_noisy_cast)}, AT(stored, B043_net_0_filters),
         AT(real, B008_net_0_bias));
     /* 9: conv of net.2 (simple_denoiser.unet:8): net.1[n,64,64,64] net.2 filters[36928] net.2.bias[64]
         -> net.3[n,64,64,64] net.2 workspace[33554432] */
     at.step = "conv of net.2";
-    simple_denoiser_conv_1(at, AT(stored, B044_net_3), AT(uint8_t, B045_net_2_workspace),
-        (const stored *const[]){AT(stored, B041_net_1)}, AT(stored, B043_net_2_filters),
+    simple_denoiser_conv_1(at, AT(stored, B047_net_3), AT(uint8_t, B048_net_2_workspace),
+        (const stored *const[]){AT(stored, B044_net_1)}, AT(stored, B046_net_2_filters),
         AT(real, B006_net_2_bias));
     /* 10: conv of net.4 (simple_denoiser.unet:9): net.3[n,64,64,64] net.4 filters[36928] net.4.bias[64]
         -> net.5[n,64,64,64] net.4 workspace[33554432] */
     at.step = "conv of net.4";
-    simple_denoiser_conv_1(at, AT(stored, B047_net_5), AT(uint8_t, B048_net_4_workspace),
-        (const stored *const[]){AT(stored, B044_net_3)}, AT(stored, B046_net_4_filters),
+    simple_denoiser_conv_1(at, AT(stored, B050_net_5), AT(uint8_t, B051_net_4_workspace),
+        (const stored *const[]){AT(stored, B047_net_3)}, AT(stored, B049_net_4_filters),
         AT(real, B004_net_4_bias));
     /* 11: conv of net.6 (simple_denoiser.unet:10): net.5[n,64,64,64] net.6 filters[4616] net.6.bias[3]
         -> net.6[n,3,64,64] net.6 workspace[33554432] */
     at.step = "conv of net.6";
-    simple_denoiser_conv_2(at, AT(stored, B050_net_6), AT(uint8_t, B051_net_6_workspace),
-        (const stored *const[]){AT(stored, B047_net_5)}, AT(stored, B049_net_6_filters),
+    simple_denoiser_conv_2(at, AT(stored, B053_net_6), AT(uint8_t, B054_net_6_workspace),
+        (const stored *const[]){AT(stored, B050_net_5)}, AT(stored, B052_net_6_filters),
         AT(real, B002_net_6_bias));
     /* 12 to 13: one launch */
     at.more = 1;
     /* 12: mse (simple_denoiser.unet:21): net.6[n,3,64,64] clean[n,3,64,64] -> mse[1] mse scratch[12] */
     at.step = "mse";
-    simple_denoiser_mse_0(at, (Rows){0, 64}, AT(double, B052_mse), AT(double, B053_mse_scratch),
-        AT(stored, B050_net_6), AT(real, B038_clean));
+    simple_denoiser_mse_0(at, (Rows){0, 64}, AT(double, B037_mse), AT(double, B055_mse_scratch),
+        AT(stored, B053_net_6), AT(real, B041_clean));
     at.more = 0;
     /* 13: psnr (simple_denoiser.unet:22): net.6[n,3,64,64] clean[n,3,64,64] -> psnr[1] psnr scratch[12] */
     at.step = "psnr";
-    simple_denoiser_psnr_0(at, (Rows){0, 64}, AT(double, B054_psnr), AT(double, B055_psnr_scratch),
-        AT(stored, B050_net_6), AT(real, B038_clean));
+    simple_denoiser_psnr_0(at, (Rows){0, 64}, AT(double, B038_psnr), AT(double, B056_psnr_scratch),
+        AT(stored, B053_net_6), AT(real, B041_clean));
     /* 14: mse_grad of mse (simple_denoiser.unet:21): net.6[n,3,64,64] clean[n,3,64,64] -> d net.6[n,3,64,64]
         net.6 sums for bias[3080] */
     at.step = "mse_grad of mse";
-    simple_denoiser_mse_grad_0(at, (Rows){0, 64}, AT(stored, B056_d_net_6),
-        AT(real, B057_net_6_sums_for_bias), AT(stored, B050_net_6), AT(real, B038_clean), NULL);
+    simple_denoiser_mse_grad_0(at, (Rows){0, 64}, AT(stored, B057_d_net_6),
+        AT(real, B058_net_6_sums_for_bias), AT(stored, B053_net_6), AT(real, B041_clean), NULL);
 }
 
 static void train_rest(UnetLaunch at, char *arena) {
     /* 15: conv_wgrad of net.6 (simple_denoiser.unet:10): net.5[n,64,64,64] d net.6[n,3,64,64]
         -> net.6 scratch[8388608] net.6 packed gradient[2304] */
     at.step = "conv_wgrad of net.6";
-    simple_denoiser_conv_wgrad_0(at, NULL, NULL, AT(real, B058_net_6_scratch),
-        NULL, AT(real, B059_net_6_packed_gradient), (const stored *const[]){AT(stored, B047_net_5)},
-        AT(stored, B056_d_net_6));
+    simple_denoiser_conv_wgrad_0(at, NULL, NULL, AT(real, B059_net_6_scratch),
+        NULL, AT(real, B060_net_6_packed_gradient), (const stored *const[]){AT(stored, B050_net_5)},
+        AT(stored, B057_d_net_6));
     /* 16: conv_dgrad of net.6 (simple_denoiser.unet:10): d net.6[n,3,64,64] net.6 filters[4616]
         net.5[n,64,64,64] -> d net.4[n,64,64,64] net.6 workspace[33554432] net.4 sums for bias[24640] */
     at.step = "conv_dgrad of net.6";
-    simple_denoiser_conv_dgrad_0(at, AT(stored, B060_d_net_4), AT(uint8_t, B061_net_6_workspace),
-        AT(real, B062_net_4_sums_for_bias), AT(stored, B056_d_net_6), AT(stored, B049_net_6_filters),
-        AT(stored, B047_net_5));
+    simple_denoiser_conv_dgrad_0(at, AT(stored, B061_d_net_4), AT(uint8_t, B062_net_6_workspace),
+        AT(real, B063_net_4_sums_for_bias), AT(stored, B057_d_net_6), AT(stored, B052_net_6_filters),
+        AT(stored, B050_net_5));
     /* 17: conv_wgrad of net.4 (simple_denoiser.unet:9): net.3[n,64,64,64] d net.4[n,64,64,64]
         -> net.4 scratch[8388608] net.4 packed gradient[18432] */
     at.step = "conv_wgrad of net.4";
-    simple_denoiser_conv_wgrad_1(at, NULL, NULL, AT(real, B063_net_4_scratch),
-        NULL, AT(real, B064_net_4_packed_gradient), (const stored *const[]){AT(stored, B044_net_3)},
-        AT(stored, B060_d_net_4));
+    simple_denoiser_conv_wgrad_1(at, NULL, NULL, AT(real, B064_net_4_scratch),
+        NULL, AT(real, B065_net_4_packed_gradient), (const stored *const[]){AT(stored, B047_net_3)},
+        AT(stored, B061_d_net_4));
     /* 18: conv_dgrad of net.4 (simple_denoiser.unet:9): d net.4[n,64,64,64] net.4 filters[36928]
         net.3[n,64,64,64] -> d net.2[n,64,64,64] net.4 workspace[33554432] net.2 sums for bias[24640] */
     at.step = "conv_dgrad of net.4";
-    simple_denoiser_conv_dgrad_1(at, AT(stored, B065_d_net_2), AT(uint8_t, B066_net_4_workspace),
-        AT(real, B067_net_2_sums_for_bias), AT(stored, B060_d_net_4), AT(stored, B046_net_4_filters),
-        AT(stored, B044_net_3));
+    simple_denoiser_conv_dgrad_1(at, AT(stored, B066_d_net_2), AT(uint8_t, B067_net_4_workspace),
+        AT(real, B068_net_2_sums_for_bias), AT(stored, B061_d_net_4), AT(stored, B049_net_4_filters),
+        AT(stored, B047_net_3));
     /* 19: conv_wgrad of net.2 (simple_denoiser.unet:8): net.1[n,64,64,64] d net.2[n,64,64,64]
         -> net.2 scratch[8388608] net.2 packed gradient[18432] */
     at.step = "conv_wgrad of net.2";
-    simple_denoiser_conv_wgrad_1(at, NULL, NULL, AT(real, B068_net_2_scratch),
-        NULL, AT(real, B069_net_2_packed_gradient), (const stored *const[]){AT(stored, B041_net_1)},
-        AT(stored, B065_d_net_2));
+    simple_denoiser_conv_wgrad_1(at, NULL, NULL, AT(real, B069_net_2_scratch),
+        NULL, AT(real, B070_net_2_packed_gradient), (const stored *const[]){AT(stored, B044_net_1)},
+        AT(stored, B066_d_net_2));
     /* 20: conv_dgrad of net.2 (simple_denoiser.unet:8): d net.2[n,64,64,64] net.2 filters[36928]
         net.1[n,64,64,64] -> d net.0[n,64,64,64] net.2 workspace[33554432] net.0 sums for bias[24640] */
     at.step = "conv_dgrad of net.2";
-    simple_denoiser_conv_dgrad_1(at, AT(stored, B070_d_net_0), AT(uint8_t, B071_net_2_workspace),
-        AT(real, B072_net_0_sums_for_bias), AT(stored, B065_d_net_2), AT(stored, B043_net_2_filters),
-        AT(stored, B041_net_1));
+    simple_denoiser_conv_dgrad_1(at, AT(stored, B071_d_net_0), AT(uint8_t, B072_net_2_workspace),
+        AT(real, B073_net_0_sums_for_bias), AT(stored, B066_d_net_2), AT(stored, B046_net_2_filters),
+        AT(stored, B044_net_1));
     /* 21: conv_wgrad of net.0 (simple_denoiser.unet:7): noisy cast[n,3,64,64] d net.0[n,64,64,64]
         -> net.0 scratch[8388608] net.0 packed gradient[2304] */
     at.step = "conv_wgrad of net.0";
-    simple_denoiser_conv_wgrad_2(at, NULL, NULL, AT(real, B073_net_0_scratch),
-        NULL, AT(real, B074_net_0_packed_gradient), (const stored *const[]){AT(stored, B039_noisy_cast)},
-        AT(stored, B070_d_net_0));
+    simple_denoiser_conv_wgrad_2(at, NULL, NULL, AT(real, B074_net_0_scratch),
+        NULL, AT(real, B075_net_0_packed_gradient), (const stored *const[]){AT(stored, B042_noisy_cast)},
+        AT(stored, B071_d_net_0));
     /* 22 to 25: one launch */
     at.more = 1;
     /* 22: filter_unpack of net.6 (simple_denoiser.unet:10): net.6 packed gradient[2304]
         net.6 sums for bias[3080] -> d net.6.weight[3,64,3,3] d net.6.bias[3] */
     at.step = "filter_unpack of net.6";
     simple_denoiser_filter_unpack_0(at, AT(real, B028_d_net_6_weight), AT(real, B029_d_net_6_bias),
-        AT(real, B059_net_6_packed_gradient), AT(real, B057_net_6_sums_for_bias));
+        AT(real, B060_net_6_packed_gradient), AT(real, B058_net_6_sums_for_bias));
     /* 23: filter_unpack of net.4 (simple_denoiser.unet:9): net.4 packed gradient[18432]
         net.4 sums for bias[24640] -> d net.4.weight[64,64,3,3] d net.4.bias[64] */
     at.step = "filter_unpack of net.4";
     simple_denoiser_filter_unpack_1(at, AT(real, B030_d_net_4_weight), AT(real, B031_d_net_4_bias),
-        AT(real, B064_net_4_packed_gradient), AT(real, B062_net_4_sums_for_bias));
+        AT(real, B065_net_4_packed_gradient), AT(real, B063_net_4_sums_for_bias));
     /* 24: filter_unpack of net.2 (simple_denoiser.unet:8): net.2 packed gradient[18432]
         net.2 sums for bias[24640] -> d net.2.weight[64,64,3,3] d net.2.bias[64] */
     at.step = "filter_unpack of net.2";
     simple_denoiser_filter_unpack_1(at, AT(real, B032_d_net_2_weight), AT(real, B033_d_net_2_bias),
-        AT(real, B069_net_2_packed_gradient), AT(real, B067_net_2_sums_for_bias));
+        AT(real, B070_net_2_packed_gradient), AT(real, B068_net_2_sums_for_bias));
     at.more = 0;
     /* 25: filter_unpack of net.0 (simple_denoiser.unet:7): net.0 packed gradient[2304]
         net.0 sums for bias[24640] -> d net.0.weight[64,3,3,3] d net.0.bias[64] */
     at.step = "filter_unpack of net.0";
     simple_denoiser_filter_unpack_2(at, AT(real, B034_d_net_0_weight), AT(real, B035_d_net_0_bias),
-        AT(real, B074_net_0_packed_gradient), AT(real, B072_net_0_sums_for_bias));
+        AT(real, B075_net_0_packed_gradient), AT(real, B073_net_0_sums_for_bias));
     /* 26: adam (simple_denoiser.unet:20): all parameters */
     at.step = "adam";
     simple_denoiser_adam_0(at, AT(real, B001_net_6_weight), AT(real, B028_d_net_6_weight),
@@ -170,63 +164,63 @@ static void eval(UnetLaunch at, char *arena) {
     at.more = 1;
     /* 3: cast of noisy cast (simple_denoiser.unet:4): noisy[n,3,64,64] -> noisy cast[n,3,64,64] */
     at.step = "cast of noisy cast";
-    simple_denoiser_cast_1(at, (Rows){0, 64}, AT(stored, B078_noisy_cast), AT(real, B076_noisy));
+    simple_denoiser_cast_1(at, (Rows){0, 64}, AT(stored, B082_noisy_cast), AT(real, B080_noisy));
     /* 4: filter_pack of net.0 (simple_denoiser.unet:7): net.0.weight[64,3,3,3] net.0.bias[64]
         -> net.0 filters[4672] */
     at.step = "filter_pack of net.0";
-    simple_denoiser_filter_pack_0(at, AT(stored, B079_net_0_filters), AT(real, B007_net_0_weight),
+    simple_denoiser_filter_pack_0(at, AT(stored, B083_net_0_filters), AT(real, B007_net_0_weight),
         AT(real, B008_net_0_bias));
     at.more = 0;
     /* 5: filter_pack of net.2 (simple_denoiser.unet:8): net.2.weight[64,64,3,3] net.2.bias[64]
         -> net.2 filters[36928] */
     at.step = "filter_pack of net.2";
-    simple_denoiser_filter_pack_1(at, AT(stored, B082_net_2_filters), AT(real, B005_net_2_weight),
+    simple_denoiser_filter_pack_1(at, AT(stored, B086_net_2_filters), AT(real, B005_net_2_weight),
         AT(real, B006_net_2_bias));
     /* 6: conv of net.0 (simple_denoiser.unet:7): noisy cast[n,3,64,64] net.0 filters[4672] net.0.bias[64]
         -> net.1[n,64,64,64] net.0 workspace[33554432] */
     at.step = "conv of net.0";
-    simple_denoiser_conv_3(at, AT(stored, B080_net_1), AT(uint8_t, B081_net_0_workspace),
-        (const stored *const[]){AT(stored, B078_noisy_cast)}, AT(stored, B079_net_0_filters),
+    simple_denoiser_conv_3(at, AT(stored, B084_net_1), AT(uint8_t, B085_net_0_workspace),
+        (const stored *const[]){AT(stored, B082_noisy_cast)}, AT(stored, B083_net_0_filters),
         AT(real, B008_net_0_bias));
     /* 7: conv of net.2 (simple_denoiser.unet:8): net.1[n,64,64,64] net.2 filters[36928] net.2.bias[64]
         -> net.3[n,64,64,64] net.2 workspace[33554432] */
     at.step = "conv of net.2";
-    simple_denoiser_conv_4(at, AT(stored, B083_net_3), AT(uint8_t, B084_net_2_workspace),
-        (const stored *const[]){AT(stored, B080_net_1)}, AT(stored, B082_net_2_filters),
+    simple_denoiser_conv_4(at, AT(stored, B087_net_3), AT(uint8_t, B088_net_2_workspace),
+        (const stored *const[]){AT(stored, B084_net_1)}, AT(stored, B086_net_2_filters),
         AT(real, B006_net_2_bias));
     /* 8: filter_pack of net.4 (simple_denoiser.unet:9): net.4.weight[64,64,3,3] net.4.bias[64]
         -> net.4 filters[36928] */
     at.step = "filter_pack of net.4";
-    simple_denoiser_filter_pack_1(at, AT(stored, B085_net_4_filters), AT(real, B003_net_4_weight),
+    simple_denoiser_filter_pack_1(at, AT(stored, B089_net_4_filters), AT(real, B003_net_4_weight),
         AT(real, B004_net_4_bias));
     /* 9: conv of net.4 (simple_denoiser.unet:9): net.3[n,64,64,64] net.4 filters[36928] net.4.bias[64]
         -> net.5[n,64,64,64] net.4 workspace[33554432] */
     at.step = "conv of net.4";
-    simple_denoiser_conv_4(at, AT(stored, B086_net_5), AT(uint8_t, B087_net_4_workspace),
-        (const stored *const[]){AT(stored, B083_net_3)}, AT(stored, B085_net_4_filters),
+    simple_denoiser_conv_4(at, AT(stored, B090_net_5), AT(uint8_t, B091_net_4_workspace),
+        (const stored *const[]){AT(stored, B087_net_3)}, AT(stored, B089_net_4_filters),
         AT(real, B004_net_4_bias));
     /* 10: filter_pack of net.6 (simple_denoiser.unet:10): net.6.weight[3,64,3,3] net.6.bias[3]
         -> net.6 filters[4616] */
     at.step = "filter_pack of net.6";
-    simple_denoiser_filter_pack_2(at, AT(stored, B088_net_6_filters), AT(real, B001_net_6_weight),
+    simple_denoiser_filter_pack_2(at, AT(stored, B092_net_6_filters), AT(real, B001_net_6_weight),
         AT(real, B002_net_6_bias));
     /* 11: conv of net.6 (simple_denoiser.unet:10): net.5[n,64,64,64] net.6 filters[4616] net.6.bias[3]
         -> net.6[n,3,64,64] net.6 workspace[33554432] */
     at.step = "conv of net.6";
-    simple_denoiser_conv_5(at, AT(stored, B089_net_6), AT(uint8_t, B090_net_6_workspace),
-        (const stored *const[]){AT(stored, B086_net_5)}, AT(stored, B088_net_6_filters),
+    simple_denoiser_conv_5(at, AT(stored, B093_net_6), AT(uint8_t, B094_net_6_workspace),
+        (const stored *const[]){AT(stored, B090_net_5)}, AT(stored, B092_net_6_filters),
         AT(real, B002_net_6_bias));
     /* 12 to 13: one launch */
     at.more = 1;
     /* 12: mse (simple_denoiser.unet:21): net.6[n,3,64,64] clean[n,3,64,64] -> mse[1] mse scratch[2] */
     at.step = "mse";
-    simple_denoiser_mse_1(at, (Rows){0, 64}, AT(double, B091_mse), AT(double, B092_mse_scratch),
-        AT(stored, B089_net_6), AT(real, B077_clean));
+    simple_denoiser_mse_1(at, (Rows){0, 64}, AT(double, B077_mse), AT(double, B095_mse_scratch),
+        AT(stored, B093_net_6), AT(real, B081_clean));
     at.more = 0;
     /* 13: psnr (simple_denoiser.unet:22): net.6[n,3,64,64] clean[n,3,64,64] -> psnr[1] psnr scratch[2] */
     at.step = "psnr";
-    simple_denoiser_psnr_1(at, (Rows){0, 64}, AT(double, B093_psnr), AT(double, B094_psnr_scratch),
-        AT(stored, B089_net_6), AT(real, B077_clean));
+    simple_denoiser_psnr_1(at, (Rows){0, 64}, AT(double, B078_psnr), AT(double, B096_psnr_scratch),
+        AT(stored, B093_net_6), AT(real, B081_clean));
 }
 
 /* ---- predict: batch 1, 35,699,456 bytes of the arena ---- */
@@ -237,53 +231,53 @@ static void predict_prepare(UnetLaunch at, char *arena) {
     /* 0: filter_pack of net.0 (simple_denoiser.unet:7): net.0.weight[64,3,3,3] net.0.bias[64]
         -> net.0 filters[4672] */
     at.step = "filter_pack of net.0";
-    simple_denoiser_filter_pack_0(at, AT(stored, B095_net_0_filters), AT(real, B007_net_0_weight),
+    simple_denoiser_filter_pack_0(at, AT(stored, B097_net_0_filters), AT(real, B007_net_0_weight),
         AT(real, B008_net_0_bias));
     /* 1: filter_pack of net.2 (simple_denoiser.unet:8): net.2.weight[64,64,3,3] net.2.bias[64]
         -> net.2 filters[36928] */
     at.step = "filter_pack of net.2";
-    simple_denoiser_filter_pack_1(at, AT(stored, B096_net_2_filters), AT(real, B005_net_2_weight),
+    simple_denoiser_filter_pack_1(at, AT(stored, B098_net_2_filters), AT(real, B005_net_2_weight),
         AT(real, B006_net_2_bias));
     /* 2: filter_pack of net.4 (simple_denoiser.unet:9): net.4.weight[64,64,3,3] net.4.bias[64]
         -> net.4 filters[36928] */
     at.step = "filter_pack of net.4";
-    simple_denoiser_filter_pack_1(at, AT(stored, B097_net_4_filters), AT(real, B003_net_4_weight),
+    simple_denoiser_filter_pack_1(at, AT(stored, B099_net_4_filters), AT(real, B003_net_4_weight),
         AT(real, B004_net_4_bias));
     at.more = 0;
     /* 3: filter_pack of net.6 (simple_denoiser.unet:10): net.6.weight[3,64,3,3] net.6.bias[3]
         -> net.6 filters[4616] */
     at.step = "filter_pack of net.6";
-    simple_denoiser_filter_pack_2(at, AT(stored, B098_net_6_filters), AT(real, B001_net_6_weight),
+    simple_denoiser_filter_pack_2(at, AT(stored, B100_net_6_filters), AT(real, B001_net_6_weight),
         AT(real, B002_net_6_bias));
 }
 
 static void predict(UnetLaunch at, char *arena) {
     /* 6: cast of noisy cast (simple_denoiser.unet:4): noisy[n,3,64,64] -> noisy cast[n,3,64,64] */
     at.step = "cast of noisy cast";
-    simple_denoiser_cast_1(at, (Rows){0, 64}, AT(stored, B101_noisy_cast), AT(real, B100_noisy));
+    simple_denoiser_cast_1(at, (Rows){0, 64}, AT(stored, B103_noisy_cast), AT(real, B102_noisy));
     /* 7: conv of net.0 (simple_denoiser.unet:7): noisy cast[n,3,64,64] net.0 filters[4672] net.0.bias[64]
         -> net.1[n,64,64,64] net.0 workspace[33554432] */
     at.step = "conv of net.0";
-    simple_denoiser_conv_3(at, AT(stored, B102_net_1), AT(uint8_t, B103_net_0_workspace),
-        (const stored *const[]){AT(stored, B101_noisy_cast)}, AT(stored, B095_net_0_filters),
+    simple_denoiser_conv_3(at, AT(stored, B104_net_1), AT(uint8_t, B105_net_0_workspace),
+        (const stored *const[]){AT(stored, B103_noisy_cast)}, AT(stored, B097_net_0_filters),
         AT(real, B008_net_0_bias));
     /* 8: conv of net.2 (simple_denoiser.unet:8): net.1[n,64,64,64] net.2 filters[36928] net.2.bias[64]
         -> net.3[n,64,64,64] net.2 workspace[33554432] */
     at.step = "conv of net.2";
-    simple_denoiser_conv_4(at, AT(stored, B104_net_3), AT(uint8_t, B105_net_2_workspace),
-        (const stored *const[]){AT(stored, B102_net_1)}, AT(stored, B096_net_2_filters),
+    simple_denoiser_conv_4(at, AT(stored, B106_net_3), AT(uint8_t, B107_net_2_workspace),
+        (const stored *const[]){AT(stored, B104_net_1)}, AT(stored, B098_net_2_filters),
         AT(real, B006_net_2_bias));
     /* 9: conv of net.4 (simple_denoiser.unet:9): net.3[n,64,64,64] net.4 filters[36928] net.4.bias[64]
         -> net.5[n,64,64,64] net.4 workspace[33554432] */
     at.step = "conv of net.4";
-    simple_denoiser_conv_4(at, AT(stored, B106_net_5), AT(uint8_t, B107_net_4_workspace),
-        (const stored *const[]){AT(stored, B104_net_3)}, AT(stored, B097_net_4_filters),
+    simple_denoiser_conv_4(at, AT(stored, B108_net_5), AT(uint8_t, B109_net_4_workspace),
+        (const stored *const[]){AT(stored, B106_net_3)}, AT(stored, B099_net_4_filters),
         AT(real, B004_net_4_bias));
     /* 10: conv of net.6 (simple_denoiser.unet:10): net.5[n,64,64,64] net.6 filters[4616] net.6.bias[3]
         -> net.6[n,3,64,64] net.6 workspace[33554432] */
     at.step = "conv of net.6";
-    simple_denoiser_conv_5(at, AT(stored, B108_net_6), AT(uint8_t, B109_net_6_workspace),
-        (const stored *const[]){AT(stored, B106_net_5)}, AT(stored, B098_net_6_filters),
+    simple_denoiser_conv_5(at, AT(stored, B110_net_6), AT(uint8_t, B111_net_6_workspace),
+        (const stored *const[]){AT(stored, B108_net_5)}, AT(stored, B100_net_6_filters),
         AT(real, B002_net_6_bias));
 }
 
@@ -350,22 +344,22 @@ static const UnetConvolution convolution[] = {
 /* ---- the programs; see unet/cuda_device.h ---- */
 
 static const UnetStaging train_staging[] = {
-    {.offset = B037_noisy, .bytes = 393216},
-    {.offset = B038_clean, .bytes = 393216},
+    {.offset = B040_noisy, .bytes = 393216},
+    {.offset = B041_clean, .bytes = 393216},
 };
 static const UnetCudaPiece train_piece[] = {
     {.launch = train, .in_iteration = true, .frees_inputs = true},
     {.launch = train_rest, .in_iteration = true},
 };
 static const UnetStaging eval_staging[] = {
-    {.offset = B076_noisy, .bytes = 65536},
-    {.offset = B077_clean, .bytes = 65536},
+    {.offset = B080_noisy, .bytes = 65536},
+    {.offset = B081_clean, .bytes = 65536},
 };
 static const UnetCudaPiece eval_piece[] = {
     {.launch = eval, .in_iteration = true},
 };
 static const UnetStaging predict_staging[] = {
-    {.offset = B100_noisy, .bytes = 65536},
+    {.offset = B102_noisy, .bytes = 65536},
     {.offset = -1},
 };
 static const UnetCudaPiece predict_piece[] = {
@@ -383,20 +377,22 @@ static const UnetCudaModel cuda_model = {
     .train = {.piece = train_piece,
         .npiece = 2,
         .iterations = 1, .iteration_samples = 6,
-        .control = B036_control,
+        .control = B039_control,
         .beta = {0.90000000000000002, 0.999},
+        .results = B036_results, .results_bytes = 256,
         .staging = train_staging,
         .prefetches = true},
     .eval = {.piece = eval_piece,
         .npiece = 1,
         .iterations = 1, .iteration_samples = 1,
-        .control = B075_control,
+        .control = B079_control,
+        .results = B076_results, .results_bytes = 256,
         .staging = eval_staging,
         .prefetches = false},
     .predict = {.piece = predict_piece,
         .npiece = 2,
         .iterations = 1, .iteration_samples = 1,
-        .control = B099_control,
+        .control = B101_control,
         .staging = predict_staging,
         .prefetches = false},
 };
@@ -434,8 +430,8 @@ static const UnetLayout train_input[] = {
     {UNET_F32, 3, {1, 64, 64}, 4, 0, 16384, 16384, 16384, 256, 0, 65536},
 };
 static const int64_t train_result_offset[] = {
-    48917504,
-    48917760,
+    48917248,
+    48917264,
     -1, /* there may be no result at all */
 };
 static const UnetProgram train_program = {
@@ -443,7 +439,7 @@ static const UnetProgram train_program = {
     .batch = 6, .steps = 28,
     .size = {1, 64, 64},
     .measured = {1, 64, 64},
-    .extent = 48918016,
+    .extent = 48917760,
     .inputs = train_input,
     .result_offsets = train_result_offset,
     .input_bytes = 786432,
@@ -455,7 +451,7 @@ static const UnetLayout eval_input[] = {
 };
 static const int64_t eval_result_offset[] = {
     929280,
-    929792,
+    929296,
     -1, /* there may be no result at all */
 };
 static const UnetProgram eval_program = {
@@ -541,7 +537,7 @@ const UnetModel simple_denoiser_model = {
     .train = &train_program,
     .eval = &eval_program,
     .predict = &predict_program,
-    .arena_bytes = 48918016,
+    .arena_bytes = 48917760,
     .ring = 3, .loader_ring_bytes = 2359296,
     .predict_pad = UNET_PAD_REFLECT,
     .data = &data,

@@ -517,9 +517,11 @@ DEVICE Vector block_vector_sum(Vector v) {
     return part[0];
 }
 
-/* Have all other blocks of the grid come here?  Then what they wrote before may be read. */
+/* Have all other blocks of the grid come here?  Then what they wrote before may be read: a block counts
+ * itself when all of its threads have written. */
 DEVICE bool is_last_block(uint32_t *arrived) {
     SHARED(int, last, [1]);
+    __syncthreads();
     if (threadIdx.x == 0) {
         __threadfence();
         last[0] = atomicInc(arrived, gridDim.x - 1) == gridDim.x - 1;
@@ -527,6 +529,17 @@ DEVICE bool is_last_block(uint32_t *arrived) {
     }
     __syncthreads();
     return last[0];
+}
+
+/* Numbers that pad a slice of `count` to a whole vector.  Whoever writes a gradient of parameters zeroes
+ * what pads it, because sweeps over all parameters read it. */
+[[maybe_unused]] static constexpr __host__ __device__ int slice_padding(int count) {
+    return (4 - count % 4) % 4;
+}
+
+DEVICE void zero_padding(real *from, int count) {
+    for (int i = 0; i < count; i++)
+        from[i] = 0;
 }
 
 /* ---- samples that count ----------------------------------------------------------------------------- */
@@ -936,16 +949,6 @@ static __global__ void unet_pack_filters(UnetFilterJobs jobs) {
 /* Blocks for so many filters of so many channels. */
 [[maybe_unused]] static constexpr unsigned tile_blocks(int filters, int channels) {
     return ((unsigned)filters * (((unsigned)channels + WARP - 1) / WARP) + WARPS - 1) / WARPS;
-}
-
-/* Numbers that pad a slice of `count` to a whole vector. */
-[[maybe_unused]] static constexpr int slice_padding(int count) {
-    return (4 - count % 4) % 4;
-}
-
-DEVICE void zero_padding(real *from, int count) {
-    for (int i = 0; i < count; i++)
-        from[i] = 0;
 }
 
 /* For a block: filters of cuDNN to their places in dense weights; behind the last one kp zeros. */

@@ -133,13 +133,12 @@ static UnetStatus take_arena(UnetCuda *cuda, UnetError *error) {
 
 /* Host memory for copies: what steps are told, their results, the first samples of iterations. */
 static UnetStatus take_pinned(UnetCuda *cuda, UnetError *error) {
-    size_t control = 0, starts = 0, results = sizeof(double); /* the norm of the gradients */
-    for (int32_t i = 0; i < cuda->model->nresult; i++)
-        results += (size_t)unet_result_numbers(&cuda->model->results[i]) * sizeof(double);
+    size_t control = 0, starts = 0, results = 0;
     for (int k = 0; k < PROGRAMS; k++) {
         const UnetCudaProgram *program = unet_cuda_program(cuda->tables, k);
         size_t bytes = unet_cuda_control_bytes(program);
         control = bytes > control ? bytes : control;
+        results = (size_t)program->results_bytes > results ? (size_t)program->results_bytes : results;
         starts += (size_t)program->iterations * sizeof(int32_t);
     }
     UnetStatus status = unet_cuda_checked(

@@ -31,7 +31,7 @@ typedef struct {
 
 /* Of a step that was begun: what it is told, what comes back. */
 typedef struct {
-    const UnetProgram *program;
+    const UnetCudaProgram *tables;
     UnetControl *control; /* pinned, with the sizes of samples behind it */
     double *result;       /* pinned */
     cudaEvent_t through;
@@ -91,6 +91,7 @@ struct UnetCuda {
     UnetError error;
     UnetFilterJobs jobs;         /* of steps that one launch does */
     UnetComparisons comparisons; /* the same */
+    UnetTracks tracks;           /* the same */
     struct Check *checks;        /* of a checking build, the last one first */
 };
 

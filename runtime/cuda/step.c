@@ -149,7 +149,8 @@ static UnetStatus launch_piece(UnetCuda *cuda, const UnetCudaProgram *tables, co
                            .arrived = control->arrived,
                            .correction = control->correction,
                            .jobs = &cuda->jobs,
-                           .comparisons = &cuda->comparisons};
+                           .comparisons = &cuda->comparisons,
+                           .tracks = &cuda->tracks};
     cuda->status = UNET_OK;
     piece->launch(at, cuda->arena);
     end_of_checks(at);
@@ -336,31 +337,15 @@ static UnetStatus bring_inputs(UnetCuda *cuda, const UnetProgram *program, const
     return status == UNET_OK ? mark(cuda, part_inputs, error) : status;
 }
 
-/* Where the program leaves a number that comes with each step: a result of the model or, behind these, the
- * norm of the gradients.  -1: nowhere. */
-static int64_t number_offset(const UnetCuda *cuda, const UnetProgram *program, int32_t i) {
-    if (i < cuda->model->nresult)
-        return program->result_offsets[i];
-    return program->gradient_norm > 0 ? program->gradient_norm : -1;
-}
-
-static size_t result_bytes(const UnetCuda *cuda, int32_t i) {
-    return i < cuda->model->nresult ? (size_t)unet_result_numbers(&cuda->model->results[i]) * sizeof(double)
-                                    : sizeof(double);
-}
-
 /* Results are few numbers: they come with the step. */
-static UnetStatus bring_results(UnetCuda *cuda, const StepSlot *slot, UnetError *error) {
+static UnetStatus bring_results(UnetCuda *cuda, const StepSlot *slot, const UnetCudaProgram *tables,
+                                UnetError *error) {
     UnetStatus status = UNET_OK;
-    double *to = slot->result;
-    for (int32_t i = 0; i <= cuda->model->nresult && status == UNET_OK; i++) {
-        const int64_t offset = number_offset(cuda, slot->program, i);
-        if (offset >= 0)
-            status = unet_cuda_checked(cudaMemcpyAsync(to, cuda->arena + offset, result_bytes(cuda, i),
-                                                       cudaMemcpyDeviceToHost, cuda->stream),
-                                       "copying from the GPU", error);
-        to += result_bytes(cuda, i) / sizeof *to;
-    }
+    if (tables->results_bytes > 0)
+        status = unet_cuda_checked(cudaMemcpyAsync(slot->result, cuda->arena + tables->results,
+                                                   (size_t)tables->results_bytes, cudaMemcpyDeviceToHost,
+                                                   cuda->stream),
+                                   "copying from the GPU", error);
     if (status == UNET_OK)
         status = unet_cuda_checked(cudaEventRecord(slot->through, cuda->stream), "ending a step", error);
     return status;
@@ -456,7 +441,7 @@ UnetStatus unet_cuda_begin(void *state, const UnetProgram *program, const UnetSt
     const UnetCudaProgram *tables = unet_cuda_program(cuda->tables, k);
     if (cuda->begun - cuda->ended >= UNET_STEPS_AHEAD)
         return unet_fail(error, UNET_BUG, "a step is begun while %d have not ended", UNET_STEPS_AHEAD);
-    slot->program = program;
+    slot->tables = tables;
     unet_cuda_begin_ranks(cuda, tables, step);
     UnetStatus status = mark(cuda, "start", error);
     if (status == UNET_OK)
@@ -467,7 +452,7 @@ UnetStatus unet_cuda_begin(void *state, const UnetProgram *program, const UnetSt
     if (status == UNET_OK && !tables->prefetches)
         status = inputs_are_free(cuda, error);
     if (status == UNET_OK)
-        status = bring_results(cuda, slot, error);
+        status = bring_results(cuda, slot, tables, error);
     cuda->begun++;
     return status == UNET_OK ? status : first_failure(cuda, status, error);
 }
@@ -483,13 +468,8 @@ UnetStatus unet_cuda_end(void *state, char *mirror, UnetError *error) {
     UnetStatus status = unet_cuda_await(cuda, slot->through, error);
     if (status == UNET_OK)
         status = unet_cuda_tell_exchanges(slot, error);
-    const double *from = slot->result;
-    for (int32_t i = 0; i <= cuda->model->nresult && status == UNET_OK; i++) {
-        const int64_t offset = number_offset(cuda, slot->program, i);
-        if (offset >= 0)
-            memcpy(mirror + offset, from, result_bytes(cuda, i));
-        from += result_bytes(cuda, i) / sizeof *from;
-    }
+    if (status == UNET_OK && slot->tables->results_bytes > 0)
+        memcpy(mirror + slot->tables->results, slot->result, (size_t)slot->tables->results_bytes);
     cuda->ended++;
     return status;
 }

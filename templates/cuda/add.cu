@@ -18,6 +18,8 @@ static __global__ void KERNEL_elements(real *y, const real *a, const real *b, un
     const unsigned i = thread_index();
     if (i < count)
         y[i] = a[i] + b[i];
+    if (i == 0)
+        zero_padding(y + count, slice_padding((int)count));
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, void *y, const void *a, const void *b) {

@@ -10,6 +10,14 @@
 #include "../example_cuda.h"
 
 /* BEGIN */
+DEVICE void KERNEL_pad(real *dw, real *db) {
+    SIZES;
+    constexpr int weights = CO * (CI / GROUPS) * KD * KH * KW;
+    zero_padding(dw + weights, slice_padding(weights));
+    if (BIAS)
+        zero_padding(db + CO, slice_padding(CO));
+}
+
 /* ---- each channel by itself ---- */
 
 /* Taps of a block, and blocks for all taps; the bias is the tap behind the last one. */
@@ -95,11 +103,13 @@ static __global__ void KERNEL_finish(real *dw, real *db, const double *__restric
     real *const to = tap < taps ? dw + (long)c * taps + tap : BIAS && tap == taps ? db + c : NULL;
     if (threadIdx.x % KERNEL_team() == 0 && to != NULL)
         *to = (ACCUMULATE ? *to : 0) + (real)total;
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+        KERNEL_pad(dw, db);
 }
 
 /* ---- other groups ---- */
 
-static __global__ void KERNEL_weights(real *dw, const stored *__restrict__ x,
+static __global__ void KERNEL_weights(real *dw, real *db, const stored *__restrict__ x,
                                       const stored *__restrict__ dy) {
     SIZES;
     constexpr Grid in = {ID, IH, IW, 1}, out = {D, H, W, 1};
@@ -115,6 +125,8 @@ static __global__ void KERNEL_weights(real *dw, const stored *__restrict__ x,
             total += load(dy, (long)i * DY.block + co) * load(x, (long)index(in, p) * X.block + c);
     }
     total = block_sum(total);
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+        KERNEL_pad(dw, db);
     if (threadIdx.x == 0)
         dw[blockIdx.x] = (ACCUMULATE ? dw[blockIdx.x] : 0) + (real)total;
 }
@@ -143,7 +155,7 @@ LAUNCHER void KERNEL(UnetLaunch at, real *dw, real *db, double *scratch, const s
                       scratch);
         return;
     }
-    LAUNCH_BLOCKS(at, KERNEL_weights, CO * (CI / GROUPS) * (KD * KH * KW), dw, x, dy);
+    LAUNCH_BLOCKS(at, KERNEL_weights, CO * (CI / GROUPS) * (KD * KH * KW), dw, db, x, dy);
     if (BIAS)
         LAUNCH_BLOCKS(at, KERNEL_bias, CO, db, dy);
 }

@@ -23,6 +23,11 @@ static __global__ void KERNEL_finish(real *dw, real *db, const real *__restrict_
     SIZES;
     constexpr int taps = KD * KH * KW, channels = TRANSPOSED ? CO : CI;
     int block = (int)blockIdx.x; /* counted from the first of a segment */
+    if (block == 0 && threadIdx.x == 0) {
+        zero_padding(dw + CO * CI * taps, slice_padding(CO * CI * taps));
+        if (BIAS)
+            zero_padding(db + CO, slice_padding(CO));
+    }
 #pragma unroll
     for (int s = 0; s < SEGMENTS; s++) {
         const int blocks = (int)filter_blocks(FILTER[s], taps);

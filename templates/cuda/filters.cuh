@@ -118,16 +118,6 @@ static __global__ void unet_pack_filters(UnetFilterJobs jobs) {
     return ((unsigned)filters * (((unsigned)channels + WARP - 1) / WARP) + WARPS - 1) / WARPS;
 }
 
-/* Numbers that pad a slice of `count` to a whole vector. */
-[[maybe_unused]] static constexpr int slice_padding(int count) {
-    return (4 - count % 4) % 4;
-}
-
-DEVICE void zero_padding(real *from, int count) {
-    for (int i = 0; i < count; i++)
-        from[i] = 0;
-}
-
 /* For a block: filters of cuDNN to their places in dense weights; behind the last one kp zeros. */
 DEVICE void unpack_job(const UnetFilterJob &job) {
     SHARED(real, weights, [WARPS][WARP * TILE_TAPS]);

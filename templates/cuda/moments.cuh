@@ -244,4 +244,30 @@ template <int COLUMNS, class Do> DEVICE void each_normalised(Range range, bool b
         if (launched.count > 0)                                                                            \
             LAUNCH(at, kernel, (launched.count - 1) / of_block + 1, launched, __VA_ARGS__);                \
     } while (0)
+
+/* ---- running averages ------------------------------------------------------------------------------- */
+
+/* A row of blocks for each track, and a thread for each channel. */
+static __global__ void unet_track(UnetTracks all, const UnetControl *control) {
+    const UnetTrack &of = all.of[blockIdx.y];
+    const int c = thread_index(), left = of.sync ? control->n : control->n - control->start,
+              samples = of.sync || left < of.samples ? left : of.samples;
+    const double count = samples * of.points, larger = count > 1 ? count / (count - 1) : 1;
+    if (c >= of.channels || left <= 0 || (!of.sync && of.group > 0 && control->start >= of.group))
+        return;
+    of.running_mean[c] = (real)((1 - of.momentum) * of.running_mean[c] + of.momentum * of.mean[c]);
+    of.running_var[c] =
+        (real)((1 - of.momentum) * of.running_var[c] + of.momentum * larger * of.variance[c]);
+}
+
+[[maybe_unused]] static void add_track(UnetTracks *all, UnetTrack track) {
+    if (all->most < (uint32_t)track.channels)
+        all->most = (uint32_t)track.channels;
+    all->of[all->count++] = track;
+}
+
+[[maybe_unused]] static void launch_tracks(UnetLaunch at) {
+    LAUNCH(at, unet_track, dim3(blocks_for(at.tracks->most), at.tracks->count), *at.tracks, at.control);
+    at.tracks->count = at.tracks->most = 0;
+}
 /* END */

@@ -126,6 +126,10 @@ static __global__ void KERNEL_channels(real *dw, real *db, double *scratch, real
         return;
     for (int k = threadIdx.x; AFFINE && k < C; k += THREADS)
         KERNEL_weights(dw, db, scratch, variance, KERNEL_sets(), k);
+    if (AFFINE && threadIdx.x == 0) {
+        zero_padding(dw + C, slice_padding(C));
+        zero_padding(db + C, slice_padding(C));
+    }
     for (int k = threadIdx.x; k < KERNEL_sets() * GROUPS; k += THREADS) {
         const int points = BATCH ? valid : k / GROUPS < valid;
         KERNEL_means(sums, scratch, variance, w, (double)points * (C / GROUPS) * (D * H * W), k / GROUPS,

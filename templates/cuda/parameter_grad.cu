@@ -14,6 +14,8 @@ static __global__ void KERNEL_vectors(real *__restrict__ dw, const stored *__res
     if (i >= vectors(1, from))
         return;
     const Point p = point_at(from, i);
+    if (i == 0)
+        zero_padding(dw + C * D * H * W, slice_padding(C * D * H * W));
     Vector total = filled(0);
     for (int n = 0; n < N; n++)
         total = sum(total, load_vector(dy, n * vectors(1, from) + i));

@@ -525,8 +525,8 @@ DEVICE Vector block_vector_sum(Vector v) {
     return part[0];
 }
 
-/* Have all other blocks of the grid come here?  Then what they wrote before may be read: a block counts itself
- * when all of its threads have written. */
+/* Have all other blocks of the grid come here?  Then what they wrote before may be read: a block counts
+ * itself when all of its threads have written. */
 DEVICE bool is_last_block(uint32_t *arrived) {
     SHARED(int, last, [1]);
     __syncthreads();
@@ -537,6 +537,17 @@ DEVICE bool is_last_block(uint32_t *arrived) {
     }
     __syncthreads();
     return last[0];
+}
+
+/* Numbers that pad a slice of `count` to a whole vector.  Whoever writes a gradient of parameters zeroes
+ * what pads it, because sweeps over all parameters read it. */
+[[maybe_unused]] static constexpr __host__ __device__ int slice_padding(int count) {
+    return (4 - count % 4) % 4;
+}
+
+DEVICE void zero_padding(real *from, int count) {
+    for (int i = 0; i < count; i++)
+        from[i] = 0;
 }
 
 /* ---- samples that count ----------------------------------------------------------------------------- */

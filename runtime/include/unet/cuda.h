@@ -57,6 +57,22 @@ typedef struct {
     UnetComparison of[UNET_COMPARISONS];
 } UnetComparisons;
 
+/* Running means and variances of layers that follow those of a batch, in one launch: of CHANNELS channels,
+ * for which each sample has POINTS points (templates/cuda/norm_track.cu). */
+typedef struct {
+    float *running_mean, *running_var;
+    const float *mean, *variance;
+    double momentum, points;
+    int32_t channels, samples, group, sync;
+} UnetTrack;
+
+/* One launch takes 4 KiB at most. */
+enum { UNET_TRACKS = 60 };
+typedef struct {
+    uint32_t count, most; /* tracks, and channels of the widest */
+    UnetTrack of[UNET_TRACKS];
+} UnetTracks;
+
 typedef struct UnetCuda UnetCuda; /* a device with a program on it */
 
 /* The first argument of every launcher. */
@@ -69,7 +85,8 @@ typedef struct {
     int32_t branch;       /* 0: of the first stream, 1: of the second */
     const char *step;     /* "conv of enc1.0": the name under which it is timed */
     UnetFilterJobs *jobs; /* on the host: of the steps before this one that one launch does with it, */
-    UnetComparisons *comparisons; /* and what they compare */
+    UnetComparisons *comparisons; /* and what they compare, */
+    UnetTracks *tracks;           /* and the averages that they keep */
     int32_t more;                 /* steps come that it does, too */
     int32_t held; /* the first sample of this iteration, of those of the process: where tensors hold all */
 } UnetLaunch;

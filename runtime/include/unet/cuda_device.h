@@ -35,7 +35,8 @@ typedef struct {
     int32_t iterations, iteration_samples;
     int32_t group;   /* samples of a group, with `ranks`; or 0 */
     int64_t control; /* offset of its UnetControl, with sizes for the samples of all iterations */
-    double beta[2];  /* Adam's; 0 without it */
+    int64_t results, results_bytes; /* offset of the numbers that it returns, side by side; bytes, or 0 */
+    double beta[2];                 /* Adam's; 0 without it */
     bool holds; /* tensors hold all samples of the process, so that each iteration has others of them */
     const UnetStaging *staging;   /* one per input of the model */
     const UnetLabelCount *labels; /* what is counted of a batch before its step, */
@@ -58,7 +59,8 @@ typedef struct UnetCudaModel {
 #define UNET_CUDA_TABLE_BYTES                                                                              \
     ((int32_t)(sizeof(UnetCudaModel) + sizeof(UnetCudaProgram) + sizeof(UnetCudaPiece) +                   \
                sizeof(UnetStaging) + sizeof(UnetConvolution) + sizeof(UnetLabelCount) +                    \
-               sizeof(UnetControl) + sizeof(UnetLaunch)))
+               sizeof(UnetControl) + sizeof(UnetLaunch) + sizeof(UnetFilterJobs) +                         \
+               sizeof(UnetComparisons) + sizeof(UnetTracks)))
 
 extern const UnetDevice unet_cuda_device;
 

@@ -395,7 +395,7 @@ def giving(cases):
     count = c * math.prod(size)
     cases.function("given, %d channels, %d x %s" % (c, n, size), [
         "Tensor y = test.output(%s), dy = test.numbers(%s), constants = test.output(%s);" % (shape.cpp(), shape.cpp(), point.cpp()),
-        "Tensor w = test.weights(%d), dw = test.weights(%d);" % (count, count),
+        "Tensor w = test.weights(%d), dw = test.gradient(%d);" % (count, count),
         *cases.run("parameter", "parameter", cases.both("parameter", numbers, {"Y": shape}), {"y": "y", "w": "w"}, before=[n]),
         *cases.run("parameter_grad", "parameter_grad", cases.both("parameter_grad", numbers, {"DY": shape}),
                    {"dw": "dw", "dy": "dy"}, adds=numbers["ACCUMULATE"], before=[n]),
@@ -409,7 +409,7 @@ def parameters(cases):
     numbers = {"C": count, "N": 1, "PARAMETERS": 1, **extents("", [1, 1, 1])}
     add = cases.both("add", numbers, {"Y": shape, "A": shape, "B": shape})
     cases.function("gradients of %d numbers added" % count, [
-        "Tensor a = test.reals(%d), b = test.reals(%d), y = test.real_output(%d);" % (count, count, count),
+        "Tensor a = test.reals(%d), b = test.reals(%d), y = test.gradient(%d);" % (count, count, count),
         *cases.run("add", "add", add, {"y": "y", "a": "a", "b": "b"}, rows=1, before=[1])])
 
 
@@ -658,8 +658,9 @@ def scaling(cases):
     cancels = {"dw": [8]}  # of either sign, so that the sum may be far smaller than its terms
     lines = ["const Shape shape = %s;" % shape.cpp(),
              "Tensor x = test.numbers(shape), dy = test.numbers(shape), y = test.output(shape), same_y = test.output(shape);",
-             "Tensor w = test.reals(%d), b = test.reals(%d), dw = test.reals(%d), db = test.reals(%d);" % (count, c, count, c),
+             "Tensor w = test.reals(%d), b = test.reals(%d), dw = test.gradient(%d), db = test.gradient(%d);" % (count, c, count, c),
              "Result scratch = test.result(%d);" % (n * bands * 2 * shape.block),
+             "static const int32_t valid[][3] = {%s};" % ", ".join(["{1, 1, 1}"] * n), "test.control(%d, valid, %d, 0);" % (n, n),
              *cases.by_rows("prelu", "prelu", both("scale", BELOW_ZERO=1), rows, {"y": "y", "x": "x", "w": "w", "b": None}, before=[n]),
              *cases.by_rows("prelu_grad", "prelu_grad", both("prelu_grad"), rows, {"dx": "y", "x": "x", "dy": "dy", "w": "w"},
                             before=[n]),
@@ -739,7 +740,7 @@ def normalising(cases, operator):
              "Tensor x = test.numbers(shape), dy = test.numbers(shape), y = test.output(shape), same_y = test.output(shape);",
              "Tensor mean = test.reals(%d), variance = test.reals(%d), sums = test.reals(%d);" % (
                  sets * groups, sets * groups, 2 * sets * groups),
-             "Tensor w = test.reals(%d), b = test.reals(%d), dw = test.reals(%d), db = test.reals(%d);" % (c, c, c, c),
+             "Tensor w = test.reals(%d), b = test.reals(%d), dw = test.gradient(%d), db = test.gradient(%d);" % (c, c, c, c),
              "for (long i = 0; i < variance.count(); i++)",
              "    variance.set(i, 0.1f + fabsf(variance.get(i)));",
              "Result scratch = test.result(%d);" % (n * numbers["BANDS"] * 2 * shape.block),
@@ -1284,7 +1285,7 @@ def banded(cases):
         "Tensor dx = test.output({0}), same_dx = test.output({0}), m = test.coarse({0});".format(c.x[by].cpp()),
         *cases.run("conv_dgrad_rows", "conv_dgrad", backward, gradient, on_device, height, before=[1],
                    between=[*parts("conv_dgrad", backward, gradient, "dx"), 'test.same("conv_dgrad_rows, others", same_dx, dx);']),
-        "Tensor dw = test.reals(%d), db = test.reals(%d);" % (weights, c.co), "Result sums = test.result(%d);" % (weights + c.co),
+        "Tensor dw = test.gradient(%d), db = test.gradient(%d);" % (weights, c.co), "Result sums = test.result(%d);" % (weights + c.co),
         *cases.before("conv_wgrad", result, False), cases.device_call("conv_wgrad", by_weights[0], result, (0, height)),
         cases.reference_call("conv_wgrad", by_weights[1], {**result, "scratch": "sums"}, told),
         *cases.after("conv_wgrad_rows", "conv_wgrad", result, {"dw": [-(-height // rows), "true"]}), 'test.unchanged("conv_wgrad_rows");'])
@@ -1299,7 +1300,7 @@ def large_filters(cases):
     given = {"dw": "dw", "db": None, "packed": "packed", "summed": None}
     cases.function("filters of %d x %d" % (rows, columns), [
         *packing(cases, filters, (rows, columns, 1), 1, rows * padded(columns, cases.lanes), 0),
-        "Tensor dw = test.reals(%d);" % (rows * columns),
+        "Tensor dw = test.gradient(%d);" % (rows * columns),
         *cases.before("filter_unpack", given, False), cases.device_call("filter_unpack", unpack, given),
         "for (long i = 0; i < dw.count(); i++)", "    dw.host()[i] = w.host()[i];",
         *cases.after("filter_unpack", "filter_unpack", given, {}), 'test.unchanged("filter_unpack");'])
@@ -1348,7 +1349,7 @@ def convolution(cases, transposed):
     unpack = cases.cuda.add("filter_unpack", gradient, {"DY": c.y}, {}, c.arrays(filters, graphs))
     wgrad = cases.reference.add("conv_wgrad", numbers, {"X": c.x, "DY": c.y})
     weights = rows * columns * c.taps
-    lines.append("Tensor dw = test.reals(%d), db = test.reals(%d), packed_dw = test.real_output(%d), scratch = test.real_output(64);" % (
+    lines.append("Tensor dw = test.gradient(%d), db = test.gradient(%d), packed_dw = test.real_output(%d), scratch = test.real_output(64);" % (
         padded(weights, 4), padded(c.co, 4), bands_at + bands))
     lines.append("Result sums = test.result(%d);" % (weights + c.co))
     if numbers["SUMMED"]:
@@ -1413,12 +1414,12 @@ def grouped_convolution(cases):
     numbers["BANDS"] = cases.bands(1, 2, 60) if depthwise else 0
     both = lambda name: cases.both(name, numbers, {"X": x, "Y": y, "DX": x, "DY": y})
     bias = lambda name: name if numbers["BIAS"] else None
-    weights = "test.weights(%d)" % (co * ins * taps)
+    weights = co * ins * taps
     cases.function("conv of %d to %d channels in %d groups, %d x %s to %s, %s" % (ci, co, groups, n, x_size, y_size, letters), [
         "const Shape in = %s, out = %s;" % (x.cpp(), y.cpp()),
         "Tensor x = test.numbers(in), dx = test.output(in), same_dx = test.output(in);",
         "Tensor dy = test.numbers(out), y = test.output(out), same_y = test.output(out);",
-        "Tensor w = %s, dw = %s, b = test.weights(%d), db = test.weights(%d);" % (weights, weights, co, co),
+        "Tensor w = test.weights(%d), dw = test.gradient(%d), b = test.weights(%d), db = test.gradient(%d);" % (weights, weights, co, co),
         *(["Result scratch = test.result(%d);" % (n * numbers["BANDS"] * (taps + 1) * y.block)] if depthwise else []),
         *cases.by_rows("conv_groups", "conv_groups", both("conv_groups"), y_size[0] * y_size[1],
                        {"y": "y", "x": "x", "w": "w", "b": bias("b")}, before=[n]),

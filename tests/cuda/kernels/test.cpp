@@ -155,6 +155,14 @@ Tensor Test::reals(int count) {
     return t;
 }
 
+Tensor Test::gradient(int count) {
+    Tensor t = real_output((count + 3) / 4 * 4);
+    std::fill_n(t.host(), t.count(), 0.0f);
+    for (int i = 0; i < count; i++)
+        t.set(i, (float)uniform());
+    return t;
+}
+
 Tensor Test::weights(int count) {
     Tensor t = real_output(count);
     for (int i = 0; i < count; i++)
@@ -242,6 +250,7 @@ UnetLaunch Test::at() const {
             nullptr,
             jobs.get(),
             compared.get(),
+            tracks.get(),
             more,
             0};
 }

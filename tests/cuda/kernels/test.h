@@ -116,6 +116,8 @@ class Test {
     Tensor staged(Shape shape); /* float, with NaN for padding */
     Tensor bytes(Shape shape);  /* from 0 to 1, with 1 for padding */
     Tensor reals(int count);
+    /* Of parameters: behind COUNT numbers zeros that pad them to a whole vector, which a kernel writes. */
+    Tensor gradient(int count);
     Tensor weights(int count); /* float, rounded to `stored` */
     Tensor real_output(int count);
     Tensor real_zeros(int count);
@@ -160,6 +162,7 @@ class Test {
     std::unique_ptr<Device> told; /* the UnetControl */
     std::unique_ptr<UnetFilterJobs> jobs{new UnetFilterJobs()};
     std::unique_ptr<UnetComparisons> compared{new UnetComparisons()};
+    std::unique_ptr<UnetTracks> tracks{new UnetTracks()};
     std::vector<std::pair<const char *, const Device *>> watched;
     std::vector<std::string> before; /* what was in them */
 };

@@ -68,8 +68,8 @@ const Kernel *kernel;
 const std::function<void()> *body;
 Fiber *current; /* NULL in a kernel without barriers */
 
-/* A block that counted itself (atomicInc) is set aside until all others have ended: the last of them to count
- * itself must find complete results, whatever the threads behind the count still do. */
+/* A block that counted itself (atomicInc) is set aside until all others have ended: the last of them to
+ * count itself must find complete results, whatever the threads behind the count still do. */
 struct Shared {
     char *array;
     unsigned long *block;

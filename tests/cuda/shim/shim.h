@@ -28,9 +28,10 @@
  * What a device would refuse is an error of the CUDA call; what it would not notice (threads that wait at
  * different barriers, a barrier that some threads never reach) ends the program with a message. Shared
  * arrays hold NaN when a block starts. The first block that counts itself (atomicInc) stops there until all
- * others have ended, so that the last one to count itself sees what the first had not yet written. Device memory comes from malloc and holds NaN, so AddressSanitizer
- * sees each access outside, and may be told to poison parts of it (by cudaLaunchHostFunc, so that it
- * happens in the order of the stream and again in each replay).
+ * others have ended, so that the last one to count itself sees what the first had not yet written. Device
+ * memory comes from malloc and holds NaN, so AddressSanitizer sees each access outside, and may be told to
+ * poison parts of it (by cudaLaunchHostFunc, so that it happens in the order of the stream and again in
+ * each replay).
  *
  * It cannot show races between blocks that only true concurrency brings out, and one thread at a time may
  * call it. */
