@@ -92,7 +92,7 @@ static int recompute_at(RematMoves *moves, RematOrder *order, int position, int 
     if (!node->repeatable || most <= 0)
         return 0;
     for (int i = node[-1].read_end; i < node->read_end; i++)
-        if (random_below(moves, ODDS_TO_KEEP) != 0 &&
+        if ((moves->certain || random_below(moves, ODDS_TO_KEEP) != 0) &&
             !needed_from(graph, order, position + inserted, graph->read[i]))
             inserted +=
                 recompute_at(moves, order, position + inserted, graph->read[i], most - 1 - inserted);
@@ -131,6 +131,18 @@ static int wide_position(RematMoves *moves, const RematOrder *order) {
     return widest;
 }
 
+bool remat_drop(RematMoves *moves, RematOrder *order, int wide, int tensor) {
+    const RematGraph *graph = moves->graph;
+    const int at_peak = order->operation[wide];
+    if (at_peak == graph->maker[tensor] || reads(graph, at_peak, tensor) ||
+        !remat_is_alive(graph, moves->measured, wide + 1, tensor))
+        return false;
+    int p = wide + 1;
+    while (p < order->length && !reads(graph, order->operation[p], tensor))
+        p++;
+    return p < order->length && recompute_at(moves, order, p, tensor, room(moves, order)) > 0;
+}
+
 static bool drop_at_peak(RematMoves *moves, RematOrder *order) {
     const RematGraph *graph = moves->graph;
     const int wide = wide_position(moves, order), behind = order->length - wide - 1;
@@ -139,15 +151,7 @@ static bool drop_at_peak(RematMoves *moves, RematOrder *order) {
     const int later = order->operation[wide + 1 + random_below(moves, behind)];
     if (reads_of(&graph->node[later]) == 0)
         return false;
-    const int tensor = random_read(moves, later), maker = graph->maker[tensor];
-    const int at_peak = order->operation[wide];
-    if (at_peak == maker || reads(graph, at_peak, tensor) ||
-        !remat_is_alive(graph, moves->measured, wide + 1, tensor))
-        return false;
-    int p = wide + 1;
-    while (!reads(graph, order->operation[p], tensor))
-        p++;
-    return recompute_at(moves, order, p, tensor, room(moves, order)) > 0;
+    return remat_drop(moves, order, wide, random_read(moves, later));
 }
 
 static bool forget(RematMoves *moves, RematOrder *order) {

@@ -10,11 +10,17 @@ typedef struct {
     const int *repeated; /* positions in the order at which an operation occurs that has occurred before */
     int nrepeated;
     const RematOrder *measured; /* the order that is changed, as it was before */
+    bool certain; /* nothing is left to chance: what a recomputed operation reads is recomputed if it is
+                     dead */
 } RematMoves;
 
 /* Changes ORDER at random; false if nothing came of it.  What an operation reads may then be missing:
  * remat_measure() tells. */
 bool remat_move(RematMoves *moves, RematOrder *order);
+
+/* Frees TENSOR behind position WIDE of the measured order, where it is alive, and recomputes it in front of
+ * its next reader; false if WIDE touches it or nothing came of it. */
+bool remat_drop(RematMoves *moves, RematOrder *order, int wide, int tensor);
 
 double remat_random(RematMoves *moves); /* in (0, 1] */
 

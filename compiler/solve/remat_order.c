@@ -44,7 +44,7 @@ RematOrder remat_order(Pool *pool, const RematGraph *graph) {
 }
 
 /* Fills ALIVE, per tensor, for one moment of a sequence that was measured. */
-static void find_alive(const RematGraph *graph, const RematOrder *measured, int moment, bool *alive) {
+void remat_find_alive(const RematGraph *graph, const RematOrder *measured, int moment, bool *alive) {
     const int turns = measured->moment[moment].turns, k = turns / measured->stride;
     const bool *record = measured->record + (size_t)k * (size_t)graph->ntensor;
     memcpy(alive, record, (size_t)graph->ntensor * sizeof *alive);
@@ -299,7 +299,7 @@ bool remat_measure_change(const RematGraph *graph, int64_t capacity, const Remat
                  .bytes = end->bytes,
                  .capacity = capacity,
                  .behind = end->behind};
-    find_alive(graph, known, (int)(end - moment), walk.alive);
+    remat_find_alive(graph, known, (int)(end - moment), walk.alive);
     int p = c.end;
     while (p > c.begin)
         (void)pass(&walk, --p);

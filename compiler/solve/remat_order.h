@@ -44,6 +44,9 @@ bool remat_measure(const RematGraph *graph, int64_t capacity, RematOrder *order)
 bool remat_measure_change(const RematGraph *graph, int64_t capacity, const RematOrder *known,
                           RematOrder *order);
 
+/* Per tensor: is it ALIVE at number MOMENT of MEASURED? */
+void remat_find_alive(const RematGraph *graph, const RematOrder *measured, int moment, bool *alive);
+
 /* Is TENSOR alive at number MOMENT of MEASURED? */
 bool remat_is_alive(const RematGraph *graph, const RematOrder *measured, int moment, int tensor);
 

@@ -9,6 +9,9 @@
  * are many short ones.  Each begins anew with room enough; then the capacity shrinks step by step to the
  * least, and grows again.  What is met on the way goes to the front, whatever it was sought for.
  *
+ * Some orders come from dropping tensors one after the other, without chance (remat_greedy.c).  They are
+ * better than what a run meets where little is computed again or the net is large.
+ *
  * The rest of the effort starts from the front: again and again the best order for some capacity is heated
  * and cooled.  So the best of one run is made better by what another run has found for more or less room.
  *
@@ -302,6 +305,13 @@ static void sweep(Search *search, const RematAim *aim) {
     improve_front(search, search->effort + rest - rest / 2, false);
 }
 
+/* Where all capacities are wanted, orders that are met without chance come first. */
+static int64_t drop_greedily(Pool *pool, const RematGraph *graph, const RematAim *aim, RematFront *front) {
+    enum { SHARE = 8, PART = 20 };
+    const int64_t most = aim->cheaply ? graph->base_cost / PART : INT64_MAX;
+    return aim->near > 0 ? 0 : remat_greedy(pool, graph, most, aim->effort / SHARE, front);
+}
+
 int64_t remat_search(Pool *pool, const RematGraph *graph, const RematAim *aim, RematFront *front) {
     Search search = {.moves = {.graph = graph},
                      .graph = graph,
@@ -314,6 +324,7 @@ int64_t remat_search(Pool *pool, const RematGraph *graph, const RematAim *aim, R
                      .next = remat_order(pool, graph)};
     search.moves.repeated = search.repeated;
     find_rungs(&search, pool, front);
+    search.effort += drop_greedily(pool, graph, aim, front);
     if (aim->descends) {
         const int64_t rest = for_front(&search, aim);
         descend(&search, aim->effort - rest);
