@@ -2,7 +2,7 @@
  * block and a column for each of as many others.
  *
  * SIDE threads have the row of a point.  Thread `lane` of them has every SIDE-th column, and every SIDE-th
- * channel of what is summed.  Channels go through shared memory TILE at a time. */
+ * channel of a sum.  Channels go through shared memory TILE at a time. */
 #include "prologue.cuh"
 
 /* BEGIN */
@@ -93,7 +93,7 @@ DEVICE void attention_store(stored *x, long point, int g, AttentionSums<CHANNELS
         store(x, point * BLOCK + c, 0);
 }
 
-/* Which points of which head of which sample the block has, of so many points. */
+/* The sample, the head and the first point of a block. */
 struct AttentionPlace {
     int n, g, first;
 };

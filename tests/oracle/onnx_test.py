@@ -382,7 +382,7 @@ def softmax(a, x):
 
 
 def below(a, x, first):
-    """A matrix without what is above diagonal number FIRST."""
+    """A matrix that is zero above diagonal number FIRST."""
     expect(a["upper"] == 0 and x.shape[0] == 1, "one lower triangle")
     columns = x.shape[2]
     return Tensor(x.shape, [v if i % columns - i // columns <= first.values[0] else 0.0 for i, v in enumerate(x.values)])
