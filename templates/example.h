@@ -5,7 +5,7 @@
     enum {                                                                                                 \
         C = 16, CI = 19, CO = 16, C0 = 0, CS = 16, SEGMENTS = 2,                                           \
         ID = 1, IH = 8, IW = 8, D = 1, H = 8, W = 8, KD = 1, KH = 3, KW = 3, SD = 1, SH = 1, SW = 1,       \
-        STEP_D = 1, STEP_H = 1, STEP_W = 1, OFFSET_D = 0, OFFSET_H = 0, OFFSET_W = 0, UNIT_D = 1, UNIT_H = 2, UNIT_W = 2, LINEAR = 1, ZERO = 0, FOLD = 2, NUMBER = 1, BY_CHANNEL = 0, BEFORE_D = 0, BEFORE_H = 2, BEFORE_W = 1, BORDER_D = 0, BORDER_H = 1, BORDER_W = 2, WHICH = 14, LARGER = 1, CB = 16, BD = 1, BH = 1, BW = 1, \
+        STEP_D = 1, STEP_H = 1, STEP_W = 1, OFFSET_D = 0, OFFSET_H = 0, OFFSET_W = 0, UNIT_D = 1, UNIT_H = 2, UNIT_W = 2, LINEAR = 1, ZERO = 0, FOLD = 2, NUMBER = 1, BY_CHANNEL = 0, BEFORE_D = 0, BEFORE_H = 2, BEFORE_W = 1, BORDER_D = 0, BORDER_H = 1, BORDER_W = 2, WHICH = 14, LARGER = 1, CV = 16, HEADS = 2, CAUSAL = 1, QUERIES = 64, KEYS = 64, SLOTS = 4, CB = 16, BD = 1, BH = 1, BW = 1, \
         LD = 1, LH = 1, LW = 1, PD = 0, PH = 1, PW = 1,                                                    \
         INSIDE = 0, SHARED = 0, LEAKY = 1, BELOW_ZERO = 1, LEVELS = 2, APART = 16, PLACE = 16, BUCKET = 1, DOUBLES = 0, GROUP = 2, RANKS = 4, NUMBERS = 16, VARIANCES = 1, BIAS = 1, RELU = 1, ABSOLUTE = 0, PSNR = 1, MASK = 1, ACCUMULATE = 1, BANDS = 4, COUNT = 1000, DECAYED = 1000, DECOUPLED = 0, NESTEROV = 0, AMSGRAD = 1, CENTERED = 1, CLIPS = 1, AVERAGED = 1, SHARDED = 1, RUNS = 2, \
         MAPPED = 1, MAP_STAGED = 1, GROUPS = 16, BATCH = 1, AFFINE = 1, POINTS = 64, INNER = 171, TRANSPOSED = 0, TILES = 32, OWN_BLOCKS = 1, PLANES = 1, PHASE = 0, ABOVE = 1, BELOW = 1, SCALED = 1, GROWTH_INTERVAL = 2000, PARAMETERS = 0, CLASSES = 16, IGNORE = -1, WEIGHTED = 0, FIRST = 0, SQUARED = 0, JOINT = 0, P_STAGED = 0, T_STAGED = 1, X_STAGED = 1, SCRATCH = 1 << 30                                                          \
@@ -15,7 +15,7 @@
                                EPSILON = 1e-8, BETA = 1, RANGE = 1, MOMENTUM = 0.9, DAMPENING = 0, ALPHA = 0.99, CLIP = 1, LIMIT = 1, AVERAGE = 0.999, SLOPE = 0.01, BEYOND = 1, FIRST_NUMBER = 1, SECOND_NUMBER = 1, TIMES = 2, RATE = 0.5, TERM = 1, SMOOTHING = 0.1, GAMMA = 2, THRESHOLD = 0.7, SHARE = 0.0625, LEAST = -1, SMOOTH = 1e-6, OVER_BOTH = 2, UNDER_BOTH = 0, UNDER_PREDICTED = 1, UNDER_TRULY = 1, CLASS_WEIGHT[1] = {1}, VALUES[16] = {0};                              \
     UNUSED static const Layout EXAMPLE_X, Y = EXAMPLE, DX = EXAMPLE, DY = EXAMPLE, M = EXAMPLE,            \
                                A = EXAMPLE, B = EXAMPLE, POOLED = EXAMPLE, P = EXAMPLE, T = EXAMPLE, DP = EXAMPLE, DB = EXAMPLE, \
-                               MEAN = EXAMPLE, MEANS = EXAMPLE, SUMS = EXAMPLE, MAP = EXAMPLE, TERMS = EXAMPLE, SLOPES = EXAMPLE, ERRORS = EXAMPLE, ARGMAX = EXAMPLE
+                               MEAN = EXAMPLE, MEANS = EXAMPLE, SUMS = EXAMPLE, MAP = EXAMPLE, TERMS = EXAMPLE, SLOPES = EXAMPLE, ERRORS = EXAMPLE, ARGMAX = EXAMPLE, QUERY = EXAMPLE, KEY = EXAMPLE, VALUE = EXAMPLE, LSE = EXAMPLE, DQ = EXAMPLE, DK = EXAMPLE, DV = EXAMPLE
 /* clang-format on */
 #define EXAMPLE                                                                                            \
     { 16, 16, 1, 176, 1600, 1600, 1600, 160, 0 }

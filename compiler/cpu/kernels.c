@@ -390,6 +390,40 @@ static void prepare_scale_wgrad(Program *program, Node *node) {
         node_set_output(g, node, 2, workspace_new(g, node, "scratch", TYPE_F64, channels));
 }
 
+/* ---- attention ---- */
+
+/* Numbers that the kernels keep, of queries and keys as many as that.  A reference kernel keeps a row of
+ * the softmax for each head; its gradient keeps two columns more. */
+static int64_t attention_scratch(const Program *program, Node *node, int64_t queries, int64_t keys) {
+    const Graph *g = program->graph;
+    const bool backward = node->op == OP_ATTENTION_GRAD;
+    const int64_t heads = node->a.attention.heads, of_all = size_product(program->micro_batch, heads),
+                  of_q = g->value[node->in[0]].shape.dim[0] / heads,
+                  of_v = g->value[node->in[2]].shape.dim[0] / heads;
+    if (program->options->reference)
+        return size_product(of_all, size_sum(keys, backward ? size_product(2, queries) : 0));
+    const int64_t slots =
+        cpu_attention_slots(of_all, queries > keys ? queries : keys, program->options->max_threads);
+    int64_t elements;
+    node->a.attention.slots = slots;
+    return (backward
+                ? cpu_attention_grad_elements(slots, of_q, of_v, size_product(of_all, queries), &elements)
+                : cpu_attention_elements(slots, of_q, of_v, &elements))
+               ? elements
+               : INT64_MAX;
+}
+
+static void prepare_attention(Program *program, Node *node) {
+    enum { OF_FORWARD = 2, OF_GRADIENT };
+    const Graph *g = program->graph;
+    const Shape q = g->value[node->in[0]].shape, k = g->value[node->in[1]].shape;
+    const int64_t elements = attention_scratch(program, node, shape_elements(q) / shape_channels(q),
+                                               shape_elements(k) / shape_channels(k));
+    const Type type = program->options->reference ? TYPE_F64 : program->options->real;
+    node_set_output(program->graph, node, node->op == OP_ATTENTION ? OF_FORWARD : OF_GRADIENT,
+                    workspace_new(program->graph, node, "scratch", type, elements));
+}
+
 /* ---- inputs ---- */
 
 void cpu_begin(Program *program, const Node *node, int nnode) {
@@ -454,6 +488,8 @@ const KernelRow cpu_kernels[OPS] = {
     [OP_PRELU] = {.template = "scale"},
     [OP_SCALE_WGRAD] = {.prepare = prepare_scale_wgrad},
     [OP_PRELU_WGRAD] = {.prepare = prepare_scale_wgrad, .template = "scale_wgrad"},
+    [OP_ATTENTION] = {.prepare = prepare_attention},
+    [OP_ATTENTION_GRAD] = {.prepare = prepare_attention},
     [OP_BATCH_NORM] = {.template = "norm"},
     [OP_INSTANCE_NORM] = {.template = "norm"},
     [OP_GROUP_NORM] = {.template = "norm"},

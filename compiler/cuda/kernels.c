@@ -403,6 +403,16 @@ static void prepare_groups_wgrad(Program *program, Node *node) {
                         sums_of_bands(program, node, numbers, channels, node->a.conv.bands));
 }
 
+/* A sum for each head and query. */
+static void prepare_attention_grad(Program *program, Node *node) {
+    enum { SCRATCH = 3 };
+    Graph *g = program->graph;
+    const Shape q = g->value[node->in[0]].shape;
+    const int64_t rows = size_product(node->a.attention.heads, shape_elements(q) / shape_channels(q));
+    node_set_output(g, node, SCRATCH,
+                    workspace_new(g, node, "scratch", TYPE_F32, size_product(program->micro_batch, rows)));
+}
+
 /* Blocks that look at the gradients: no more than four for each of 132 SMs. */
 static void prepare_reduction(Program *program, Node *node) {
     enum { ELEMENTS_PER_BAND = 4096, MAX_BANDS = 528 };
@@ -515,6 +525,7 @@ const KernelRow cuda_kernels[OPS] = {
     [OP_CONV_GROUPS_WGRAD] = {.prepare = prepare_groups_wgrad},
     [OP_SCALE_WGRAD] = {.prepare = prepare_scale_wgrad},
     [OP_PRELU_WGRAD] = {.prepare = prepare_scale_wgrad, .template = "scale_wgrad"},
+    [OP_ATTENTION_GRAD] = {.prepare = prepare_attention_grad},
     [OP_MSE_GRAD] = {.prepare = prepare_slopes},
     [OP_L1_GRAD] = {.prepare = prepare_slopes},
     [OP_CHARBONNIER_GRAD] = {.prepare = prepare_slopes},

@@ -18,7 +18,7 @@ void note_via(Lower *l) {
 /* ---- calls ---- */
 
 /* Operators of the language that not every version has: those without a row are not in this one. */
-static const char *const later[] = {"linear", "parameter", "attention", "timestep_embedding"};
+static const char *const later[] = {"timestep_embedding"};
 
 enum { LATER = sizeof later / sizeof *later };
 

@@ -182,6 +182,13 @@ typedef struct {
     double slope;    /*   it has this slope, 0 for a ReLU */
 } NormAttributes;
 
+typedef struct {
+    int64_t heads;
+    double scale;  /* of the products */
+    bool causal;   /* a query sees no key behind its own point */
+    int64_t slots; /* parts of scratch, each for one block at a time, fixed by the target */
+} AttentionAttributes;
+
 /* The last convolution with a loss, see op_head.c. */
 typedef struct {
     double weight; /* of the loss */
@@ -204,7 +211,8 @@ typedef enum {
     ATTRIBUTES_RESIZE,
     ATTRIBUTES_AFFINE,
     ATTRIBUTES_DROPOUT,
-    ATTRIBUTES_VALUES
+    ATTRIBUTES_VALUES,
+    ATTRIBUTES_ATTENTION
 } AttributesKind;
 
 /* Which points of x the points of y are made of: point o of an axis lies at (o * step + offset) / unit of
@@ -226,6 +234,7 @@ typedef struct {
         LossAttributes loss;
         NormAttributes norm;
         HeadAttributes head;
+        AttentionAttributes attention;
         struct {
             int64_t channel_begin;
         } slice;

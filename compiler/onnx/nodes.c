@@ -760,6 +760,63 @@ static bool layer_norm(OnnxGraph *o, const Node *node) {
     return writes_output(&n, node);
 }
 
+/* ---- attention ---- */
+
+/* Input K with an axis for the heads and one for all points. */
+static const char *heads_of(OnnxGraph *o, const Node *node, int k) {
+    const Shape x = shape_of(o, node->in[k]);
+    const int64_t heads = node->a.attention.heads,
+                  shape[] = {0, heads, x.dim[0] / heads, shape_elements(x) / x.dim[0]};
+    return reshaped(o, o->name[node->in[k]], between(o, node), shape, 4);
+}
+
+/* -infinity below the diagonal of a table with a row for each key and a column for each query. */
+static const char *hidden_keys(OnnxGraph *o, const Node *node, int64_t points) {
+    static const int64_t one[] = {1, 1, 1, 1}, below = -1;
+    static const float least = -INFINITY;
+    const int64_t shape[] = {1, 1, points, points};
+    const char *name = between(o, node);
+    OnnxNode n = begin(o, "Trilu");
+    reads(&n, result_of(o, node, "Expand", constant_of(o, ELEMENT_FLOAT, one, 4, &least, sizeof least),
+                        list(o, shape, 4)));
+    reads(&n, constant_of(o, ELEMENT_INT64, NULL, 0, &below, sizeof below));
+    integer(&n, "upper", 0);
+    (void)writes(&n, name);
+    return name;
+}
+
+/* The shares that each query has of all keys. */
+static const char *shares_of_keys(OnnxGraph *o, const Node *node, const char *queries, const char *keys) {
+    static const int64_t turned[] = {0, 1, 3, 2};
+    const Shape k = shape_of(o, node->in[1]);
+    const char *key_rows = between(o, node), *shares = between(o, node);
+    OnnxNode turn = begin(o, "Transpose"), softmax_node = begin(o, "Softmax");
+    reads(&turn, keys);
+    integers(&turn, "perm", turned, 4);
+    (void)writes(&turn, key_rows);
+    const char *products = result_of(o, node, "Mul", result_of(o, node, "MatMul", key_rows, queries),
+                                     numbers(o, node->a.attention.scale, -1));
+    if (node->a.attention.causal)
+        products = result_of(o, node, "Add", products,
+                             hidden_keys(o, node, shape_elements(k) / shape_channels(k)));
+    reads(&softmax_node, products);
+    integer(&softmax_node, "axis", 2);
+    (void)writes(&softmax_node, shares);
+    return shares;
+}
+
+static bool attention(OnnxGraph *o, const Node *node) {
+    enum { Q, K, V };
+    const Shape y = shape_of(o, node->out[0]);
+    int64_t whole[MAX_RANK + 1] = {0};
+    for (int k = 0; k < y.rank; k++)
+        whole[k + 1] = y.dim[k];
+    const char *shares = shares_of_keys(o, node, heads_of(o, node, Q), heads_of(o, node, K));
+    const char *means_of_values = result_of(o, node, "MatMul", heads_of(o, node, V), shares);
+    (void)reshaped(o, means_of_values, o->name[node->out[0]], whole, y.rank + 1);
+    return true;
+}
+
 /* By as many of each channel, row and column as y has and x lacks. */
 static bool repeat(OnnxGraph *o, const Node *node) {
     const Shape y = shape_of(o, node->out[0]);
@@ -950,6 +1007,7 @@ static Rule *const rules[OPS] = {
     [OP_PIXEL_SHUFFLE] = pixel_shuffle,
     [OP_PIXEL_UNSHUFFLE] = pixel_unshuffle,
     [OP_SILU] = silu,
+    [OP_ATTENTION] = attention,
     [OP_SCALE] = scale,
     [OP_PRELU] = prelu,
     [OP_LAYER_NORM] = layer_norm,

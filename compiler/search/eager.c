@@ -50,6 +50,12 @@ static void eager_operands(Eager *e, const Node *node) {
         keep(e, node->in[k]);
 }
 
+/* Its kernels keep no softmax, and so little beside these that it does not count. */
+static void eager_attention(Eager *e, const Node *node) {
+    eager_operands(e, node);
+    keep(e, node->out[0]);
+}
+
 static void eager_pool(Eager *e, const Node *node) {
     keep(e, node->in[0]);
     add_elements(e, node->out[0], &e->indices);

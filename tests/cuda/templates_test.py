@@ -40,6 +40,7 @@ def main():
 
 # The scratch of convolutions and of what begins beside them: the compiler hands over where its parts lie.
 PARTS_HANDED_OVER = {"conv", "conv_dgrad", "conv_wgrad", "rank_gather"}
+NO_SCRATCH = {"attention"}  # on a GPU
 
 
 def unguarded(rows, shared, folder):
@@ -48,7 +49,7 @@ def unguarded(rows, shared, folder):
     for op, name, row in re.findall(r"^OP\((\w+), *\"(\w+)\"(.*?)(?=^OP\(|\Z)", rows, flags=re.M | re.S):
         template = shared.get(op, name)
         operands = re.search(r"\"((?:[^\"]*[=+~!])[^\"]*)\"", row)
-        if operands is None or "!" not in operands.group(1) or name in NO_KERNEL or template in PARTS_HANDED_OVER:
+        if operands is None or "!" not in operands.group(1) or name in NO_KERNEL or template in PARTS_HANDED_OVER | NO_SCRATCH:
             continue
         with open(os.path.join(folder, template + ".cu")) as file:
             if not re.search(r"static_assert\(SCRATCH\b", file.read()):

@@ -618,6 +618,21 @@ def arithmetic_net(seed, axes):
     return net
 
 
+def attention_net(seed, axes):
+    """Queries, keys and values of one tensor and of several; keys of other points; a concat."""
+    net = Net(Draw(seed), axes)
+    net.input.size = tuple(min(extent, 5) for extent in net.input.size)
+    x = net.write("silu(conv(photo, 6, 3))", 6, net.input.size)
+    few = net.write("conv(%s, 6, 2, stride = 2)" % x.name, 6, [(extent + 1) // 2 for extent in x.size])
+    net.lines.append("q, k, v = chunk(linear(%s, 18), 3)" % x.name)
+    parts = [net.write(call, channels, x.size) for call, channels in (
+        ("attention(q, k, v, heads = 3)", 6), ("attention(%s, %s, %s, causal = true)" % (x.name, x.name, x.name), 6),
+        ("attention(q, %s, concat(%s, sin(%s)), heads = 2, scale = 0.7)" % (few.name, few.name, few.name), 12),
+        ("attention(photo, photo, k, causal = true)", 6))]
+    net.lines.append("output answer = conv(concat(%s), 2, 1)" % ", ".join(part.name for part in parts))
+    return net
+
+
 def given_net(seed):
     """Tensors that no other tensor makes."""
     net = Net(Draw(seed), 2)
@@ -687,7 +702,8 @@ def main():
     nets = list(random_nets(options))
     for net in grouped_net(options.seed), functions_net(options.seed), arithmetic_net(options.seed, 2), \
             arithmetic_net(options.seed, 3), given_net(options.seed), bordered_net(options.seed, 2), \
-            bordered_net(options.seed, 3), compared_net(options.seed):
+            bordered_net(options.seed, 3), attention_net(options.seed, 2), attention_net(options.seed, 3), \
+            compared_net(options.seed):
         nets.append((len(nets), net, net.text()))
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         verdicts = list(pool.map(lambda item: check(options, *item), nets))

@@ -480,6 +480,34 @@ def giving(cases):
     cases.node("constant", {"y": "y"}, count=c)
 
 
+def attending(cases):
+    """Few points and many, heads that begin within a vector, keys as many as queries or not."""
+    r = cases.random
+    heads, causal = r.choice([1, 1, 2, 3]), r.random() < 0.4
+    c, cv = (heads * r.choice([1, 2, 3, 5, 8, 16, 17, 24]) for _ in range(2))
+    size = lambda: [r.choice([1, 1, 2]), r.randint(1, r.choice([3, 9])), r.randint(1, 11)]
+    queries = size()
+    keys = queries if causal or r.random() < 0.3 else size()
+    attributes = {"heads": heads, "scale": r.choice([1, 0.3, 2]), "causal": int(causal)}
+    rows = heads * math.prod(queries)
+    for what in ("attention", "attention without numbers of rows", "gradient of attention"):
+        gradient, given = what.startswith("gradient"), {"q": "q", "k": "k", "v": "v"}
+        lse = None if what.endswith("rows") else "lse"
+        cases.case("%s of %d and %d channels, %s and %s, %s" % (what, c, cv, queries, keys, attributes), nearness="SUMS",
+                   values=r.choice(["FINE", "COARSE"]))
+        for name, channels, points in (("y", cv, queries), ("q", c, queries), ("k", c, keys), ("v", cv, keys)):
+            cases.tensor(name, channels, points, *cases.halo(1))
+            if gradient:
+                cases.tensor("d" + name, channels, points, *cases.halo(1))
+        if lse:
+            cases.numbers("lse", rows, kind="vectors")
+        if gradient:
+            cases.node("attention_grad", {"dq": "dq", "dk": "dk", "dv": "dv", "scratch": None, **given, "y": "y", "lse": "lse",
+                                          "dy": "dy"}, **attributes)
+        else:
+            cases.node("attention", {"y": "y", "lse": lse, "scratch": None, **given}, **attributes)
+
+
 def unpooling(cases):
     r = cases.random
     c, size, axes = cases.channels(), [r.choice([1, 4]), r.randint(3, 14), r.randint(3, 14)], [(1, 1, 1, 0)]
@@ -843,6 +871,7 @@ def main():
             normalising(cases, operator)
         scaling(cases)
         giving(cases)
+        attending(cases)
         unpooling(cases)
         running(cases)
         losses(cases)

@@ -315,6 +315,11 @@ static Attributes attributes_of(Pool *pool, const Line *line, Op op) {
             value[i] = 0.5 - (double)i / 4;
         a.values.value = value;
         break;
+    case ATTRIBUTES_ATTENTION:
+        a.attention = (AttentionAttributes){.heads = number(line, "heads"),
+                                            .scale = real_number(line, "scale"),
+                                            .causal = number(line, "causal") != 0};
+        break;
     case ATTRIBUTES_DROPOUT:
         a.dropout.rate = real_number(line, "rate");
         a.dropout.number = number(line, "number");

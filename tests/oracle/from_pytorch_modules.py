@@ -110,6 +110,41 @@ class Shuffled(nn.Module):
         return x.view(n, c // 4, 2, 2, h, w).permute(0, 1, 4, 2, 5, 3).reshape(n, c // 4, 2 * h, 2 * w)
 
 
+def with_heads(s, x):
+    """Queries, keys and values packed as (3, heads, channels), as in vision transformers."""
+    tokens = s.norm(x.flatten(2).transpose(1, 2))
+    n, count, channels = tokens.shape
+    q, k, v = s.qkv(tokens).reshape(n, count, 3, 2, channels // 2).permute(2, 0, 3, 1, 4).unbind(0)
+    shares = ((q @ k.transpose(-2, -1)) * (channels // 2) ** -0.5).softmax(dim=-1)
+    return s.out((shares @ v).transpose(1, 2).reshape(n, count, channels)).transpose(1, 2).reshape(x.shape)
+
+
+def by_letters(s, x):
+    """As guided-diffusion: heads as samples, and a factor of both queries and keys."""
+    n, _, height, width = x.shape
+    q, k, v = s.qkv(x).reshape(n, 12, -1).chunk(3, dim=1)
+    apart = lambda part: part.reshape(n * 2, 2, height * width) * 0.8
+    shares = torch.softmax(torch.einsum("bct,bcs->bts", apart(q), apart(k)).float(), dim=-1).type(x.dtype)
+    return torch.einsum("bts,bcs->bct", shares, apart(v)).reshape(n, -1, height, width)
+
+
+def by_batches(s, x):
+    """As DDPM and SAGAN, whose values come first; keys of fewer points."""
+    n, c, height, width = x.shape
+    few = F.max_pool2d(x, 2)
+    shares = torch.bmm(x.view(n, c, -1).permute(0, 2, 1), few.view(n, c, -1)).div(3).softmax(2)
+    return torch.bmm(s.qkv(few).view(n, 12, -1), shares.permute(0, 2, 1)).view(n, 12, height, width) / 2
+
+
+def diffused(s, x):
+    """As diffusers did: a product added to nothing."""
+    n, c, height, width = x.shape
+    x = x.view(n, c, -1).transpose(1, 2)
+    nothing = torch.empty(n, x.shape[1], x.shape[1])
+    shares = torch.baddbmm(nothing, x, x.transpose(-1, -2), beta=0, alpha=0.7).softmax(-1)
+    return torch.bmm(shares, x).transpose(1, 2).reshape(n, c, height, width)
+
+
 class Cropped(nn.Module):
     """U-Net of 2015: no padding, skips are cut."""
 
@@ -298,6 +333,12 @@ RIGHT = ONCE_WRONG + [
     ("zeros_as_channels", of(lambda s, x: F.pad(x, (0, 0, 0, 0, 2, 7, 0, 0)) + F.pad(x, (1, 1, 1, 1, 4, 5))[:, :, 1:-1, 1:-1]), IMAGE),
     ("tokens", of(lambda s, x: s.p(s.b(x.flatten(2))).view(1, 4, 8, 8) + s.v(x.mean((2, 3)))[:, :, None, None],
                   b=nn.BatchNorm1d(4), v=nn.BatchNorm1d(4), p=nn.PReLU(4)), IMAGE),
+    ("attention_of_tokens", of(with_heads, norm=nn.LayerNorm(4), qkv=nn.Linear(4, 12), out=nn.Linear(4, 4)), IMAGE),
+    ("attention_by_letters", of(by_letters, qkv=nn.Conv2d(4, 12, 1)), IMAGE),
+    ("attention_by_batches", of(by_batches, qkv=nn.Conv2d(4, 12, 1)), (3, 8, 6)),
+    ("attention_added", of(diffused), (3, 5, 6)),
+    ("attention_of_volume", lambda: Formed(lambda s, x: (lambda t: (torch.softmax(t.transpose(1, 2) @ t, -1) @ t.transpose(1, 2)).transpose(
+        1, 2).view_as(s.c(x)))(s.c(x).flatten(2)), c=volume()), (2, 3, 4, 5)),
     ("zeros_constant", of(lambda s, x: x + torch.zeros_like(x) + 2 * x.new_ones(4, 1, 1)), IMAGE),
     ("written_over", of(change_over), IMAGE),
     ("kernel_of_linear", of(lambda s, x: F.conv2d(x, s.f.weight[:, :, None, None]), f=nn.Linear(4, 5, bias=False)), IMAGE),
@@ -318,7 +359,10 @@ REFUSED = [
     ("summand", of(lambda s, x: (x.permute(0, 2, 3, 1) + s.b).permute(0, 3, 1, 2), b=nn.Parameter(torch.rand(8, 8, 4))), IMAGE,
      "`b`, a weight of the network, whose axes are not channels, height and width"),
     ("constant_map", of(lambda s, x: x + s.b, b=torch.rand(8, 8)), IMAGE, "a constant of 8x8 elements"),
-    ("attention", of(lambda s, x: x.flatten(2) @ x.flatten(2).transpose(1, 2)), IMAGE, "attention"),
+    ("attention_of_channels", of(lambda s, x: x.flatten(2) @ x.flatten(2).transpose(1, 2)), IMAGE, "no attention over points"),
+    ("attention_with_bias", of(lambda s, x: (lambda t: torch.softmax(t.transpose(1, 2) @ t + s.b, -1) @ t.transpose(1, 2))(x.flatten(2)),
+                               b=nn.Parameter(torch.rand(64, 64))), IMAGE, "a factor and a softmax there, and nothing else"),
+    ("attention_alone", of(lambda s, x: torch.softmax(x.flatten(2).transpose(1, 2) @ x.flatten(2), -1)), IMAGE, "is a weight, or a constant"),
     ("unequal_pool", of(lambda s, x: F.adaptive_avg_pool2d(x, 12)), IMAGE, "which is no multiple"),
     ("unequal_maxima", of(lambda s, x: F.adaptive_max_pool2d(x, 3)), IMAGE, "no equal parts"),
     ("averages_all", of(lambda s, x: s.b(x), b=nn.BatchNorm2d(4, momentum=None)), IMAGE, "momentum = None"),

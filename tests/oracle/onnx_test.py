@@ -20,7 +20,7 @@ import cases
 import safetensors
 
 TOLERANCE = 1e-5
-EVALUATED = ("functions", "arithmetic", "given", "borders", "tiny_unet_odd", "simple_denoiser", "variants", "activations", "resizing", "batch_norm", "scales")
+EVALUATED = ("functions", "attention", "arithmetic", "given", "borders", "tiny_unet_odd", "simple_denoiser", "variants", "activations", "resizing", "batch_norm", "scales")
 # For ONNX Runtime alone: three axes, padded pools, an output that is another's input, two outputs of one tensor.
 MORE = """input  scan : volume(2, 4, 6, 8)
 a = silu(conv(scan, 6, [1, 3, 3], stride = [1, 1, 2]))
@@ -349,6 +349,45 @@ def expand(a, x, shape):
         for c in range(channels) for h in range(height) for w in range(width)])
 
 
+def matmul(a, x, y):
+    """Of each head a matrix."""
+    heads, rows, depth = x.shape
+    columns = y.shape[2]
+    expect(y.shape[:2] == [heads, depth], "matrices fit", x.shape, y.shape)
+    return Tensor([heads, rows, columns], [
+        sum(x.values[(h * rows + r) * depth + k] * y.values[(h * depth + k) * columns + c] for k in range(depth))
+        for h in range(heads) for r in range(rows) for c in range(columns)])
+
+
+def transpose(a, x):
+    expect(a["perm"] == [0, 1, 3, 2], "the last two axes")
+    heads, rows, columns = x.shape
+    return Tensor([heads, columns, rows], [x.values[(h * rows + r) * columns + c]
+                                           for h in range(heads) for c in range(columns) for r in range(rows)])
+
+
+def softmax(a, x):
+    """Over the rows of each column of a matrix."""
+    expect(a["axis"] == 2, "over rows")
+    heads, rows, columns = x.shape
+    values = [0.0] * len(x.values)
+    for h in range(heads):
+        for c in range(columns):
+            places = [(h * rows + r) * columns + c for r in range(rows)]
+            most = max(x.values[i] for i in places)
+            shares = [math.exp(x.values[i] - most) for i in places]
+            for i, share in zip(places, shares):
+                values[i] = share / sum(shares)
+    return Tensor(x.shape, values)
+
+
+def below(a, x, first):
+    """A matrix that is zero above diagonal number FIRST."""
+    expect(a["upper"] == 0 and x.shape[0] == 1, "one lower triangle")
+    columns = x.shape[2]
+    return Tensor(x.shape, [v if i % columns - i // columns <= first.values[0] else 0.0 for i, v in enumerate(x.values)])
+
+
 OPERATORS = {
     "Conv": conv, "ConvTranspose": conv_transpose, "Concat": concat, "AveragePool": average_pool,
     "MaxPool": max_pool, "MaxUnpool": max_unpool, "ReduceMean": reduce_mean,
@@ -372,7 +411,7 @@ OPERATORS = {
     "Mul": broadcast(lambda x, y: x * y),
     "Identity": points(lambda a, x: x),
     "BatchNormalization": batch_norm, "Resize": resize, "Slice": part, "Pad": pad, "Gather": gather,
-    "DepthToSpace": depth_to_space,
+    "DepthToSpace": depth_to_space, "MatMul": matmul, "Transpose": transpose, "Softmax": softmax, "Trilu": below,
 }
 
 

@@ -308,6 +308,32 @@ class Given(nn.Module):
         return self.answer(enter) * self.factor - self.shift.view(-1, 1, 1)
 
 
+def attention(q, k, v, heads=1, scale=None, causal=False):
+    """Of points of maps, as scaled_dot_product_attention, which not every version of PyTorch has."""
+    by_head = lambda x: x.flatten(2).unflatten(1, (heads, -1))
+    products = by_head(q).transpose(2, 3) @ by_head(k) * (scale or (q.shape[1] // heads) ** -0.5)
+    if causal:
+        products = products.masked_fill(torch.ones(products.shape[2:], dtype=torch.bool).triu(1), -math.inf)
+    return (by_head(v) @ products.softmax(3).transpose(2, 3)).flatten(1, 2).unflatten(2, q.shape[2:])
+
+
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(3, 6, 3, padding=1)
+        self.qkv = nn.Linear(6, 18)
+        self.few = nn.Conv2d(6, 6, 2, stride=2)
+        self.wide = nn.Conv2d(6, 10, 1)
+        self.answer = nn.Conv2d(22, 3, 3, padding=1)
+
+    def forward(self, photo):
+        first = torch.tanh(self.first(photo))
+        q, k, v = (4 * self.qkv(first.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)).chunk(3, 1)
+        few = self.few(first)
+        parts = [attention(q, k, v, 3), attention(first, first, v, causal=True), attention(q, few, self.wide(few), 2, 0.7)]
+        return self.answer(torch.cat(parts, 1))
+
+
 def fixed(layer):
     """Its weights as buffers, which nobody learns."""
     for name, weight in list(layer.named_parameters()):
@@ -402,7 +428,7 @@ class Scales(nn.Module):
 
 NETS = {"unet": UNet, "simple": Simple, "two_convolutions": TwoConvolutions, "variants": Variants,
         "activations": Activations, "resizing": Resizing, "classes": Classes, "batch_norm": BatchNorm,
-        "groups": Groups, "operators": Operators, "functions": Functions, "arithmetic": Arithmetic, "given": Given, "borders": Borders, "heads": Heads, "scales": Scales, "volumes": Volumes}
+        "groups": Groups, "operators": Operators, "functions": Functions, "arithmetic": Arithmetic, "given": Given, "attention": Attention, "borders": Borders, "heads": Heads, "scales": Scales, "volumes": Volumes}
 
 # ---- losses over classes; in a target of labels 255 counts nowhere ----------------------------------
 

@@ -150,6 +150,7 @@ class Varied(Net):
         self.shares = number % 31 % 2 == 0  # weights, between two convolutions
         self.idle = number % 29 % 3 == 2  # some weights are frozen, others only a metric depends on
         self.is_fast = number % 23 in (2, 4, 7, 8, 9, 16)  # has fast kernels, too
+        self.attends = number % 17 in (1, 6, 14)  # at the bottom
         self.factor = 2 if number % 11 in (3, 8) else 1  # of the target's size
         super().__init__(rng, 2 if number % 13 in (4, 7) else 1, norms=number % 3 == 1, number=number)
         self.eval_batch = 1 + self.batch // 2
@@ -163,9 +164,13 @@ class Varied(Net):
         return losses[:-1] if self.AXES == 3 or self.factor > 1 else losses
 
     def beneath(self, bottom):
+        width = self.base + 4 * self.depth
+        if self.attends:
+            more = "heads = 2" if width % 2 == 0 else "causal = true"
+            self.lines.append("mixed = {0} + attention({0}, 2 * {0}, {0}, {1})".format(bottom, more))
+            bottom = "mixed"
         if not self.shares:
             return bottom
-        width = self.base + 4 * self.depth
         self.lines += ["layer tied = conv(%d, 3)" % width, "deep = %s -> tied -> relu -> tied" % bottom]
         return "deep"
 

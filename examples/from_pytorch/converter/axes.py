@@ -8,8 +8,9 @@ import math
 
 from .capture import Ref
 from .table import listed, number, operator, plainly
-from .values import Atom, Value, Weight, joined, product
+from .values import Atom, Products, Value, Weight, joined, product
 
+TRACED_FLOATS = (5, 6, 7, 15)  # of 16, 32 and 64 bits, and bfloat16
 
 
 @operator("cat concat concatenate", "tensors dim")
@@ -234,18 +235,22 @@ def reshape(n):
 
 @operator("permute", "self dims")
 def permute(n):
-    value = movable(n)
-    return value.permuted([axis % len(value.axes) for axis in n["dims"]])
+    order = [axis % len(n["dims"]) for axis in n["dims"]]
+    return in_order(n, order)
+
+
+def in_order(n, order):
+    value = n.value("self")
+    return (value if isinstance(value, Products) else movable(n)).permuted(order)
 
 
 @operator("transpose.int swapaxes", "self dim0 dim1 axis0 axis1")
 def transpose(n):
-    value = movable(n)
-    order = list(range(len(value.axes)))
+    order = list(range(len(n.shape())))
     names = ("dim0", "dim1") if n.has("dim0") else ("axis0", "axis1")
     a, b = (n[name] % len(order) for name in names)
     order[a], order[b] = b, a
-    return value.permuted(order)
+    return in_order(n, order)
 
 
 @operator("t", "self")
@@ -289,16 +294,20 @@ def repeat(n):
         ((Atom("*", count),) if count > 1 else ()) + tuple(axis) for count, axis in zip(times, axes)]))
 
 
+def is_floating(dtype):
+    """The tracer has a number for each type."""
+    return dtype in TRACED_FLOATS if isinstance(dtype, int) else dtype.is_floating_point
+
+
 @operator("clone contiguous", "self", "memory_format", True)
 @operator("detach alias lift_fresh lift_fresh_copy resolve_conj", "self", "", True)
 @operator("to.dtype _to_copy to.device to.dtype_layout type_as to.other", "self dtype other",
           "non_blocking copy memory_format device layout pin_memory", True)
 def same(n):
-    dtype = n.raw("dtype")
-    if dtype is not None and not dtype.is_floating_point:
+    if n.raw("dtype") is not None and not is_floating(n.raw("dtype")):
         n.refuse("it makes whole numbers of a tensor")
     value = n.value("self")
-    return value if isinstance(value, Weight) else n.tensor("self")
+    return value if isinstance(value, (Weight, Products)) else n.tensor("self")
 
 
 @operator("copy", "self src", "non_blocking")

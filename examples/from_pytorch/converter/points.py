@@ -7,10 +7,10 @@ Of two tensors that differ in size the smaller one is repeated, by `*` itself or
 import math
 import struct
 
-from . import naming
+from . import attention, naming
 from .axes import settled
 from .table import given, number, operator, plainly
-from .values import Computed, Value, Weight, letters, product
+from .values import Computed, Products, Value, Weight, letters, product
 
 MOST_CONSTANTS = 64
 
@@ -148,6 +148,8 @@ def negative(n):
 
 @operator("softmax.int", "self dim dtype")
 def softmax(n):
+    if isinstance(n.value("self"), Products):
+        return attention.softmax_of(n, n.value("self"), n["dim"])
     value = n.made("self")
     if n["dtype"] is not None or not value.whole_channels(n["dim"]) or value.channels == 1:
         n.refuse("softmax over an axis other than channels")
@@ -161,7 +163,7 @@ def dropout(n):
         n.refuse("it drops elements in evaluation, too; unetc's dropout only in training: take nn.Dropout, or pass "
                  "training = self.training")
     if n["p"] == 0:
-        return n.tensor(source)
+        return n.value(source)
     name = "dropout_channels" if n.name.startswith("feature") else "dropout"
     if name == "dropout_channels":
         return plainly(n, n.emit(name, [n.plain(source)], given("p", n["p"], 0.5)))
@@ -185,6 +187,8 @@ def operate(n):
     word = n.name.partition(".")[0].rstrip("_")
     sign = {"add": "+", "sub": "-", "mul": "*", "div": "/", "rsub": "-", "true_divide": "/"}[word]
     left, right = n.value("self"), n.value("other")
+    if isinstance(left, Products) or isinstance(right, Products):
+        return scaled_products(n, sign, left, right)
     alpha = n["alpha"] if n.has("alpha") else 1
     left, right = (scalar(n, side) for side in (left, right))
     if alpha != 1:
@@ -200,6 +204,15 @@ def operate(n):
     if isinstance(left, Value) and isinstance(right, Value):
         return of_two(n, sign, left, right)
     return with_other(n, sign, left, right)
+
+
+def scaled_products(n, sign, left, right):
+    """Products of queries and keys times a number."""
+    products, other = (left, right) if isinstance(left, Products) else (right, left)
+    factor = scalar(n, other) if not isinstance(other, Products) else None
+    if sign not in "*/" or (sign == "/" and products is right) or products.shares or not isinstance(factor, (int, float)):
+        n.image(products)
+    return products.times(factor if sign == "*" else 1 / factor)
 
 
 def scalar(n, side):

@@ -38,8 +38,6 @@ def find(name):
 
 
 ADVICE = {
-    "attention": ("scaled_dot_product_attention matmul bmm einsum baddbmm", "attention, a product of two tensors: "
-                  "unetc has no operator for it"),
     "sequence": ("conv1d conv_transpose1d max_pool1d avg_pool1d adaptive_avg_pool1d",
                  "a signal of one dimension: unetc takes images and volumes"),
 }

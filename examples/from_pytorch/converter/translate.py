@@ -9,9 +9,9 @@ an argument that nobody reads has its default, or the operator is refused.
 
 import collections
 
-from . import Inexpressible, axes, layers, naming, points, sizes, table  # noqa: F401 - all that has rows
+from . import Inexpressible, attention, axes, layers, naming, points, sizes, table  # noqa: F401 - all that has rows
 from .capture import Ref, each, located
-from .values import Computed, Indices, Unfit, Value, Weight, product
+from .values import Computed, Indices, Products, Unfit, Value, Weight, product
 
 
 class Call:
@@ -86,6 +86,8 @@ class Node:
                         % value.path)
         if isinstance(value, Computed):
             self.refuse("it is applied to what %s computes of `%s`, a weight" % (value.function, value.path))
+        if isinstance(value, Products):
+            self.refuse("it is applied to products of queries and keys: attention has a factor and a softmax there, and nothing else")
         self.refuse("it is applied to a constant, where a tensor that depends on an input is needed")
 
     def plain(self, name):
@@ -195,7 +197,7 @@ class Translation:
             n.refuse(table.advice(node.name))
         n.row = row
         values = [self.value(ref) for ref in each(list(node.arguments.values()), Ref)]
-        if values and not any(isinstance(value, (Value, Indices)) for value in values):
+        if values and not any(isinstance(value, (Value, Indices, Products)) for value in values):
             return self.of_weights(n, values)
         try:
             result = row.rule(n)

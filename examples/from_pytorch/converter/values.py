@@ -146,3 +146,33 @@ class Indices:
 
     def __init__(self, like, kernel, stride):
         self.like, self.kernel, self.stride = like, kernel, stride
+
+
+class Side:
+    """Queries, keys or values of attention: a Value without anything that waits, and how many heads it has."""
+
+    def __init__(self, value, heads):
+        self.value, self.heads = value, heads
+
+
+class Products:
+    """Products of the points of two Sides, times SCALE: rows are points of the left one, columns points of the right one.
+    SHARES: None, or whose points their softmax is over."""
+
+    def __init__(self, left, right, scale=1, shares=None):
+        self.left, self.right, self.scale, self.shares = left, right, scale, shares
+
+    def times(self, factor):
+        return Products(self.left, self.right, self.scale * factor)
+
+    def softmax(self, over):
+        return Products(self.left, self.right, self.scale, over)
+
+    def permuted(self, order):
+        """Rows and columns may change places."""
+        first = list(range(len(order) - 2))
+        if order == first + [len(order) - 2, len(order) - 1]:
+            return self
+        if order != first + [len(order) - 1, len(order) - 2]:
+            raise Unfit
+        return Products(self.right, self.left, self.scale, {None: None, "left": "right", "right": "left"}[self.shares])

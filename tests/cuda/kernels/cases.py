@@ -118,7 +118,7 @@ class Cases:
         self.random, self.stored, self.rows, self.wide = random.Random(seed), stored, rows, wide
         self.tested = set()
         self.lanes = 16 // BYTES[stored]
-        head = device_head(stored, "rows", "filters", "tiles", "comparisons", "labels", "similarity", "moments", "functions", "borders")
+        head = device_head(stored, "rows", "filters", "tiles", "comparisons", "labels", "similarity", "moments", "functions", "borders", "attentions")
         self.cuda = Instances("cuda", head)
         prologue = template("reference/prologue.c")
         self.reference = Instances("reference", prologue.replace("/* BEGIN */", "").replace("/* END */", "") +
@@ -401,6 +401,38 @@ def giving(cases):
                    {"dw": "dw", "dy": "dy"}, adds=numbers["ACCUMULATE"], before=[n]),
         *cases.run("constant", "constant", cases.both("constant", {"C": c, "N": n}, {"Y": point}, arrays={"VALUES": values}),
                    {"y": "constants"}, before=[n])])
+
+
+def attending(cases):
+    """Few points and many, heads of some channels; the gradient reads what the kernel in front of it leaves.  A
+    gradient of one point alone would be nothing but rounding."""
+    r, heads, causal = cases.random, cases.random.choice([1, 2, 3]), cases.random.random() < 0.4
+    c, cv = (heads * r.choice([1, 3] if cases.wide else [1, 2, 5, 8, 17, 33]) for _ in range(2))
+    n, points = cases.samples(2), lambda: [r.choice([1, 1, 2]), r.randint(1, r.choice([3, 9])), r.randint(2, 11)]
+    asking = points()
+    answering = asking if causal else points()
+    if cases.wide:  # as many queries as make large tensors, and few keys
+        asking, answering, causal = cases.size(), [1, 2, 3], False
+    queries, keys = math.prod(asking), math.prod(answering)
+    of_q, of_k, of_v, of_y = (cases.shape(*pair) for pair in ((c, n, asking), (c, n, answering), (cv, n, answering), (cv, n, asking)))
+    lse = Shape(heads * queries, 1, [1, 1, 1], heads * queries)
+    numbers = {"C": c, "CV": cv, "N": n, "HEADS": heads, "CAUSAL": int(causal), "QUERIES": queries, "KEYS": keys,
+               **extents("", asking), **extents("I", answering)}
+    layouts = {"QUERY": of_q, "DQ": of_q, "KEY": of_k, "DK": of_k, "VALUE": of_v, "DV": of_v, "Y": of_y, "DY": of_y, "LSE": lse}
+    both = lambda name: cases.both(name, numbers, layouts, {"TIMES": r.choice([1, 0.3])})
+    given = {"scratch": "scratch", "q": "q", "k": "k", "v": "v", "y": "y", "lse": "lse"}
+    kernels = both("attention")
+    cases.function("attention of %d and %d channels in %d heads, %d x %s and %s, causal %d" % (c, cv, heads, n, asking, answering, causal), [
+        "Tensor q = test.numbers(%s), k = test.numbers(%s), v = test.numbers(%s), dy = test.numbers(%s);" % tuple(
+            shape.cpp() for shape in (of_q, of_k, of_v, of_y)),
+        "Tensor dq = test.output(%s), dk = test.output(%s), dv = test.output(%s), y = test.output(%s);" % tuple(
+            shape.cpp() for shape in (of_q, of_k, of_v, of_y)),
+        "Tensor lse = test.real_output(%d);" % (n * heads * queries),
+        "Result scratch = test.result(%d);" % (n * heads * (keys + 2 * queries)),
+        *cases.run("attention without lse", "attention", kernels, {**given, "lse": None}, {"scratch": None}, before=[n]),
+        *cases.run("attention", "attention", kernels, given, {"scratch": None}, before=[n]),
+        *cases.run("attention_grad", "attention_grad", both("attention_grad"), {**given, "dq": "dq", "dk": "dk", "dv": "dv", "dy": "dy"},
+                   before=[n])])
 
 
 def parameters(cases):
@@ -1445,7 +1477,7 @@ def make(seed, stored, rounds, rows, wide=False, few=False):
         draw(functions)
         return cases
     for i in range(rounds):
-        for case in (mapping, functions, pairs, repeating, bordering, giving, joining, casting):
+        for case in (mapping, functions, pairs, repeating, bordering, giving, attending, joining, casting):
             draw(case)
         draw(pooling, i)
         draw(resizing)

@@ -1,0 +1,117 @@
+"""Rules of attention: `scaled_dot_product_attention`, and the products, the softmax and the products that it is made of.
+
+Products of queries and keys are no tensor of the language.  They wait in a `Products`, to which a softmax and a factor may
+be added, until values are multiplied with them.
+"""
+
+import math
+
+from .axes import settled
+from .table import given, operator
+from .values import Atom, Products, Side, Value, joined, letters, product
+
+OTHERS = "a product of two tensors that is no attention over points: unetc has none of the channels"
+
+
+def same(atoms, *wanted):
+    return [atom.key() for atom in joined(atoms)] == [atom.key() for atom in joined(wanted)]
+
+
+def every_point(value):
+    return tuple(Atom(letter, size) for letter, size in zip(letters(len(value.points))[1:], value.points))
+
+
+def side_of(n, value, points, channels):
+    """A Value whose last two axes have the points and the channels of a head; those before them have the heads."""
+    value = settled(n, value)
+    if len(value.axes) < 2:
+        n.refuse(OTHERS)
+    heads, last = [atom for axis in value.axes[:-2] for atom in axis], value.axes[-2:]
+    of_head = product(atom.size for atom in last[channels])
+    count = value.channels // of_head
+    if not (same(last[points], *every_point(value)) and same(last[channels], Atom("C", of_head)) and
+            same(heads, Atom("C", count, of_head)) and count * of_head == value.channels):
+        n.refuse(OTHERS)
+    return Side(value, count)
+
+
+def attended(n, q, k, v, scale, causal=False):
+    """The name of the tensor."""
+    if not q.heads == k.heads == v.heads or q.value.channels != k.value.channels or k.value.points != v.value.points:
+        n.refuse(OTHERS)
+    usual = 1 / math.sqrt(q.value.channels // q.heads)
+    options = given("heads", q.heads, 1) + ([] if scale is None or abs(scale - usual) < 1e-6 * usual else [("scale", scale)])
+    return n.emit("attention", [side.value.base for side in (q, k, v)], options + given("causal", causal, False),
+                  (v.value.channels, *q.value.points))
+
+
+def result(name, q, v, turned):
+    """The axes of v, with the points of q; TURNED: behind the channels of a head."""
+    size, last = (v.value.channels, *q.value.points), [every_point(q.value), (Atom("C", v.value.channels // v.heads),)]
+    return Value(name, size, list(v.value.axes[:-2]) + (last[::-1] if turned else last))
+
+
+@operator("scaled_dot_product_attention", "query key value attn_mask is_causal scale")
+def scaled_dot_product_attention(n):
+    if n["attn_mask"] is not None:
+        n.refuse("attention with a mask or a bias; unetc has none but causal")
+    q, k, v = (side_of(n, n.tensor(name), 0, 1) for name in ("query", "key", "value"))
+    scale = n["scale"] if n.has("scale") else None
+    return result(attended(n, q, k, v, scale, n["is_causal"]), q, v, False)
+
+
+# ---- spelt out ----------------------------------------------------------------------------------------------------
+
+
+@operator("matmul", "self other")
+@operator("bmm", "self mat2")
+def multiply(n):
+    return multiplied(n, n.value("self"), n.value("other" if n.has("other") else "mat2"))
+
+
+@operator("baddbmm", "batch1 batch2 beta alpha", "self")
+def add_multiplied(n):
+    if n["beta"] != 0:
+        n.refuse("attention with a mask or a bias; unetc has none but causal")
+    products = multiplied(n, n.value("batch1"), n.value("batch2"))
+    return products.times(n["alpha"]) if isinstance(products, Products) else n.refuse(OTHERS)
+
+
+def multiplied(n, left, right):
+    if isinstance(left, Products) and left.shares == "right":
+        v = side_of(n, n.image(right), 0, 1)
+        return result(attended(n, left.left, left.right, v, left.scale), left.left, v, False)
+    if isinstance(right, Products) and right.shares == "left":
+        v = side_of(n, n.image(left), 1, 0)
+        return result(attended(n, right.right, right.left, v, right.scale), right.right, v, True)
+    if isinstance(left, Products) or isinstance(right, Products):
+        n.refuse(OTHERS)
+    return Products(side_of(n, n.image(left), 0, 1), side_of(n, n.image(right), 1, 0))
+
+
+@operator("einsum", "equation tensors", "path")
+def einsum(n):
+    """Two tensors that share leading axes and one more, by which they are multiplied."""
+    terms, _, out = n["equation"].replace(" ", "").partition("->")
+    values = [n.translation.value(raw) for raw in n["tensors"]]
+    if len(values) != 2 or "." in terms:
+        n.refuse(OTHERS)
+    first, second = terms.split(",")
+    lead = "".join(letter for letter in out if letter in first and letter in second)
+    by = "".join(letter for letter in first if letter in second and letter not in out)
+    rows, columns = ("".join(letter for letter in term if letter not in lead + by) for term in (first, second))
+    if len(by) != 1 or len(rows) != 1 or len(columns) != 1:
+        n.refuse(OTHERS)
+    made = multiplied(n, ordered(n, values[0], first, lead + rows + by), ordered(n, values[1], second, lead + by + columns))
+    return ordered(n, made, lead + rows + columns, out)
+
+
+def ordered(n, value, letters_now, wanted):
+    order = [letters_now.index(letter) for letter in wanted]
+    return (value if isinstance(value, Products) else settled(n, n.image(value))).permuted(order)
+
+
+def softmax_of(n, products, dim):
+    if products.shares or dim not in (-1, -2, len(n.shape()) - 1, len(n.shape()) - 2):
+        n.refuse(OTHERS)
+    return products.softmax("right" if dim in (-1, len(n.shape()) - 1) else "left")

@@ -1,0 +1,143 @@
+/* attentions.c - what attention and its gradient share: blocks of points as matrices, and their products.
+ *
+ * The points of a block lie in the lanes of vectors; as many others lie in rows of scalars.  So sums over a
+ * row of the softmax stay in their lanes.  Both are copies: a head may begin anywhere in a vector, and
+ * there may be a halo between two rows of an image. */
+#include "prologue.c"
+
+/* BEGIN */
+#include <math.h>
+#include <omp.h>
+
+enum { BLOCK_POINTS = 32 }; /* whole vectors */
+
+/* The channels of a head in a tensor. */
+typedef struct {
+    const Layout *layout;
+    int points, height, width; /* of a plane */
+    int first, channels;       /* of the head */
+} Head;
+
+INLINE Point point_of(const Head *h, int n, int i) {
+    return (Point){n, i / h->width / h->height, i / h->width % h->height, i % h->width};
+}
+
+/* The block's points from `first` on, row by row; beyond the last one rows of zeros. */
+INLINE void head_load(real *rows, const stored *x, const Head *h, int n, int first) {
+    for (int i = 0; i < BLOCK_POINTS; i++) {
+        real *const to = rows + i * h->channels - h->first;
+        const int there = first + i < h->points;
+        const Point at = point_of(h, n, there ? first + i : 0);
+        for (int v = h->first / LANES; v * LANES < h->first + h->channels; v++) {
+            const Vector values =
+                there ? load_some(x + vector_at(h->layout, v, at), lanes(h->layout, v)) : (Vector){0};
+            if (v * LANES >= h->first && (v + 1) * LANES <= h->first + h->channels) {
+                store_real(to + v * LANES, values);
+                continue;
+            }
+            for (int lane = 0; lane < LANES; lane++)
+                if (v * LANES + lane >= h->first && v * LANES + lane < h->first + h->channels)
+                    to[v * LANES + lane] = values[lane];
+        }
+    }
+}
+
+/* The way back.  Behind the last head channels that only pad are zero.  Vectors that two heads share are
+ * written number by number, for another thread writes the others. */
+INLINE void head_store(stored *x, const real *rows, const Head *h, int n, int first) {
+    const int behind = h->first + h->channels, is_last = behind == h->layout->channels;
+    for (int i = 0; i < BLOCK_POINTS && first + i < h->points; i++) {
+        const real *const from = rows + i * h->channels - h->first;
+        const Point at = point_of(h, n, first + i);
+        for (int v = h->first / LANES; v < vectors(h->layout) && (is_last || v * LANES < behind); v++) {
+            stored *const to = x + vector_at(h->layout, v, at);
+            if (v * LANES >= h->first && (v + 1) * LANES <= behind) {
+                store(to, load_real(from + v * LANES));
+                continue;
+            }
+            const int begin = max_int(h->first - v * LANES, 0);
+            const int end = is_last ? lanes(h->layout, v) : behind - v * LANES;
+            for (int lane = begin; lane < min_int(end, LANES); lane++) {
+                const real value = v * LANES + lane < behind ? from[v * LANES + lane] : 0;
+                store_some(to + lane, (Vector){value}, 1);
+            }
+        }
+    }
+}
+
+/* Points become lanes, times a factor; and the way back. */
+INLINE void turn(real *columns, const real *rows, int channels, real factor) {
+    for (int c = 0; c < channels; c++)
+        for (int i = 0; i < BLOCK_POINTS; i++)
+            columns[c * BLOCK_POINTS + i] = rows[i * channels + c] * factor;
+}
+
+INLINE void turn_back(real *rows, const real *columns, int channels, real factor) {
+    for (int c = 0; c < channels; c++)
+        for (int i = 0; i < BLOCK_POINTS; i++)
+            rows[i * channels + c] = columns[c * BLOCK_POINTS + i] * factor;
+}
+
+/* A product of rows that lie `row` apart, whose numbers lie `next` apart, with `depth` rows of w.  Rows of
+ * the product and of w have a number for each point of the block.  `adds`: to the numbers that are there.
+ */
+typedef struct {
+    const real *x, *w;
+    int row, next, depth, adds;
+} Factors;
+
+/* Rows from `first` on, as many as `rows` says, which is constant. */
+INLINE void multiply_rows(real *product, const Factors *of, int first, int rows) {
+    const real *const x = of->x + (long)first * of->row;
+    const Extent e = {rows, rows, LANES};
+    for (int lane = 0; lane < BLOCK_POINTS; lane += 2 * LANES) {
+        const long at = (long)first * BLOCK_POINTS + lane;
+        const Spot spot = {at, at + LANES, BLOCK_POINTS};
+        const real *const w = of->w + lane;
+        Tile t = of->adds ? tile_load(1, product, spot, e) : (Tile){0};
+        tile_multiply(&t, add_product, of->depth, (Scalars){x, x, of->row, of->next},
+                      (Weights){w, w + LANES, BLOCK_POINTS, LANES}, e);
+        tile_store(1, product, spot, t, e);
+    }
+}
+
+INLINE void multiply(real *product, Factors of, int count) {
+    int r = 0;
+    for (; r + ROWS <= count; r += ROWS)
+        multiply_rows(product, &of, r, ROWS);
+    if (count % ROWS > 0)
+        multiply_rows(product, &of, r, count % ROWS);
+}
+
+/* The products of points in rows with those of the block, over the channels; */
+INLINE void multiply_points(real *product, const real *rows, const real *columns, int channels) {
+    multiply(product, (Factors){rows, columns, channels, 1, channels, 0}, BLOCK_POINTS);
+}
+
+/* and sums of points in rows, for each channel and each point of the block, times the table of both. */
+INLINE void add_points(real *sums, const real *rows, const real *table, int channels) {
+    multiply(sums, (Factors){rows, table, 1, channels, BLOCK_POINTS, 1}, channels);
+}
+
+/* Products have a row for each point from `first` on, and a lane for each point from `lane` on.  Rows
+ * behind the last point become -infinity, and so do keys that a query does not see.  `row_asks`: the
+ * queries are the rows. */
+INLINE void hide(real *products, int first, int lane, int points, int causal, int row_asks) {
+    for (int r = 0; r < BLOCK_POINTS; r++)
+        for (int i = 0; i < BLOCK_POINTS; i++) {
+            const int row = first + r, column = lane + i;
+            if (row >= points || (causal && (row_asks ? column > row : row > column)))
+                products[r * BLOCK_POINTS + i] = -INFINITY;
+        }
+}
+
+/* Is there anything to hide?  Blocks begin at multiples of their size. */
+INLINE int hides(int first, int lane, int points, int causal) {
+    return first + BLOCK_POINTS > points || (causal && first == lane);
+}
+
+/* A task of so many has its blocks in a slot of its own, or in one that its thread has. */
+INLINE real *slot_of(real *scratch, long elements, int slots, int tasks, int task) {
+    return scratch + elements * (tasks <= slots ? task : omp_get_thread_num());
+}
+/* END */

@@ -1,0 +1,73 @@
+/* attention.cu - for each query the mean of all values, weighted by the softmax of its products with the
+ * keys; and the logarithm of what the softmax divides by.
+ *
+ * A block has some queries of a head, and goes through the keys tile by tile.  A larger product than all
+ * before makes what was summed smaller, so nobody keeps the products of a row. */
+#include "attentions.cuh"
+
+#define KERNEL attention
+#include "../example_cuda.h"
+
+/* BEGIN */
+/* The largest product of a row, of all tiles so far; a NaN is more than any number. */
+DEVICE real KERNEL_largest(AttentionTile &table, int row, real before) {
+    for (int k = 0; k < ATTENTION_TILE; k++)
+        before = table[row][k] > before || table[row][k] != table[row][k] ? table[row][k] : before;
+    return before;
+}
+
+static __global__ void KERNEL_queries(stored *__restrict__ y, real *__restrict__ lse,
+                                      const stored *__restrict__ q, const stored *__restrict__ k,
+                                      const stored *__restrict__ v) {
+    SIZES;
+    SHARED(AttentionTile, left, );
+    SHARED(AttentionTile, right, );
+    SHARED(AttentionTile, share, );
+    const AttentionPlace at = attention_place(QUERIES, HEADS);
+    const AttentionHead queries = attention_head(q, QUERY.block, at.n, at.g, QUERIES, C / HEADS),
+                        keys = attention_head(k, KEY.block, at.n, at.g, KEYS, C / HEADS),
+                        values = attention_head(v, VALUE.block, at.n, at.g, KEYS, CV / HEADS);
+    const int row = threadIdx.x / ATTENTION_SIDE, lane = threadIdx.x % ATTENTION_SIDE,
+              query = at.first + row;
+    AttentionSums<CV / HEADS> means = {};
+    real largest = -INFINITY, sum = 0;
+    for (int first = 0; first < KEYS && (!CAUSAL || first < at.first + ATTENTION_TILE);
+         first += ATTENTION_TILE) {
+        const AttentionProducts products = attention_products(left, right, queries, at.first, keys, first);
+        for (int m = 0; m < ATTENTION_SHARE; m++) {
+            const int column = lane + m * ATTENTION_SIDE, key = first + column;
+            share[row][column] =
+                key < KEYS && (!CAUSAL || key <= query) ? (real)TIMES * products.of[m] : -INFINITY;
+        }
+        __syncthreads();
+        const real before = largest;
+        largest = KERNEL_largest(share, row, before);
+        __syncthreads();
+        for (int m = 0; m < ATTENTION_SHARE; m++) {
+            const int column = lane + m * ATTENTION_SIDE;
+            share[row][column] = expf(share[row][column] - largest);
+        }
+        __syncthreads();
+        const real smaller = expf(before - largest);
+        sum *= smaller;
+        for (int column = 0; column < ATTENTION_TILE; column++)
+            sum += share[row][column];
+#pragma unroll
+        for (int c = 0; c < AttentionSums<CV / HEADS>::tiles * ATTENTION_SHARE; c++)
+            means.of[c] *= smaller;
+        attention_add(means, share, right, values, first);
+    }
+    if (query >= QUERIES)
+        return;
+    attention_store<CV / HEADS, HEADS, Y.block>(y, (long)at.n * QUERIES + query, at.g, means, 1 / sum);
+    if (lse && lane == 0)
+        lse[at.n * LSE.sample + (long)at.g * QUERIES + query] = largest + logf(sum);
+}
+
+LAUNCHER void KERNEL(UnetLaunch at, stored *y, real *lse, real *scratch, const stored *q, const stored *k,
+                     const stored *v) {
+    SIZES;
+    (void)scratch;
+    LAUNCH_BLOCKS(at, KERNEL_queries, attention_blocks(N, QUERIES, HEADS), y, lse, q, k, v);
+}
+/* END */
