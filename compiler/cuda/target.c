@@ -7,6 +7,7 @@
 #include "cuda/card.h"
 #include "cuda/convolution.h"
 #include "cuda/cudnn.h"
+#include "cuda/costs.h"
 #include "cuda/emit.h"
 #include "cuda/kernels.h"
 #include "cuda/measured.h"
@@ -140,8 +141,10 @@ const Target target_cuda = {.name = "cuda",
                             .align = ALIGN,
                             .slice_align = PIECE,
                             .context = INT64_C(600) << 20, /* 548 on an H200; drivers differ */
-                            .byte_cost = 4,                /* as on the CPU, until it is measured */
-                            .step_cost = 1 << 28,          /* about 10 us: a launch, a device half idle */
+                            .picoseconds = cuda_picoseconds,
+                            .byte_cost =
+                                1, /* 1 TB/s: weights that a loop reads again are few bytes at a time */
+                            .step_cost = 1300000, /* 1.3 us lie between two launches of a graph */
                             .stages = true,
                             .stages_bytes = true,
                             .packs_once = true,

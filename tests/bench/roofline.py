@@ -3,7 +3,8 @@
 Usage: roofline.py UNETC [--json] [OPTIONS FILE]...      (TinyUNet and UNetDenoiser, as below, when no file is named)
 
 Every step of the plan launches what `launches` says and moves the buffers that it names, each once, but those of
-scratch; what it adds to it also reads; sums of gradients by bias read the gradient again.  A convolution takes the longest of
+scratch; what it adds to it also reads; sums of gradients by bias read the gradient again.  A sum over the points of each channel
+takes a second launch, which adds bands up.  A step of a loop over bands of rows runs once for each.  A convolution takes the longest of
 its operations over EFFICIENCY of PEAK, its bytes over BANDWIDTH, and LEAST; all else its bytes over BANDWIDTH, and LEAST_OWN,
 and where it multiplies matrices (upconv_cells) its operations over OWN; between two launches lie GAP.  These are those of an H200 in bf16; nothing here was measured on one.
 
@@ -33,9 +34,28 @@ def plan_of(unetc, words):
     return json.loads(done.stdout)
 
 
+def unrolled(steps):
+    """The steps, those of a loop over bands of rows as often as it runs them, each with the share of the rows that it does."""
+    for step in steps:
+        for _ in range(step.get("times", 1)):
+            body = unrolled(step["body"]) if "loop" in step else [step]
+            yield from ({**one, "share": one.get("share", 1) / step.get("times", 1)} for one in body)
+
+
+# sums over bands of points, which another launch adds up
+IN_BANDS = {"batch_statistics", "norm_statistics", "batch_norm_wgrad", "norm_wgrad", "scale_wgrad", "prelu_wgrad", "channel_factor_grad",
+            "conv_groups_wgrad"}
+
+
+def adds_up(step, buffers):
+    """Whether another launch does; one factor of all channels is summed by one launch."""
+    first = buffers[step["writes"][0]]["shape"]
+    return step["op"] in IN_BANDS and not (step["kernel"] == "scale_wgrad" and first == [1])
+
+
 def training_launches(plan):
-    """Those of a training step without loops."""
-    buffers, steps = {buffer["id"]: buffer for buffer in plan["buffers"]}, plan["programs"]["train"]
+    """Those of a training step."""
+    buffers, steps = {buffer["id"]: buffer for buffer in plan["buffers"]}, list(unrolled(plan["programs"]["train"]))
     # a gradient by weights sums for the bias where what unpacks it reads no sums of who masked the gradient
     sums = {step["reads"][0] for step in steps if step["op"] == "filter_unpack" and len(step["writes"]) > len(step["reads"])}
     return [launch._replace(fork=(step["section"][0], step["stream"]) if "stream" in step else None)
@@ -49,12 +69,13 @@ def launches(step, buffers, sums_bias):
     if op in ("load", "return", "store"):
         return []
     read, written = ([buffers[i] for i in step[side] if buffers[i]["class"] != "workspace"] for side in ("reads", "writes"))
-    size = lambda some: sum(buffer["bytes"] for buffer in some)
-    moved, flops = size(read) + size(written), step["flops"]
+    size = lambda some: sum(buffer["bytes"] * (1 if "ring" in (buffer["alias"] or {}) else step["share"]) for buffer in some)
+    moved, flops = size(read) + size(written), step["flops"] * step["share"]
     if op.startswith("filter_"):
         moved = size(buffers[i] for i in step["reads"] + step["writes"])
     if "engines" not in step:
-        return [Launch(op, moved, flops if step["kernel"] == "upconv_cells" else 0, False, "stream" in step or step.get("section", [0, 1])[1] == 1)]
+        more = [Launch(op + ", bands", 0, 0, False)] * adds_up(step, buffers)
+        return more + [Launch(op, moved, flops if step["kernel"] == "upconv_cells" else 0, False, "stream" in step or step.get("section", [0, 1])[1] == 1)]
     if op.endswith("_wgrad"):
         return weight_gradient(step, read, flops, buffers, sums_bias)
     many = len(step["engines"])  # one for each segment
