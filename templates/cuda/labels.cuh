@@ -338,29 +338,6 @@ DEVICE void store_term(real *terms, long sample, const stored *x, const uint8_t 
     terms[term_at(i, points, sample)] = label < 0 ? -1 : (real)class_term(logits_at(x, by, i), by, label);
 }
 
-/* How many of the terms have which digit at `shift`.  Blocks count for themselves first, and there are few
- * of them, for many terms begin alike, and additions to one number wait for each other. */
-template <int N>
-static __global__ void unet_count_digits(double *scratch, const real *terms, unsigned points, long sample,
-                                         int shift) {
-    static_assert((int)DIGITS == (int)THREADS, "a digit for each thread");
-    Selection *s = reinterpret_cast<Selection *>(scratch);
-    SHARED(uint32_t, count, [DIGITS]);
-    count[threadIdx.x] = 0;
-    __syncthreads();
-    for (unsigned i = thread_index(); i < N * points; i += gridDim.x * THREADS) {
-        const real term = terms[term_at(i, points, sample)];
-        uint32_t bits;
-        memcpy(&bits, &term, sizeof bits);
-        bits &= 0x7fffffff;
-        if (!(term < 0) && (bits >> shift) / DIGITS == (uint32_t)s->begins)
-            atomicAdd(&count[bits >> shift & (DIGITS - 1)], (uint32_t)1);
-    }
-    __syncthreads();
-    if (count[threadIdx.x] > 0)
-        atomicAdd(&s->count[threadIdx.x], (double)count[threadIdx.x]);
-}
-
 /* The points that are image, in all samples. */
 DEVICE double all_points(const UnetControl *control, Grid points, int samples) {
     double all = 0;
@@ -372,11 +349,9 @@ DEVICE double all_points(const UnetControl *control, Grid points, int samples) {
     return all;
 }
 
-/* One block, of which thread 0 decides.  With the first digit all terms are counted. */
+/* For one block, of which thread 0 decides.  With the first digit all terms are counted. */
 template <int N>
-static __global__ void unet_choose_digit(double *scratch, const UnetControl *control, Grid points,
-                                         Hard hard, int shift) {
-    Selection *s = reinterpret_cast<Selection *>(scratch);
+DEVICE void choose_digit(Selection *s, const UnetControl *control, Grid points, Hard hard, int shift) {
     SHARED(double, count, [DIGITS]);
     count[threadIdx.x] = s->count[threadIdx.x];
     s->count[threadIdx.x] = 0;
@@ -400,6 +375,33 @@ static __global__ void unet_choose_digit(double *scratch, const UnetControl *con
     s->begins = s->begins * DIGITS + digit;
 }
 
+/* How many of the terms have which digit at `shift`; the last block to come chooses one.  Blocks count for
+ * themselves first, and there are few of them, for many terms begin alike, and additions to one number wait
+ * for each other. */
+template <int N>
+static __global__ void unet_find_digit(double *scratch, const real *terms, Grid points, long sample,
+                                       const UnetControl *control, Hard hard, int shift,
+                                       uint32_t *arrived) {
+    static_assert((int)DIGITS == (int)THREADS, "a digit for each thread");
+    Selection *s = reinterpret_cast<Selection *>(scratch);
+    SHARED(uint32_t, found, [DIGITS]);
+    found[threadIdx.x] = 0;
+    __syncthreads();
+    for (unsigned i = thread_index(); i < vectors(N, points); i += gridDim.x * THREADS) {
+        const real term = terms[term_at(i, vectors(1, points), sample)];
+        uint32_t bits;
+        memcpy(&bits, &term, sizeof bits);
+        bits &= 0x7fffffff;
+        if (!(term < 0) && (bits >> shift) / DIGITS == (uint32_t)s->begins)
+            atomicAdd(&found[bits >> shift & (DIGITS - 1)], (uint32_t)1);
+    }
+    __syncthreads();
+    if (found[threadIdx.x] > 0)
+        atomicAdd(&s->count[threadIdx.x], (double)found[threadIdx.x]);
+    if (is_last_block(arrived))
+        choose_digit<N>(s, control, points, hard, shift);
+}
+
 DEVICE double selected_limit(const Selection *s, Hard hard) {
     const uint32_t bits = (uint32_t)s->begins;
     float bound;
@@ -407,10 +409,28 @@ DEVICE double selected_limit(const Selection *s, Hard hard) {
     return hard_limit(hard, s->counted, kept_at_least(hard, s->all), bound);
 }
 
-/* For a block each: sum and number of those of the `bands` of all terms that are above the limit. */
+/* One thread adds the parts in order. Bounds: the limit, and what the sum is divided by. */
 template <int N>
-static __global__ void unet_sum_hard(double *scratch, const real *terms, unsigned points, long sample,
-                                     Hard hard) {
+DEVICE void end_hard(double *result, double *bounds, const double *scratch, int parts, bool adds,
+                     const UnetControl *control, Hard hard) {
+    const Selection *s = reinterpret_cast<const Selection *>(scratch);
+    const double *part = scratch + sizeof(Selection) / sizeof *scratch;
+    double sum = 0, kept = 0;
+    for (int i = 0; i < parts; i++) {
+        sum += part[2 * i];
+        kept += part[2 * i + 1];
+    }
+    bounds[0] = selected_limit(s, hard);
+    bounds[1] = kept + 1e-5 * s->all;
+    *result = (adds ? *result : 0) + (s->all > 0 ? samples_of(control, N) * (sum / bounds[1]) : 0);
+}
+
+/* For a block each: sum and number of those of the bands of all terms that are above the limit.  The last
+ * block to come ends the sums. */
+template <int N, int ACCUMULATE>
+static __global__ void unet_sum_hard(double *result, double *bounds, double *scratch, const real *terms,
+                                     unsigned points, long sample, const UnetControl *control, Hard hard,
+                                     uint32_t *arrived) {
     const Selection *s = reinterpret_cast<const Selection *>(scratch);
     double *to = scratch + sizeof(Selection) / sizeof *scratch + blockIdx.x * gridDim.y + blockIdx.y;
     const double limit = selected_limit(s, hard);
@@ -424,24 +444,8 @@ static __global__ void unet_sum_hard(double *scratch, const real *terms, unsigne
     total = block_sum(total);
     if (threadIdx.x == 0)
         *to = total;
-}
-
-/* One thread adds the parts in order. Bounds: the limit, and what the sum is divided by. */
-template <int N, int ACCUMULATE>
-static __global__ void unet_end_hard(double *result, double *bounds, const double *scratch, int parts,
-                                     const UnetControl *control, Hard hard) {
-    const Selection *s = reinterpret_cast<const Selection *>(scratch);
-    const double *part = scratch + sizeof(Selection) / sizeof *scratch;
-    double sum = 0, kept = 0;
-    if (threadIdx.x > 0)
-        return;
-    for (int i = 0; i < parts; i++) {
-        sum += part[2 * i];
-        kept += part[2 * i + 1];
-    }
-    bounds[0] = selected_limit(s, hard);
-    bounds[1] = kept + 1e-5 * s->all;
-    *result = (ACCUMULATE ? *result : 0) + (s->all > 0 ? samples_of(control, N) * (sum / bounds[1]) : 0);
+    if (is_last_block(arrived) && threadIdx.x == 0)
+        end_hard<N>(result, bounds, scratch, (int)gridDim.x, ACCUMULATE, control, hard);
 }
 
 /* ---- Lovasz extensions ---- */

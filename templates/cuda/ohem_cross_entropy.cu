@@ -22,19 +22,16 @@ LAUNCHER void KERNEL(UnetLaunch at, Rows rows, double *result, double *bounds, r
                   "what selects, and two sums a band");
     constexpr Hard hard = {THRESHOLD, SHARE, LEAST};
     constexpr unsigned points = vectors(1, {D, H, W, 1});
-    constexpr auto count = unet_count_digits<N>;
-    constexpr auto choose = unet_choose_digit<N>;
-    constexpr auto sum = unet_sum_hard<N>;
-    constexpr auto end = unet_end_hard<N, ACCUMULATE>;
+    constexpr auto find = unet_find_digit<N>;
+    constexpr auto sum = unet_sum_hard<N, ACCUMULATE>;
     LAUNCH_RANGE(at, KERNEL_terms, range_of(N, {D, H, W, 1}, rows), terms, x, t, at.control);
     if (rows.begin == rows.end || rows.end < D * H)
         return;
     LAUNCH_BLOCKS(at, unet_begin_selection, 1, scratch);
-    for (int shift = 24; shift >= 0; shift -= 8) {
-        LAUNCH_BLOCKS(at, count, sweep_blocks(N * points), scratch, terms, points, TERMS.sample, shift);
-        LAUNCH_BLOCKS(at, choose, 1, scratch, at.control, Grid{D, H, W, 1}, hard, shift);
-    }
-    LAUNCH_BLOCKS(at, sum, dim3(BANDS, 2), scratch, terms, points, TERMS.sample, hard);
-    LAUNCH(at, end, 1, result, bounds, scratch, BANDS, at.control, hard);
+    for (int shift = 24; shift >= 0; shift -= 8)
+        LAUNCH_BLOCKS(at, find, sweep_blocks(N * points), scratch, terms, Grid{D, H, W, 1}, TERMS.sample,
+                      at.control, hard, shift, at.arrived);
+    LAUNCH_BLOCKS(at, sum, dim3(BANDS, 2), result, bounds, scratch, terms, points, TERMS.sample, at.control,
+                  hard, at.arrived);
 }
 /* END */

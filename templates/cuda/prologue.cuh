@@ -531,8 +531,9 @@ DEVICE bool is_last_block(uint32_t *arrived) {
     SHARED(int, last, [1]);
     __syncthreads();
     if (threadIdx.x == 0) {
+        const unsigned others = gridDim.x * gridDim.y - 1;
         __threadfence();
-        last[0] = atomicInc(arrived, gridDim.x - 1) == gridDim.x - 1;
+        last[0] = atomicInc(arrived, others) == others;
         __threadfence();
     }
     __syncthreads();
