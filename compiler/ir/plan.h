@@ -105,7 +105,6 @@ typedef struct {
     int nstep;
     int nonce;                     /* so many of the first steps run once, when weights were loaded */
     int *buffer_of;                /* per value: its buffer in the plan, or -1 (concats, inputs) */
-    int results;                   /* devices: the region of the numbers that are returned, or -1 */
     int64_t packed;                /* bytes of weights that are packed in front of loops over bands */
     const RematProblem *remat;     /* what may be computed again, if that was asked, */
     int64_t remat_outside;         /* beside so many bytes, */
@@ -115,6 +114,7 @@ typedef struct {
     int64_t extent;                /* bytes of the arena from its start */
     int64_t lower_bound;
     int peak;      /* position of the step with most bytes alive */
+    int results;   /* devices: the buffer of the numbers that are returned, side by side, or -1 */
     int64_t units; /* prediction row by row, of images of any height: each tensor has a whole number of
                       rows in one of so many units; 0: of images of this height alone */
     const char *refusal;  /* why this target cannot run it, or NULL */
