@@ -1,7 +1,7 @@
 /* costs.c - how long a step takes on a card, as far as data sheets tell.
  *
  * A step takes the time of its operations or of its bytes, whichever is longer, and a kernel has a least
- * time.  The shares of the data sheet are those of tests/bench/roofline.py; an H200 was within a seventh of
+ * time.  tests/bench/roofline.py takes the same shares of the data sheet; an H200 was within a seventh of
  * that model for nets of 64 channels and more, and took longer for smaller ones (tests/gpu/RESULTS.md). The
  * model counts few channels as they are padded.
  */
@@ -10,7 +10,7 @@
 #include "cuda/card.h"
 #include "ir/ops.h"
 
-/* Of what the data sheet says, and the least that a kernel of cuDNN and one of ours take. */
+/* Shares of the data sheet's figures, and the least seconds of a kernel of cuDNN and of one of ours. */
 static const double of_flops = 0.6, of_bandwidth = 0.77;
 static const double least_of_cudnn = 4.5e-6, least_of_ours = 1.5e-6;
 

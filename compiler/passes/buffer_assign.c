@@ -4,7 +4,7 @@
  * whose slices lie side by side, in the order in which gradients are completed, so that one sweep updates
  * them all.  The numbers that a device returns are a region, too.  Where all that a compilation makes is
  * prediction, weights are read once, by the steps that pack them; these are a region that lives no longer.
- * Where a row allows it and nobody reads the input afterwards, an output takes its input's place. The slots
+ * An output takes its input's place if a row allows it and nobody reads the input afterwards. The slots
  * of the loader ring are buffers, too, in the host's address space.
  *
  * Requires: layouts and schedule of every program.  Provides: plan->buffer (without offsets), buffer_of.

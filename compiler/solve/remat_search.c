@@ -305,7 +305,7 @@ static void sweep(Search *search, const RematAim *aim) {
     improve_front(search, search->effort + rest - rest / 2, false);
 }
 
-/* Where all capacities are wanted, orders that are met without chance come first. */
+/* A search over all capacities begins with orders that are met without chance. */
 static int64_t drop_greedily(Pool *pool, const RematGraph *graph, const RematAim *aim, RematFront *front) {
     enum { SHARE = 8, PART = 20 };
     const int64_t most = aim->cheaply ? graph->base_cost / PART : INT64_MAX;

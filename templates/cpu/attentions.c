@@ -120,7 +120,7 @@ INLINE void add_points(real *sums, const real *rows, const real *table, int chan
 }
 
 /* Products have a row for each point from `first` on, and a lane for each point from `lane` on.  Rows
- * behind the last point become -infinity, and so do keys that a query does not see.  `row_asks`: the
+ * behind the last point become -infinity; so does each key hidden from its query.  `row_asks`: the
  * queries are the rows. */
 INLINE void hide(real *products, int first, int lane, int points, int causal, int row_asks) {
     for (int r = 0; r < BLOCK_POINTS; r++)

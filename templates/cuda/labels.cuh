@@ -349,7 +349,7 @@ DEVICE double all_points(const UnetControl *control, Grid points, int samples) {
     return all;
 }
 
-/* For one block, of which thread 0 decides.  With the first digit all terms are counted. */
+/* One block calls this, and its thread 0 decides.  With the first digit all terms are counted. */
 template <int N>
 DEVICE void choose_digit(Selection *s, const UnetControl *control, Grid points, Hard hard, int shift) {
     SHARED(double, count, [DIGITS]);

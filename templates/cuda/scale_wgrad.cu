@@ -31,8 +31,8 @@ static __global__ void KERNEL_channels(real *dw, real *db, const double *scratch
         zero_padding(to + C, slice_padding(C));
 }
 
-/* That of the one factor.  A block sums over a band of the vectors of a sample, all channels of which lie
- * side by side, and the last block to come adds up the bands. */
+/* The gradient of the one factor.  A block sums over a band of a sample's vectors, whose channels lie side
+ * by side, and the last block to come adds up the bands. */
 static __global__ void KERNEL_shared(real *dw, double *scratch, const stored *__restrict__ x,
                                      const stored *__restrict__ dy, uint32_t *arrived) {
     SIZES;

@@ -116,7 +116,7 @@ class Test {
     Tensor staged(Shape shape); /* float, with NaN for padding */
     Tensor bytes(Shape shape);  /* from 0 to 1, with 1 for padding */
     Tensor reals(int count);
-    /* Of parameters: behind COUNT numbers zeros that pad them to a whole vector, which a kernel writes. */
+    /* A gradient of parameters: a kernel writes zeros behind its COUNT numbers, up to a whole vector. */
     Tensor gradient(int count);
     Tensor weights(int count); /* float, rounded to `stored` */
     Tensor real_output(int count);
