@@ -9,8 +9,6 @@
 #include "solve/remat_front.h"
 #include "solve/remat_moves.h"
 
-#include <string.h>
-
 enum { TRIED = 24 }; /* tensors of a moment: those of most bytes for the cost of their makers */
 
 typedef struct {
@@ -21,11 +19,6 @@ typedef struct {
     bool *alive;                /* per tensor, behind the widest moment */
     int tensor[TRIED], ntensor; /* falling worth */
 } Greedy;
-
-static void copy_operations(RematOrder *to, const RematOrder *from) {
-    to->length = from->length;
-    memcpy(to->operation, from->operation, (size_t)from->length * sizeof *to->operation);
-}
 
 static double worth(const Greedy *greedy, int tensor) {
     const RematGraph *graph = greedy->graph;
@@ -72,17 +65,17 @@ static bool drop_best(Greedy *greedy) {
     greedy->effort += greedy->graph->ntensor;
     greedy->moves.measured = &greedy->now;
     for (int k = 0; k < greedy->ntensor; k++) {
-        copy_operations(&greedy->next, &greedy->now);
+        remat_copy_operations(&greedy->next, &greedy->now);
         greedy->effort += 2 * greedy->now.length;
         if (!remat_drop(&greedy->moves, &greedy->next, wide, greedy->tensor[k]) ||
             !remat_measure_change(greedy->graph, greedy->capacity, &greedy->now, &greedy->next) ||
             gain(greedy) <= most)
             continue;
         most = gain(greedy);
-        copy_operations(&greedy->best, &greedy->next);
+        remat_copy_operations(&greedy->best, &greedy->next);
     }
     if (most > 0)
-        copy_operations(&greedy->now, &greedy->best);
+        remat_copy_operations(&greedy->now, &greedy->best);
     return most > 0 && remat_measure(greedy->graph, greedy->capacity, &greedy->now);
 }
 

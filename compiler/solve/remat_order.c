@@ -43,7 +43,11 @@ RematOrder remat_order(Pool *pool, const RematGraph *graph) {
                         .marked = NEW_ARRAY(pool, bool, graph->noperation)};
 }
 
-/* Fills ALIVE, per tensor, for one moment of a sequence that was measured. */
+void remat_copy_operations(RematOrder *to, const RematOrder *from) {
+    to->length = from->length;
+    memcpy(to->operation, from->operation, (size_t)from->length * sizeof *to->operation);
+}
+
 void remat_find_alive(const RematGraph *graph, const RematOrder *measured, int moment, bool *alive) {
     const int turns = measured->moment[moment].turns, k = turns / measured->stride;
     const bool *record = measured->record + (size_t)k * (size_t)graph->ntensor;

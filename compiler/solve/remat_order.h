@@ -35,6 +35,9 @@ typedef struct {
 /* Room for the longest; empty. */
 RematOrder remat_order(Pool *pool, const RematGraph *graph);
 
+/* TO gets the operations of FROM, and nothing else. */
+void remat_copy_operations(RematOrder *to, const RematOrder *from);
+
 /* Fills in all but the operations.  Occurrences that nobody reads are dropped where the operation occurs
  * elsewhere.  Returns false if something is read before it is written. */
 bool remat_measure(const RematGraph *graph, int64_t capacity, RematOrder *order);

@@ -69,11 +69,6 @@ typedef struct {
     int in_vain; /* runs in a row that found nothing */
 } Search;
 
-static void copy_operations(RematOrder *to, const RematOrder *from) {
-    to->length = from->length;
-    memcpy(to->operation, from->operation, (size_t)from->length * sizeof *to->operation);
-}
-
 static void find_repeated(Search *search) {
     memset(search->seen, 0, (size_t)search->graph->noperation * sizeof *search->seen);
     search->moves.nrepeated = 0;
@@ -98,7 +93,7 @@ static bool accepted(Search *search) {
 
 /* Tries one move. */
 static void step(Search *search) {
-    copy_operations(&search->next, &search->now);
+    remat_copy_operations(&search->next, &search->now);
     search->effort += search->now.length;
     search->moves.measured = &search->now;
     if (!remat_move(&search->moves, &search->next))

@@ -119,9 +119,9 @@ INLINE void add_points(real *sums, const real *rows, const real *table, int chan
     multiply(sums, (Factors){rows, table, 1, channels, BLOCK_POINTS, 1}, channels);
 }
 
-/* Products have a row for each point from `first` on, and a lane for each point from `lane` on.  Rows
- * behind the last point become -infinity; so does each key hidden from its query.  `row_asks`: the
- * queries are the rows. */
+/* Products have a row for each point from `first` on, and a lane for each point from `lane` on.  A row
+ * behind the last point becomes -infinity.  If `causal`, a product becomes -infinity, too, if its key
+ * stands behind its query.  With `row_asks` the rows are queries, else the lanes are. */
 INLINE void hide(real *products, int first, int lane, int points, int causal, int row_asks) {
     for (int r = 0; r < BLOCK_POINTS; r++)
         for (int i = 0; i < BLOCK_POINTS; i++) {
