@@ -360,20 +360,20 @@ static void prepare_head(Program *program, Node *node) {
 
 /* ---- normalisation ---- */
 
-/* Two numbers for each lane of each band of rows; a tensor of few channels is one vector. */
+/* Two or three numbers for each lane of each band of rows; a tensor of few channels is one vector. */
 static void prepare_norm(Program *program, Node *node) {
-    enum { POINTS = 1024, MOST_BANDS = 32, NUMBERS = 2 };
+    enum { POINTS = 1024, MOST_BANDS = 32 };
     Graph *g = program->graph;
     const Shape x = g->value[node->in[0]].shape;
     const int64_t rows = shape_rows(x), points = size_product(rows, shape_extent(x, 2));
     int64_t bands = points / POINTS + 1;
     bands = bands < MOST_BANDS ? bands : MOST_BANDS;
     node->a.norm.bands = bands < rows ? bands : rows;
-    const int64_t lanes = size_product(program->micro_batch, size_rounded(shape_channels(x), CPU_BLOCK));
+    const int64_t lanes = size_product(program->micro_batch, size_rounded(shape_channels(x), CPU_BLOCK)),
+                  numbers = size_product(norm_numbers(node), node->a.norm.bands);
     if (!program->options->reference)
-        node_set_output(
-            g, node, 2,
-            workspace_new(g, node, "scratch", TYPE_F64, size_product(lanes, NUMBERS * node->a.norm.bands)));
+        node_set_output(g, node, 2,
+                        workspace_new(g, node, "scratch", TYPE_F64, size_product(lanes, numbers)));
 }
 
 /* That of a leaky ReLU behind. */

@@ -360,7 +360,7 @@ static void prepare_norm(Program *program, Node *node) {
     const int64_t channels = stored_channels(program, x);
     node->a.norm.bands = bands_of_points(program, x, channels);
     node_set_output(program->graph, node, 2,
-                    sums_of_bands(program, node, MOMENTS, channels, node->a.norm.bands));
+                    sums_of_bands(program, node, norm_numbers(node), channels, node->a.norm.bands));
 }
 
 /* Gradients of a normalisation take the gradient of a ReLU behind it, leaky or not. */

@@ -77,8 +77,8 @@ static void append_statistics(const Call *call, const Norm *norm, ValueId statis
 }
 
 static ValueId append_norm(const Call *call, const Norm *norm, const ValueId statistic[2]) {
-    const ValueId in[] = {norm->x, statistic[0], statistic[1], norm->weight, norm->bias};
-    return node_append(call, in, 5, (Attributes){.kind = ATTRIBUTES_NORM, .norm = norm->a},
+    const ValueId in[] = {norm->x, statistic[0], statistic[1], norm->weight, norm->bias, -1};
+    return node_append(call, in, 6, (Attributes){.kind = ATTRIBUTES_NORM, .norm = norm->a},
                        output_new(call, norm->in));
 }
 

@@ -179,7 +179,7 @@ typedef struct {
     bool transposed; /* norm_fold: the weights are those of an upconv */
     int64_t bands;   /* in how many parts the rows of a sample are summed, fixed by the target */
     bool leaky;      /* a leaky ReLU follows: y is its output, and in gradients dy is by its output; */
-    double slope;    /*   it has this slope, 0 for a ReLU */
+    double slope;    /*   it has this slope, 0 for a ReLU, unless it has an operand of learnt slopes */
 } NormAttributes;
 
 typedef struct {

@@ -134,8 +134,7 @@ void constants_dropout(Constants *c, const Node *node) {
 /* A normalisation whose one reader is ACTIVATION applies it, with SLOPE below zero. */
 static void fuse_into_norm(Fuse *f, const Node *activation, double slope) {
     Node *norm = fuse_only_for_one(f, activation->in[0]);
-    if (norm == NULL || norm->a.kind != ATTRIBUTES_NORM || norm->a.norm.leaky ||
-        (norm->op != OP_BATCH_NORM && norm->op != OP_INSTANCE_NORM && norm->op != OP_GROUP_NORM))
+    if (norm == NULL || !is_normalisation(norm) || norm->a.norm.leaky)
         return;
     norm->a.norm.leaky = true;
     norm->a.norm.slope = slope;

@@ -18,7 +18,9 @@
 #include "ir/rule_constants.h"
 #include "ir/rule_fuse.h"
 
-enum { X, MEAN, VARIANCE, W, B }; /* the inputs of a normalisation */
+/* The inputs of a normalisation and its two gradients, and an output of the one by weights. */
+enum { X, MEAN, VARIANCE, W, B, SLOPES };
+enum { WGRAD_B = 5, WGRAD_SLOPES, DGRAD_B = 6, DGRAD_SLOPES, DSLOPES = 4 };
 
 /* ---- gradients ---- */
 
@@ -40,22 +42,22 @@ static ValueId merged(Autodiff *ad, const Node *node, ValueId sums) {
 
 void gradient_norm(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
     const ValueId x = node->in[X], mean = node->in[MEAN], variance = node->in[VARIANCE], w = node->in[W];
-    const ValueId wgrad_in[] = {x, dout[0], mean, variance, w, -1};
+    const ValueId wgrad_in[] = {x, dout[0], mean, variance, w, -1, -1};
     if (!gradient_wanted(ad, x) && !(w >= 0 && gradient_wanted(ad, w)))
         return;
     ValueId sums = new_sums(ad, node, node->a.norm.sync);
     for (int k = W; k <= B; k++)
         din[k] = node->in[k] < 0 ? -1 : gradient_value(ad, node->in[k]);
-    const ValueId out[] = {din[W], din[B], -1, sums};
-    gradient_node(ad, node, node->a.norm.batch ? OP_BATCH_NORM_WGRAD : OP_NORM_WGRAD, node->a, wgrad_in, 6,
-                  out, 4);
+    const ValueId out[] = {din[W], din[B], -1, sums, -1};
+    gradient_node(ad, node, node->a.norm.batch ? OP_BATCH_NORM_WGRAD : OP_NORM_WGRAD, node->a, wgrad_in, 7,
+                  out, 5);
     if (!gradient_wanted(ad, x))
         return;
     if (node->a.norm.sync)
         sums = merged(ad, node, sums);
-    const ValueId dgrad_in[] = {x, dout[0], mean, variance, w, sums, -1};
+    const ValueId dgrad_in[] = {x, dout[0], mean, variance, w, sums, -1, -1};
     din[X] = gradient_value(ad, x);
-    gradient_node(ad, node, OP_NORM_DGRAD, node->a, dgrad_in, 7, &din[X], 1);
+    gradient_node(ad, node, OP_NORM_DGRAD, node->a, dgrad_in, 8, &din[X], 1);
 }
 
 /* ---- cost ---- */
@@ -78,6 +80,11 @@ int64_t flops_norm_wgrad(const Graph *g, const Node *node) {
 
 /* ---- constants ---- */
 
+int norm_numbers(const Node *node) {
+    const bool by_weights = node->op == OP_NORM_WGRAD || node->op == OP_BATCH_NORM_WGRAD;
+    return by_weights && node->in[WGRAD_SLOPES] >= 0 ? 3 : 2;
+}
+
 static void norm_constants(Constants *c, const Node *node, ValueId x) {
     const NormAttributes *a = &node->a.norm;
     constant_channels(c, "C", x);
@@ -89,8 +96,15 @@ static void norm_constants(Constants *c, const Node *node, ValueId x) {
     constant_real(c, "EPSILON", a->epsilon);
 }
 
-static void leaky_constants(Constants *c, const Node *node) {
+/* SLOPES: the operand that a prelu behind brought along. */
+static void leaky_constants(Constants *c, const Node *node, int slopes) {
+    const Value *value = constants_graph(c)->value;
+    const bool learnt = node->in[slopes] >= 0;
     constant(c, "LEAKY", node->a.norm.leaky);
+    constant(c, "LEARNT", learnt);
+    constant(c, "SHARED",
+             learnt &&
+                 shape_elements(value[node->in[slopes]].shape) < shape_channels(value[node->in[X]].shape));
     constant_real(c, "SLOPE", node->a.norm.slope);
 }
 
@@ -99,7 +113,7 @@ void constants_norm(Constants *c, const Node *node) {
     constant_layout(c, "Y", node->out[0]);
     constant_layout(c, "MEAN", node->in[MEAN]);
     constant(c, "AFFINE", node->in[W] >= 0);
-    leaky_constants(c, node);
+    leaky_constants(c, node, SLOPES);
     call_rows(c, node->out[0]);
 }
 
@@ -115,7 +129,7 @@ void constants_norm_wgrad(Constants *c, const Node *node) {
     constant_layout(c, "SUMS", node->out[3]);
     constant(c, "AFFINE", node->in[4] >= 0);
     constant(c, "ACCUMULATE", node->accumulates);
-    leaky_constants(c, node);
+    leaky_constants(c, node, WGRAD_SLOPES);
 }
 
 void constants_norm_dgrad(Constants *c, const Node *node) {
@@ -125,7 +139,7 @@ void constants_norm_dgrad(Constants *c, const Node *node) {
     constant_layout(c, "MEAN", node->in[2]);
     constant_layout(c, "SUMS", node->in[5]);
     constant(c, "AFFINE", node->in[4] >= 0);
-    leaky_constants(c, node);
+    leaky_constants(c, node, DGRAD_SLOPES);
     call_rows(c, node->out[0]);
 }
 
@@ -201,6 +215,10 @@ void fuse_batch_norm(Fuse *f, Node *norm) {
     node_replace(g, norm, after);
 }
 
+bool is_normalisation(const Node *node) {
+    return node->op == OP_BATCH_NORM || node->op == OP_INSTANCE_NORM || node->op == OP_GROUP_NORM;
+}
+
 const Node *norm_behind(const Graph *g, const Node *gradient) {
     const NodeId norm = g->value[gradient->in[0]].producer;
     return norm < 0 || g->node[norm].a.kind != ATTRIBUTES_NORM || !g->node[norm].a.norm.leaky
@@ -211,7 +229,6 @@ const Node *norm_behind(const Graph *g, const Node *gradient) {
 /* The gradients of a normalisation take that of a leaky ReLU behind it: its slope follows from the sign of
  * what they normalise again, and so nobody keeps the output for it. */
 void fuse_norm_dgrad(Fuse *f, Node *dgrad) {
-    enum { DGRAD_B = 6, WGRAD_B = 5 };
     Graph *g = fuse_graph(f);
     const NodeId gradient = g->value[dgrad->in[1]].producer;
     const NodeId *reader;
@@ -225,8 +242,88 @@ void fuse_norm_dgrad(Fuse *f, Node *dgrad) {
         norm->nin <= X || norm->in[X] != dgrad->in[0] || wgrad->in[0] != dgrad->in[0])
         return;
     wgrad->in[1] = dgrad->in[1] = g->node[gradient].in[1];
-    wgrad->in[WGRAD_B] = dgrad->in[DGRAD_B] = norm->nin > B ? norm->in[B] : -1;
+    wgrad->in[WGRAD_B] = dgrad->in[DGRAD_B] = norm->in[B];
     wgrad->a.norm.leaky = dgrad->a.norm.leaky = true;
     wgrad->a.norm.slope = dgrad->a.norm.slope = norm->a.norm.slope;
     fuse_drop(f, &g->node[gradient]);
+}
+
+/* A prelu behind a normalisation; where they are trained, the gradients of both. */
+typedef struct {
+    Node *norm, *prelu, *prelu_grad, *prelu_wgrad, *wgrad, *dgrad;
+} LearntSlopes;
+
+/* Sorts the READER[0..COUNT) of what the normalisation made; false: somebody else needs it, too. */
+static bool find_readers(Graph *g, const NodeId *reader, int count, LearntSlopes *found) {
+    for (int i = 0; i < count; i++) {
+        Node *node = &g->node[reader[i]];
+        if (node->op == OP_PRELU_GRAD)
+            found->prelu_grad = node;
+        else if (node->op == OP_PRELU_WGRAD)
+            found->prelu_wgrad = node;
+        else if (node != found->prelu)
+            return false;
+    }
+    return true;
+}
+
+/* The two gradients of the normalisation, which alone read what the prelu leaves of dy. */
+static bool find_gradients(Fuse *f, LearntSlopes *found) {
+    Graph *g = fuse_graph(f);
+    const NodeId *reader;
+    const int count = fuse_readers(f, found->prelu_grad->out[0], &reader);
+    for (int i = 0; i < count; i++) {
+        Node *node = &g->node[reader[i]];
+        if (node->op == OP_NORM_DGRAD)
+            found->dgrad = node;
+        else if (node->op == OP_NORM_WGRAD || node->op == OP_BATCH_NORM_WGRAD)
+            found->wgrad = node;
+    }
+    return count == 2 && found->wgrad != NULL && found->dgrad != NULL && fuse_fits(f, found->dgrad);
+}
+
+static bool find_learnt_slopes(Fuse *f, Node *prelu, LearntSlopes *found) {
+    Graph *g = fuse_graph(f);
+    const ValueId y = prelu->in[X];
+    const NodeId producer = g->value[y].producer, *reader;
+    const int count = fuse_readers(f, y, &reader);
+    *found = (LearntSlopes){.norm = producer < 0 ? NULL : &g->node[producer], .prelu = prelu};
+    if (found->norm == NULL || !is_normalisation(found->norm) || found->norm->a.norm.leaky ||
+        !find_readers(g, reader, count, found))
+        return false;
+    return found->prelu_grad == NULL ? found->prelu_wgrad == NULL : find_gradients(f, found);
+}
+
+/* NODE takes SLOPES as input K. */
+static void take_slopes(Graph *g, Node *node, int k, ValueId slopes) {
+    node_set_input(g, node, k, slopes);
+    node->a.norm.leaky = true;
+}
+
+/* The gradients of the normalisation do what those of the prelu did. */
+static void fuse_learnt_gradients(Fuse *f, const LearntSlopes *found, ValueId slopes) {
+    Graph *g = fuse_graph(f);
+    Node *wgrad = found->wgrad, *dgrad = found->dgrad;
+    take_slopes(g, wgrad, WGRAD_SLOPES, slopes);
+    take_slopes(g, dgrad, DGRAD_SLOPES, slopes);
+    wgrad->in[1] = dgrad->in[1] = found->prelu_grad->in[1];
+    wgrad->in[WGRAD_B] = dgrad->in[DGRAD_B] = found->norm->in[B];
+    fuse_drop(f, found->prelu_grad);
+    if (found->prelu_wgrad == NULL)
+        return;
+    node_set_output(g, wgrad, DSLOPES, found->prelu_wgrad->out[0]);
+    g->value[wgrad->out[DSLOPES]].producer = (NodeId)(wgrad - g->node);
+    fuse_drop(f, found->prelu_wgrad);
+}
+
+/* A normalisation applies the prelu behind it, and nobody keeps what lies between them: its gradients
+ * normalise x again, and sum for the slopes in their own bands of points. */
+void fuse_prelu(Fuse *f, Node *prelu) {
+    LearntSlopes found;
+    if (!find_learnt_slopes(f, prelu, &found))
+        return;
+    take_slopes(fuse_graph(f), found.norm, SLOPES, prelu->in[1]);
+    if (found.prelu_grad != NULL)
+        fuse_learnt_gradients(f, &found, prelu->in[1]);
+    fuse_take_over(f, found.norm, prelu);
 }

@@ -93,6 +93,10 @@ ValueId rows_value(const Graph *g, const Node *node);
 /* Does NODE sum over rows? */
 bool sums_rows(const Graph *g, const Node *node);
 
+/* op_norm.c: the numbers of a channel that NODE sums over the points: mean and squares, or the sums of dy,
+ * of products with x and, if slopes are learnt, of products below zero. */
+int norm_numbers(const Node *node);
+
 /* op_runtime.c: the runtime loads V into the arena, in front of the steps; */
 void load_value(Graph *g, ValueId v);
 /*   and each input that one of NODE[0..NNODE) reads; */

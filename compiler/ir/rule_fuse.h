@@ -16,6 +16,8 @@ bool fuse_fits(const Fuse *f, const Node *node);
 /* SECOND does what FIRST did, too; FIRST goes. */
 void fuse_drop(Fuse *f, const Node *first);
 
+/* op_norm.c: does NODE apply means and variances? */
+bool is_normalisation(const Node *node);
 /* op_norm.c: the normalisation with the ReLU, leaky or not, whose output GRADIENT reads, or NULL. */
 const Node *norm_behind(const Graph *g, const Node *gradient);
 

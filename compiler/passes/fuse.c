@@ -3,11 +3,13 @@
  *     conv, relu                       ->  conv with relu
  *     max_pool_grad, add               ->  max_pool_grad that adds
  *     conv_dgrad, relu_grad            ->  conv_dgrad with mask     (upconv_dgrad, max_pool_grad alike)
+ *     batch_norm, prelu, and their
+ *       gradients                      ->  batch_norm and its gradients, with the slopes
  *     conv, mse, psnr, mse_grad,
  *       conv_wgrad, conv_dgrad         ->  head                     (l1 alike)
  *
- * The row of the last node has the rule.  Each fused kernel is bit-equal to the nodes it replaces, so
- * whether they are fused never shows in a result.
+ * The row of the last node has the rule.  A fused kernel of f32 is bit-equal to the nodes it replaces; only
+ * the gradients of slopes are sums in another order.  The graph alone decides, so no plan changes a result.
  *
  * Requires: the complete graph, `return` included (results must not vanish).
  * Provides: the same graph, smaller.

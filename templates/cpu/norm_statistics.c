@@ -70,7 +70,7 @@ INLINE KERNEL_Moments KERNEL_channel(KERNEL_Moments all, double *scratch, int fi
     SIZES;
     for (int i = first; i < end; i++)
         for (int band = 0; band < BANDS; band++) {
-            const double *from = of_band(scratch, &X, BANDS, i, c / LANES, band) + c % LANES;
+            const double *from = of_band(scratch, &X, 2, BANDS, i, c / LANES, band) + c % LANES;
             const int rows = band_begin(D * H, BANDS, band + 1) - band_begin(D * H, BANDS, band);
             all = KERNEL_join(all, (KERNEL_Moments){(double)rows * W, from[0], from[LANES]});
         }
@@ -83,7 +83,7 @@ UNUSED static void KERNEL(int n, real *mean, real *variance, double *scratch, co
     for (int i = 0; i < n; i++)
         for (int v = 0; v < vectors(&X); v++)
             for (int band = 0; band < BANDS; band++)
-                KERNEL_band(of_band(scratch, &X, BANDS, i, v, band), x, i, v, band);
+                KERNEL_band(of_band(scratch, &X, 2, BANDS, i, v, band), x, i, v, band);
 #pragma omp for schedule(static)
     for (int s = 0; s < (BATCH ? 1 : n) * GROUPS; s++) {
         const int set = s / GROUPS, g = s % GROUPS, of = C / GROUPS;

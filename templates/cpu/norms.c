@@ -43,9 +43,17 @@ INLINE Vector normalised(Normal n, Vector x) {
     return (x - n.centre) * n.factor + n.shift;
 }
 
-/* The gradient by what a leaky ReLU behind made of x, taken back through that. */
-INLINE Vector through_leaky(Normal n, Vector x, Vector gradient, real slope) {
-    return vector_choose(normalised(n, x) > 0, gradient, slope == 0 ? (Vector){0} : slope * gradient);
+/* The slopes below zero of vector v of the channels: SLOPE, unless LEARNT has one for each or for all. */
+INLINE Vector slopes_of(const real *learnt, int shared, double slope, int channels, int v) {
+    return !learnt  ? (Vector){0} + (real)slope
+           : shared ? (Vector){0} + learnt[0]
+                    : bias_vector(learnt, channels, v);
+}
+
+/* The gradient by what a leaky ReLU behind made of y, taken back through that; if RELU the slope is none.
+ */
+INLINE Vector through_leaky(Vector y, Vector gradient, Vector slopes, int relu) {
+    return vector_choose(y > 0, gradient, relu ? (Vector){0} : slopes * gradient);
 }
 
 /* The first row of a band. */
@@ -53,9 +61,10 @@ INLINE int band_begin(int rows, int bands, int band) {
     return (int)((long)rows * band / bands);
 }
 
-/* Of a band two numbers for each lane of vector v. */
-INLINE double *of_band(double *scratch, const Layout *x, int bands, int sample, int v, int band) {
-    return scratch + (((long)sample * vectors(x) + v) * bands + band) * 2 * LANES;
+/* Of a band so many numbers for each lane of vector v. */
+INLINE double *of_band(double *scratch, const Layout *x, int numbers, int bands, int sample, int v,
+                       int band) {
+    return scratch + (((long)sample * vectors(x) + v) * bands + band) * numbers * LANES;
 }
 
 /* Adds the lanes of v to a sum in double. */

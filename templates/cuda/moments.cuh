@@ -70,13 +70,13 @@ template <int COLUMNS, int BANDS> DEVICE Band band_of_block(unsigned points) {
     return b;
 }
 
-/* A band's two numbers for each channel lie at scratch[blockIdx.x][2][COLUMNS * LANES]. */
-template <int COLUMNS> DEVICE void store_numbers(double *scratch, int column, Vector first, Vector second) {
-    double *const to = scratch + (long)blockIdx.x * 2 * COLUMNS * LANES + column * LANES;
-    for (int l = 0; l < LANES; l++) {
-        to[l] = (double)first.lane[l];
-        to[COLUMNS * LANES + l] = (double)second.lane[l];
-    }
+/* A band's NUMBERS for each channel lie at scratch[blockIdx.x][NUMBERS][COLUMNS * LANES]. */
+template <int COLUMNS, int NUMBERS>
+DEVICE void store_numbers(double *scratch, int column, const Vector (&number)[NUMBERS]) {
+    double *const to = scratch + (long)blockIdx.x * NUMBERS * COLUMNS * LANES + column * LANES;
+    for (int k = 0; k < NUMBERS; k++)
+        for (int l = 0; l < LANES; l++)
+            to[k * COLUMNS * LANES + l] = (double)number[k].lane[l];
 }
 
 /* The mean of each channel over a band, and the sum of the squares of the differences from it. */
@@ -112,29 +112,33 @@ static __global__ void unet_band_moments(double *scratch, const stored *__restri
             counted[b.row] = count; /* the same from each lane */
     }
     if (b.busy && b.row == 0)
-        store_numbers<COLUMNS>(scratch, b.column, total.mean, total.squares);
+        store_numbers<COLUMNS, 2>(scratch, b.column, {total.mean, total.squares});
 }
 
 /* What a normalisation has for each channel or group, as far as it is there. */
 struct NormOperands {
-    const real *mean, *variance, *w, *b;
+    const real *mean, *variance, *w, *b, *slopes;
 };
 
-/* The sums of slopes and of products over a band.  Terms::known(operands, sample, column) is of type
- * Terms::Known and the same for all points; terms(known, lane, dy, x) has what a point adds to both sums.
- */
-struct SlopeTerms {
-    real slope, product;
+/* What a point adds to so many sums of a channel. */
+template <int COUNT> struct PointTerms {
+    enum { NUMBERS = COUNT };
+    real number[COUNT];
 };
 
+/* The sums of a channel over a band.  Terms::known(operands, sample, column) is of type Terms::Known and
+ * the same for all points; terms(known, lane, dy, x) has what a point adds, a PointTerms. */
 template <int COLUMNS, int BANDS, class Terms>
 static __global__ void unet_band_slopes(double *scratch, const stored *__restrict__ x,
                                         const stored *__restrict__ dy, NormOperands operands,
                                         unsigned points) {
-    constexpr int WIDTH = sum_width<COLUMNS>(), HEIGHT = sum_height<COLUMNS>();
-    SHARED(Vector, part, [2][HEIGHT][WIDTH]);
+    constexpr int WIDTH = sum_width<COLUMNS>(), HEIGHT = sum_height<COLUMNS>(),
+                  NUMBERS = Terms::Sums::NUMBERS;
+    SHARED(Vector, part, [NUMBERS][HEIGHT][WIDTH]);
     const Band b = band_of_block<COLUMNS, BANDS>(points);
-    Vector total = filled(0), product = filled(0);
+    Vector total[NUMBERS];
+    for (int k = 0; k < NUMBERS; k++)
+        total[k] = filled(0);
     if (b.busy) {
         const typename Terms::Known known = Terms::known(operands, b.sample, b.column);
 #pragma unroll 4
@@ -142,30 +146,33 @@ static __global__ void unet_band_slopes(double *scratch, const stored *__restric
             const Vector a = load_vector(x, p * COLUMNS + b.column),
                          slope = load_vector(dy, p * COLUMNS + b.column);
             for (int l = 0; l < LANES; l++) {
-                const SlopeTerms terms = Terms::terms(known, l, slope.lane[l], a.lane[l]);
-                total.lane[l] += terms.slope;
-                product.lane[l] += terms.product;
+                const typename Terms::Sums terms = Terms::terms(known, l, slope.lane[l], a.lane[l]);
+                for (int k = 0; k < NUMBERS; k++)
+                    total[k].lane[l] += terms.number[k];
             }
         }
-        part[0][b.row][b.lane] = total;
-        part[1][b.row][b.lane] = product;
+        for (int k = 0; k < NUMBERS; k++)
+            part[k][b.row][b.lane] = total[k];
     }
     for (int below = upper_half(HEIGHT); below > 0; below /= 2) {
         __syncthreads();
-        if (b.busy && b.row < below && b.row + below < HEIGHT) {
-            part[0][b.row][b.lane] = sum(part[0][b.row][b.lane], part[0][b.row + below][b.lane]);
-            part[1][b.row][b.lane] = sum(part[1][b.row][b.lane], part[1][b.row + below][b.lane]);
-        }
+        if (b.busy && b.row < below && b.row + below < HEIGHT)
+            for (int k = 0; k < NUMBERS; k++)
+                part[k][b.row][b.lane] = sum(part[k][b.row][b.lane], part[k][b.row + below][b.lane]);
     }
-    if (b.busy && b.row == 0)
-        store_numbers<COLUMNS>(scratch, b.column, part[0][0][b.lane], part[1][0][b.lane]);
+    if (!b.busy || b.row > 0)
+        return;
+    for (int k = 0; k < NUMBERS; k++)
+        total[k] = part[k][0][b.lane];
+    store_numbers<COLUMNS>(scratch, b.column, total);
 }
 
 /* dy and dy x themselves; BELOW_ZERO: the latter where x is not positive. */
 template <int BELOW_ZERO> struct Products {
     struct Known {};
+    using Sums = PointTerms<2>;
     DEVICE Known known(NormOperands, unsigned, int) { return {}; }
-    DEVICE SlopeTerms terms(Known, int, real dy, real x) { return {dy, BELOW_ZERO && x > 0 ? 0 : dy * x}; }
+    DEVICE Sums terms(Known, int, real dy, real x) { return {{dy, BELOW_ZERO && x > 0 ? 0 : dy * x}}; }
 };
 
 /* The sum of x over the threads of a block, for each of them; PART is shared, a number for each warp. */

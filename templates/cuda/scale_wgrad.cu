@@ -47,7 +47,8 @@ static __global__ void KERNEL_shared(real *dw, double *scratch, const stored *__
         real of_vector = 0;
         for (int l = 0; l < LANES; l++)
             if (C % LANES == 0 || (int)(i % (X.block / LANES)) * LANES + l < C)
-                of_vector += Products<BELOW_ZERO>::terms({}, l, slope.lane[l], a.lane[l]).product;
+                of_vector +=
+                    Products<BELOW_ZERO>::terms({}, l, slope.lane[l], a.lane[l]).number[KERNEL_PRODUCTS];
         total += (double)of_vector;
     }
     total = block_total(part, total);

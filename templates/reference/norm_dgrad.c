@@ -1,4 +1,5 @@
-/* norm_dgrad.c - gradient of a normalisation by its input. */
+/* norm_dgrad.c - gradient of a normalisation by its input; LEAKY: dy is by what a leaky ReLU behind made,
+ * with slopes that are weights, if LEARNT. */
 #include "prologue.c"
 
 #define KERNEL norm_dgrad
@@ -6,18 +7,21 @@
 
 /* BEGIN */
 UNUSED static real KERNEL_point(double x, double dy, long set, int c, const real *mean,
-                                const real *variance, const real *w, const real *sums, const real *b) {
+                                const real *variance, const real *w, const real *sums, const real *b,
+                                const real *slopes) {
     SIZES;
     const int g = c / (C / GROUPS);
     const long at = set * MEAN.sample + g, sum = set * SUMS.sample + g;
     const double deviation = sqrt((double)variance[at] + EPSILON), z = (x - (double)mean[at]) / deviation;
     const double weight = AFFINE ? (double)w[c] : 1, y = z * weight + (AFFINE && LEAKY ? (double)b[c] : 0);
-    const double slope = (LEAKY && y <= 0 ? SLOPE * dy : dy) * weight;
+    const double below = LEARNT ? (double)slopes[SHARED ? 0 : c] : SLOPE;
+    const double slope = (LEAKY && y <= 0 ? below * dy : dy) * weight;
     return (real)((slope - (double)sums[sum] - z * (double)sums[sum + GROUPS]) / deviation);
 }
 
 UNUSED static void KERNEL(int n, Rows rows, stored *dx, const stored *x, const stored *dy, const real *mean,
-                          const real *variance, const real *w, const real *sums, const real *b) {
+                          const real *variance, const real *w, const real *sums, const real *b,
+                          const real *slopes) {
     SIZES;
 #pragma omp for collapse(2) schedule(static)
     for (int i = 0; i < n; i++)
@@ -27,7 +31,7 @@ UNUSED static void KERNEL(int n, Rows rows, stored *dx, const stored *x, const s
                     store(dx, element(&DX, i, c, r / H, r % H, p),
                           c < C ? KERNEL_point((double)load(x, element(&X, i, c, r / H, r % H, p)),
                                                (double)load(dy, element(&DY, i, c, r / H, r % H, p)),
-                                               BATCH ? 0 : i, c, mean, variance, w, sums, b)
+                                               BATCH ? 0 : i, c, mean, variance, w, sums, b, slopes)
                                 : 0);
 }
 /* END */

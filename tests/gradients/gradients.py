@@ -633,6 +633,20 @@ def attention_net(seed, axes):
     return net
 
 
+def slopes_net(seed, axes):
+    """Learnt slopes behind each normalisation, whose gradients take those of the slopes."""
+    net = Net(Draw(seed), axes)
+    x = net.write("silu(conv(photo, 4, 3))", 4, net.input.size)
+    parts = []
+    for norm in ("batch_norm(%s, eps = 0.01)", "instance_norm(%s, eps = 0.01, affine = false)",
+                 "instance_norm(%s, eps = 0.01, affine = true)", "group_norm(%s, 2, eps = 0.01)"):
+        for slopes in (1, 4):
+            normal = net.write(norm % x.name, 4, x.size)
+            parts.append(net.write("prelu(%s, %d, init = 0.4)" % (normal.name, slopes), 4, x.size))
+    net.lines.append("output answer = conv(concat(%s), 2, 1)" % ", ".join(part.name for part in parts))
+    return net
+
+
 def given_net(seed):
     """Tensors that no other tensor makes."""
     net = Net(Draw(seed), 2)
@@ -703,7 +717,7 @@ def main():
     for net in grouped_net(options.seed), functions_net(options.seed), arithmetic_net(options.seed, 2), \
             arithmetic_net(options.seed, 3), given_net(options.seed), bordered_net(options.seed, 2), \
             bordered_net(options.seed, 3), attention_net(options.seed, 2), attention_net(options.seed, 3), \
-            compared_net(options.seed):
+            compared_net(options.seed), slopes_net(options.seed, 2), slopes_net(options.seed, 3):
         nets.append((len(nets), net, net.text()))
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         verdicts = list(pool.map(lambda item: check(options, *item), nets))

@@ -535,8 +535,9 @@ def normalising(cases, operator):
     points = size[0] * size[1] * size[2]
     attributes = {"groups": groups, "batch": batch, "epsilon": 1e-5, "momentum": 0.1, "points": points}
     weight = "w" if affine else None
-    leaky = r.choice([{}, {"leaky": 1, "slope": 0.1}, {"leaky": 1, "slope": 0}])  # with a ReLU behind it
-    bias = "b" if affine and leaky else None
+    # with a ReLU behind it: none, leaky, not leaky, with a learnt slope for each channel or for all
+    leaky, learnt = r.choice([({}, 0), ({"leaky": 1, "slope": 0.1}, 0), ({"leaky": 1, "slope": 0}, 0), ({"leaky": 1}, c), ({"leaky": 1}, 1)])
+    bias, slopes = "b" if affine and leaky else None, "slopes" if learnt else None
 
     def normalised(what, **settings):
         cases.case("%s of %d channels in %d groups, %s" % (what, c, groups, size), nearness="SUMS",
@@ -547,13 +548,18 @@ def normalising(cases, operator):
         for name in names:
             cases.numbers(name, count, kind="numbers" if batch else "vectors")
 
+    def learnt_slopes(*names):
+        for name in names if learnt else ():
+            cases.numbers(name, learnt)
+
     normalised(operator)
     cases.tensor("y", c, size, *halo)
     statistics(groups, "mean", "variance")
     cases.numbers("w", c)
     cases.numbers("b", c)
+    learnt_slopes("slopes")
     cases.node(operator, {"y": "y", "x": "x", "mean": "mean", "variance": "variance", "w": weight,
-                          "b": "b" if affine else None}, **attributes, **leaky)
+                          "b": "b" if affine else None, "slopes": slopes}, **attributes, **leaky)
     prefix = "batch" if batch else "norm"
     normalised("statistics")
     statistics(groups, "mean", "variance")
@@ -564,9 +570,11 @@ def normalising(cases, operator):
     statistics(2 * groups, "sums")
     for name in ("w", "b", "dw", "db"):
         cases.numbers(name, c)
+    learnt_slopes("slopes", "dslopes")
     cases.node("batch_norm_wgrad" if batch else "norm_wgrad",
-               {"dw": "dw" if affine else None, "db": "db" if affine else None, "scratch": None, "sums": "sums", "x": "x",
-                "dy": "dy", "mean": "mean", "variance": "variance", "w": weight, "b": bias}, **attributes, **leaky)
+               {"dw": "dw" if affine else None, "db": "db" if affine else None, "scratch": None, "sums": "sums",
+                "dslopes": r.choice(["dslopes", "dslopes", None]) if learnt else None, "x": "x", "dy": "dy", "mean": "mean",
+                "variance": "variance", "w": weight, "b": bias, "slopes": slopes}, **attributes, **leaky)
     normalised("dgrad of " + operator)
     cases.tensor("dx", c, size, *halo)
     cases.tensor("dy", c, size, *halo)
@@ -574,8 +582,9 @@ def normalising(cases, operator):
     statistics(2 * groups, "sums")
     cases.numbers("w", c)
     cases.numbers("b", c)
+    learnt_slopes("slopes")
     cases.node("norm_dgrad", {"dx": "dx", "x": "x", "dy": "dy", "mean": "mean", "variance": "variance", "w": weight,
-                              "sums": "sums", "b": bias}, **attributes, **leaky)
+                              "sums": "sums", "b": bias, "slopes": slopes}, **attributes, **leaky)
 
 
 def running(cases):

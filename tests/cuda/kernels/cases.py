@@ -756,6 +756,8 @@ def normalising(cases, operator):
     numbers = {"C": c, "N": n, "GROUPS": groups, "BATCH": batch, "AFFINE": affine, "BANDS": 3 if cases.wide else r.randint(1, r.choice([rows, rows * size[2]])), "CO": c,
                "POINTS": size[0] * size[1] * size[2], "ACCUMULATE": r.randint(0, 1), "LEAKY": r.randint(0, 1), "GROUP": 0, "SYNC": 0,
                **extents("", size)}
+    learnt = r.choice([0, 1, c]) if numbers["LEAKY"] else 0  # slopes below zero
+    numbers.update({"LEARNT": int(learnt > 0), "SHARED": int(0 < learnt < c)})
     reals = {"EPSILON": 1e-3, "MOMENTUM": 0.2, "SLOPE": r.choice([0, 0.3])}
     vector, double = Shape(groups, 1, [1, 1, 1], groups), Shape(2 * groups, 1, [1, 1, 1], 2 * groups)
     layouts = {"X": shape, "Y": shape, "DX": shape, "DY": shape, "MEAN": vector, "SUMS": double}
@@ -763,26 +765,28 @@ def normalising(cases, operator):
     sets, valid = 1 if batch else n, n - batch
     start = r.choice([0, n]) if batch else 0
     w, b, dw, db = [name if affine else None for name in ("w", "b", "dw", "db")]
-    given = {"x": "x", "mean": "mean", "variance": "variance", "w": w}
+    given = {"x": "x", "mean": "mean", "variance": "variance", "w": w, "slopes": "slopes" if learnt else None}
     prefix = "batch" if batch else "norm"
     shift = b if numbers["LEAKY"] else None
-    dgrad, slopes = both("norm_dgrad"), {**given, "dx": "y", "dy": "dy", "sums": "sums", "b": shift}
+    dgrad, backward = both("norm_dgrad"), {**given, "dx": "y", "dy": "dy", "sums": "sums", "b": shift}
     lines = ["const Shape shape = %s;" % shape.cpp(),
              "static const int32_t valid[][3] = {%s};" % ", ".join(["{1, 1, 1}"] * (start + n)),
              "Tensor x = test.numbers(shape), dy = test.numbers(shape), y = test.output(shape), same_y = test.output(shape);",
              "Tensor mean = test.reals(%d), variance = test.reals(%d), sums = test.reals(%d);" % (
                  sets * groups, sets * groups, 2 * sets * groups),
              "Tensor w = test.reals(%d), b = test.reals(%d), dw = test.gradient(%d), db = test.gradient(%d);" % (c, c, c, c),
+             *(["Tensor slopes = test.reals(%d), dslopes = test.gradient(%d);" % (learnt, learnt)] if learnt else []),
              "for (long i = 0; i < variance.count(); i++)",
              "    variance.set(i, 0.1f + fabsf(variance.get(i)));",
-             "Result scratch = test.result(%d);" % (n * numbers["BANDS"] * 2 * shape.block),
+             "Result scratch = test.result(%d);" % (n * numbers["BANDS"] * (3 if learnt else 2) * shape.block),
              "test.control(%d, valid, %d, %d);" % (start + n, start + n, start),
              *cases.by_rows(operator, operator, both("norm"), rows, {**given, "y": "y", "b": b}, before=[n]),
-             *cases.by_rows("norm_dgrad", "norm_dgrad", dgrad, rows, slopes, before=[n]),
+             *cases.by_rows("norm_dgrad", "norm_dgrad", dgrad, rows, backward, before=[n]),
              "test.control(%d, valid, %d, %d);" % (start + valid, start + n, start),
-             *cases.run("norm_dgrad of fewer", "norm_dgrad", dgrad, slopes, rows=rows, before=[valid]),
+             *cases.run("norm_dgrad of fewer", "norm_dgrad", dgrad, backward, rows=rows, before=[valid]),
              *cases.run("wgrad", "batch_norm_wgrad" if batch else "norm_wgrad", both("norm_wgrad"),
-                        {**given, "dw": dw, "db": db, "scratch": "scratch", "sums": "sums", "dy": "dy", "b": shift},
+                        {**given, "dw": dw, "db": db, "scratch": "scratch", "sums": "sums",
+                         "dslopes": r.choice(["dslopes", "dslopes", None]) if learnt else None, "dy": "dy", "b": shift},
                         adds=numbers["ACCUMULATE"], before=[valid]),
              *cases.run("statistics", prefix + "_statistics", both("norm_statistics"),
                         {"mean": "mean", "variance": "variance", "scratch": "scratch", "x": "x"}, before=[valid])]
