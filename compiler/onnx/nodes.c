@@ -736,6 +736,16 @@ static const char *result_of(OnnxGraph *o, const Node *node, const char *type, c
     return result;
 }
 
+static const char *transposed(OnnxGraph *o, const Node *node, const char *x, const int64_t *order,
+                              int axes) {
+    const char *result = between(o, node);
+    OnnxNode n = begin(o, "Transpose");
+    reads(&n, x);
+    integers(&n, "perm", order, axes);
+    (void)writes(&n, result);
+    return result;
+}
+
 static const char *mean_over_channels(OnnxGraph *o, const Node *node, const char *x) {
     static const int64_t channels[] = {1};
     const char *mean = between(o, node);
@@ -789,11 +799,8 @@ static const char *hidden_keys(OnnxGraph *o, const Node *node, int64_t points) {
 static const char *shares_of_keys(OnnxGraph *o, const Node *node, const char *queries, const char *keys) {
     static const int64_t turned[] = {0, 1, 3, 2};
     const Shape k = shape_of(o, node->in[1]);
-    const char *key_rows = between(o, node), *shares = between(o, node);
-    OnnxNode turn = begin(o, "Transpose"), softmax_node = begin(o, "Softmax");
-    reads(&turn, keys);
-    integers(&turn, "perm", turned, 4);
-    (void)writes(&turn, key_rows);
+    const char *key_rows = transposed(o, node, keys, turned, 4), *shares = between(o, node);
+    OnnxNode softmax_node = begin(o, "Softmax");
     const char *products = result_of(o, node, "Mul", result_of(o, node, "MatMul", key_rows, queries),
                                      numbers(o, node->a.attention.scale, -1));
     if (node->a.attention.causal)
@@ -852,12 +859,17 @@ static bool for_each_sample(OnnxGraph *o, const Node *node, const char *from) {
     return writes_output(&n, node);
 }
 
+/* A table has a row for each point. */
 static bool parameter(OnnxGraph *o, const Node *node) {
+    static const int64_t turned[] = {1, 0};
     const Shape y = shape_of(o, node->out[0]);
+    const char *w = o->name[node->in[0]];
     int64_t one[MAX_RANK + 1] = {1};
     for (int k = 0; k < y.rank; k++)
         one[k + 1] = y.dim[k];
-    return for_each_sample(o, node, reshaped(o, o->name[node->in[0]], between(o, node), one, y.rank + 1));
+    if (shape_of(o, node->in[0]).rank == 2)
+        w = transposed(o, node, w, turned, 2);
+    return for_each_sample(o, node, reshaped(o, w, between(o, node), one, y.rank + 1));
 }
 
 static bool constant(OnnxGraph *o, const Node *node) {

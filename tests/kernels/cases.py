@@ -467,13 +467,14 @@ def giving(cases):
     """Tensors that no other tensor makes."""
     r = cases.random
     c, size, halo = cases.channels(), [r.choice([1, 1, 2]), r.randint(1, 9), r.randint(1, 9)], cases.halo(1)
-    cases.case("parameter of %d channels, %s" % (c, size), nearness="EXACT")
+    weight = [math.prod(size), c] if cases.random.random() < 0.5 else [c * math.prod(size)]
+    cases.case("parameter of %d channels, %s, %d axes" % (c, size, len(weight)), nearness="EXACT")
     cases.tensor("y", c, size, *halo)
-    cases.numbers("w", c * math.prod(size))
+    cases.numbers("w", *weight)
     cases.node("parameter", {"y": "y", "w": "w"})
-    cases.case("gradient of a parameter of %d channels, %s" % (c, size), nearness="SUMS")
+    cases.case("gradient of a parameter of %d channels, %s, %d axes" % (c, size, len(weight)), nearness="SUMS")
     cases.tensor("dy", c, size, *halo)
-    cases.numbers("dw", c * math.prod(size))
+    cases.numbers("dw", *weight)
     cases.node("parameter_grad", {"dw": "dw", "dy": "dy"})
     cases.case("constant of %d channels" % c, nearness="EXACT")
     cases.tensor("y", c, [1, 1, 1], *halo)

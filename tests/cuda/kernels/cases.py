@@ -390,7 +390,8 @@ def giving(cases):
     """Tensors that no other tensor makes."""
     c, n, size = cases.channels(), cases.samples(3), cases.size()
     shape, point = cases.shape(c, n, size), cases.shape(c, n, [1, 1, 1])
-    numbers = {"C": c, "N": n, "ACCUMULATE": cases.random.randint(0, 1), **extents("", size)}
+    numbers = {"C": c, "N": n, "ACCUMULATE": cases.random.randint(0, 1), "BY_POINT": cases.random.randint(0, 1),
+               **extents("", size)}
     values = ("double", ["%.17g" % (0.5 - i / 4) for i in range(c)])
     count = c * math.prod(size)
     cases.function("given, %d channels, %d x %s" % (c, n, size), [
