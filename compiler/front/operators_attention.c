@@ -148,7 +148,7 @@ static bool argument_windows(const Call *call, Attention *of) {
         return argument_shift(call, of);
     if (of->a.causal)
         return report_window(call, "causal", "`causal` and `window` do not go together",
-                             "leave out one of them: the points of a window have no order");
+                             "leave out one of them");
     return argument_axes(call, "window", map, 1, 1, of->a.window) &&
            equal_points(call, "attention(window)", "q", of->q, "k", of->k) && windows_divide(call, of) &&
            argument_shift(call, of);

@@ -182,7 +182,8 @@ class Varied(Net):
         """Of the map at the bottom; from a seed of its own, which leaves the rest of the net as it is."""
         draw, listed = random.Random("windows %d" % self.number), lambda sizes: "[%s]" % ", ".join(map(str, sizes))
         extents = [extent // 2**self.depth for extent in self.size]
-        window = [draw.choice([some for some in range(1, extent + 1) if extent % some == 0]) for extent in extents]
+        window = [draw.choice([some for some in range(draw.choice([1, 2, 2]), extent + 1) if extent % some == 0] or [extent])
+                  for extent in extents]
         heads, shift = 2 if width % 2 == 0 else 1, [draw.randrange(extent) for extent in window]
         bias = ", bias = relative_bias(%d, %s)" % (heads, listed(window)) if draw.random() < 0.8 else ""
         return "heads = %d, window = %s, shift = %s%s" % (heads, listed(window), listed(shift), bias)
