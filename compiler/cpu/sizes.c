@@ -158,11 +158,13 @@ int64_t cpu_attention_bands(int64_t windows, int64_t points) {
     return multiply(windows, point_blocks(points), &blocks) && blocks < MOST ? blocks : MOST;
 }
 
-/* Blocks of so many numbers a point for each channel of a head. */
+/* Blocks of so many numbers a point for each channel of a head, and a bias in whole blocks. */
 static bool attention_blocks(const CpuAttention *of, int64_t numbers, int64_t *out) {
+    int64_t bias;
     return !__builtin_add_overflow(of->of_q, of->of_v, out) &&
-           multiply(*out, numbers * BLOCK_POINTS, out) && !__builtin_add_overflow(*out, of->bias, out) &&
-           multiply(*out, of->slots, out);
+           multiply(*out, numbers * BLOCK_POINTS, out) &&
+           multiply(point_blocks(of->bias), BLOCK_POINTS, &bias) &&
+           !__builtin_add_overflow(*out, bias, out) && multiply(*out, of->slots, out);
 }
 
 bool cpu_attention_elements(const CpuAttention *of, int64_t *out) {

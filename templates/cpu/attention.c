@@ -42,7 +42,7 @@ INLINE Head KERNEL_answering(const Layout *l, Part at, int channels) {
 INLINE long KERNEL_elements(void) {
     SIZES;
     const Windows windows = KERNEL_windows_of_q();
-    return 2L * BLOCK_POINTS * (C / HEADS + CV / HEADS) + (BIAS ? differences(&windows) : 0);
+    return 2L * BLOCK_POINTS * (C / HEADS + CV / HEADS) + (BIAS ? bias_elements(&windows) : 0);
 }
 
 INLINE void KERNEL_begin(KERNEL_Block *s, real *slot) {

@@ -44,7 +44,8 @@ INLINE long KERNEL_differences(void) {
 
 INLINE long KERNEL_elements(void) {
     SIZES;
-    return 3L * BLOCK_POINTS * (C / HEADS + CV / HEADS) + KERNEL_differences();
+    const Windows windows = KERNEL_windows_of_q();
+    return 3L * BLOCK_POINTS * (C / HEADS + CV / HEADS) + (BIAS ? bias_elements(&windows) : 0);
 }
 
 INLINE void KERNEL_begin(KERNEL_Block *s, real *slot) {

@@ -202,6 +202,11 @@ INLINE int differences(const Windows *w) {
     return (2 * w->window.d - 1) * (2 * w->window.h - 1) * (2 * w->window.w - 1);
 }
 
+/* As many numbers, in whole blocks, so that what lies behind them begins where vectors do. */
+INLINE long bias_elements(const Windows *w) {
+    return (differences(w) + BLOCK_POINTS - 1) / BLOCK_POINTS * BLOCK_POINTS;
+}
+
 /* The point of a bias, or of its gradient, that has a difference. */
 INLINE Point point_of_difference(const Windows *w, int n, int number) {
     const int height = 2 * w->window.h - 1, width = 2 * w->window.w - 1;
