@@ -454,7 +454,7 @@ def unetc(*words):
 def export(folder, case, vectors):
     weights, path = os.path.join(folder, "w.safetensors"), os.path.join(folder, case["name"] + ".onnx")
     safetensors.write(weights, {n[len("initial/"):]: t for n, t in vectors.items() if n.startswith("initial/")})
-    options = ["-D%s=%s" % item for item in case["defines"].items()] + ["--size=%dx%d" % case["size"]]
+    options = ["-D%s=%s" % item for item in case["defines"].items()] + ["--size=" + "x".join(map(str, case["size"]))]
     code, said = unetc("onnx", "--weights=" + weights, "-o", path, *options, case["file"])
     expect(code == 0 and said == "", case["name"], "is written:", said)
     return path
