@@ -392,7 +392,7 @@ static void prepare_scale_wgrad(Program *program, Node *node) {
 
 /* ---- attention ---- */
 
-/* What the kernels keep: windows in all heads of all samples, points of each, numbers of the bias. */
+/* Windows in all heads of all samples, points of each, numbers of the bias of a head. */
 typedef struct {
     int64_t windows, queries, keys, bias;
 } AttentionSizes;

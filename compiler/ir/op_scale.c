@@ -114,7 +114,7 @@ static void point_constants(Constants *c, ValueId y) {
     constant_layout(c, "Y", y);
 }
 
-/* A table has a row for each point; any other weight has the axes of y, or that of channels alone. */
+/* A table has a row for each point; any other weight has the axes of y, or the axis of channels alone. */
 static bool is_table(const Graph *g, ValueId w) {
     return g->value[w].shape.rank == 2;
 }

@@ -102,8 +102,7 @@ void store_value(Graph *g, ValueId v);
 
 /* op_attention.c: the points of MAP, of queries or keys, in a window; */
 int64_t attention_window_points(const Node *node, Shape map);
-/*   and what an extent of the map must be a multiple of: that of the windows into which NODE cuts it, or 1.
- */
+/*   the extent of the windows into which NODE cuts a map, or 1: extents of the map are multiples of it. */
 int64_t window_multiple(const Node *node, int axis);
 
 /* op_update.c: in the gradients of all parameters, input 1 of NODE. */

@@ -832,7 +832,7 @@ static Windows windows_of(const OnnxGraph *o, const Node *node) {
     return w;
 }
 
-/* Where number I lies along an axis, if numbers go row by row through a box of these extents. */
+/* Numbers go row by row through a box of these extents: along an axis number I lies here. */
 static int64_t coordinate(const int64_t *extent, int64_t i, int axis) {
     for (int k = AXES - 1; k > axis; k--)
         i /= extent[k];

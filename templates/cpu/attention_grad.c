@@ -194,7 +194,7 @@ INLINE void KERNEL_by_key(KERNEL_Block *s, stored *dk, stored *dv, const KERNEL_
     head_store(dv, s->other_row, &to_v, at.n, at.first);
 }
 
-/* Heads are channels; those that only pad become zero. */
+/* Heads are channels; channels that only pad become zero. */
 INLINE void KERNEL_sum_bands(stored *db, const real *by_bias, int n, int number) {
     SIZES;
     const Windows windows = KERNEL_windows_of_q();

@@ -22,7 +22,7 @@ typedef struct {
     int n, g, window, first;
 } Part;
 
-/* Of tasks that have a block each, in the order of samples, heads, windows. */
+/* Tasks have a block each, in the order of samples, heads, windows. */
 INLINE Part part_of(int task, int heads, int windows, int blocks) {
     const int window = task / blocks;
     return (Part){window / windows / heads, window / windows % heads, window % windows,
@@ -41,7 +41,7 @@ INLINE int is_rolled(const Windows *w) {
     return w->shift.d + w->shift.h + w->shift.w > 0;
 }
 
-/* Where point i of a window is on the rolled map, */
+/* The place of point i of a window on the rolled map, */
 INLINE Axes rolled(const Windows *w, int window, int i) {
     const int columns = w->map.w / w->window.w, rows = w->map.h / w->window.h;
     return (Axes){window / columns / rows * w->window.d + i / w->window.w / w->window.h,
@@ -170,13 +170,13 @@ INLINE void hide(real *products, int first, int lane, int points, int causal, in
         }
 }
 
-/* Of the points of a block.  The difference of two codes tells where one point is from the other.  The ends
- * of the map meet within some windows: points on different sides do not see each other. */
+/* The places of the points of a block.  The difference of two codes tells where one point is from the
+ * other.  The ends of the map meet within some windows: points on different sides do not see each other. */
 typedef struct {
     int code[BLOCK_POINTS], side[BLOCK_POINTS];
 } Places;
 
-/* Points behind the last one are as the last one. */
+/* Points behind the last one have its place. */
 INLINE void find_places(Places *places, const Head *h, int first) {
     const Windows *const w = &h->windows;
     const Axes window = w->window;

@@ -1,4 +1,5 @@
-/* parameter.c - the numbers of a weight, for each sample.  BY_POINT: those of a point lie side by side. */
+/* parameter.c - the numbers of a weight, for each sample.  BY_POINT: the numbers of a point lie side by
+ * side. */
 #include "prologue.c"
 
 #define KERNEL parameter

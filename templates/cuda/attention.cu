@@ -16,7 +16,7 @@ DEVICE real KERNEL_largest(AttentionTile &table, int row, real before) {
     return before;
 }
 
-/* What a query has of a key, given their product; -infinity: it does not see the key. */
+/* The product of a query and a key, scaled, with the bias; -infinity: the query does not see the key. */
 DEVICE real KERNEL_seen(real product, const stored *b, AttentionPlace at, int query, int key) {
     SIZES;
     constexpr AttentionWindows windows = {

@@ -186,7 +186,7 @@ static __global__ void KERNEL_by_bias(KERNEL_Operands of) {
             {head / HEADS, head % HEADS, (int)tile / tiles, (int)tile % tiles * ATTENTION_TILE});
 }
 
-/* Heads are channels; those that only pad become zero. */
+/* Heads are channels; channels that only pad become zero. */
 static __global__ void KERNEL_bands(stored *__restrict__ db, const real *__restrict__ by_bias) {
     SIZES;
     constexpr int differences = BIAS ? attention_differences({QUERY_D, QUERY_H, QUERY_W}) : 1;

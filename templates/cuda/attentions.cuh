@@ -36,7 +36,7 @@ DEVICE bool attention_is_rolled(AttentionWindows w) {
     return w.shift.d + w.shift.h + w.shift.w > 0;
 }
 
-/* Where point i of a window is, in the window, */
+/* The place of point i of a window in the window, */
 DEVICE AttentionAxes attention_inside(AttentionAxes window, int i) {
     return {i / window.w / window.h, i / window.w % window.h, i % window.w};
 }

@@ -1,4 +1,5 @@
-/* parameter.cu - the numbers of a weight, for each sample.  BY_POINT: those of a point lie side by side. */
+/* parameter.cu - the numbers of a weight, for each sample.  BY_POINT: the numbers of a point lie side by
+ * side. */
 #include "prologue.cuh"
 
 #define KERNEL parameter

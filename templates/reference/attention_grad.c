@@ -16,7 +16,7 @@ typedef struct {
     int i, g, window;
 } KERNEL_Part;
 
-/* Of q, or of k and v. */
+/* The windows of q, or of k and v. */
 UNUSED static Windows KERNEL_windows(int asks) {
     SIZES;
     const Windows of_q = {{D, H, W}, {QUERY_D, QUERY_H, QUERY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}},

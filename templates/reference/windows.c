@@ -7,7 +7,7 @@ typedef struct {
     int map[3], window[3], shift[3];
 } Windows;
 
-/* Where number `i` lies along an axis, if numbers go row by row through a box of these extents. */
+/* Numbers go row by row through a box of these extents: along an axis number `i` lies here. */
 UNUSED static int coordinate(const int *extent, int i, int axis) {
     for (int k = 2; k > axis; k--)
         i /= extent[k];

@@ -362,7 +362,7 @@ def expand(a, x, shape):
 
 
 def matmul(a, x, y):
-    """Of each head, or of each window of each head, a matrix."""
+    """A matrix of each head, or of each window of each head."""
     *several, rows, depth = x.shape
     heads, columns = math.prod(several), y.shape[-1]
     expect(y.shape[:-1] == [*several, depth], "matrices fit", x.shape, y.shape)
@@ -379,7 +379,7 @@ def transpose(a, x):
 
 
 def on_all(function):
-    """Of tensors whose axes are equal, or 1, from the last one on."""
+    """Axes of the tensors are equal, or 1, from the last one on."""
     def apply(a, *xs):
         rank = max(len(x.shape) for x in xs)
         shapes = [[1] * (rank - len(x.shape)) + list(x.shape) for x in xs]

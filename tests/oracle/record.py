@@ -350,7 +350,7 @@ def on_map(x, window, shape):
 
 
 def sides(shape, window, shift):
-    """What Swin adds to products, for each window: -100 where the ends of the map lie between two points."""
+    """Swin adds this to products, for each window: -100 where the ends of the map lie between two points."""
     part = torch.zeros(1, 1, *shape[2:])
     for axis in range(len(window)):
         cuts = [slice(0, -window[axis]), slice(-window[axis], -shift[axis]), slice(-shift[axis], None)] if shift[axis] else []

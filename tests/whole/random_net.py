@@ -179,7 +179,7 @@ class Varied(Net):
         return "deep"
 
     def windows(self, width):
-        """Of the map at the bottom; from a seed of its own, which leaves the rest of the net as it is."""
+        """Windows of the map at the bottom, from a seed of their own, which leaves the rest of the net as it is."""
         draw, listed = random.Random("windows %d" % self.number), lambda sizes: "[%s]" % ", ".join(map(str, sizes))
         extents = [extent // 2**self.depth for extent in self.size]
         window = [draw.choice([some for some in range(draw.choice([1, 2, 2]), extent + 1) if extent % some == 0] or [extent])
