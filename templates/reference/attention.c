@@ -23,6 +23,30 @@ UNUSED static Windows KERNEL_windows(int asks) {
     return asks ? of_q : of_k;
 }
 
+/* The number on the map of point i of a window, of queries or of keys. */
+UNUSED static int KERNEL_point(int window, int i, int asks) {
+    SIZES;
+    if (WINDOWS == 1 && SHIFT_D + SHIFT_H + SHIFT_W == 0)
+        return i;
+    const Windows windows = KERNEL_windows(asks);
+    return point_of_window(&windows, window, i);
+}
+
+UNUSED static int KERNEL_sees(int window, int query, int key) {
+    SIZES;
+    if (SHIFT_D + SHIFT_H + SHIFT_W == 0)
+        return 1;
+    const Windows windows = KERNEL_windows(1);
+    return sees(&windows, window, query, key);
+}
+
+/* The number of the bias of a pair of points. */
+UNUSED static int KERNEL_difference(int query, int key) {
+    SIZES;
+    const Windows windows = KERNEL_windows(1);
+    return difference(&windows, query, key);
+}
+
 /* Channel c of point `of` of a tensor whose planes have so many points. */
 UNUSED static double KERNEL_at(const stored *x, const Layout *l, int i, int c, int of, int height,
                                int width) {
@@ -32,14 +56,12 @@ UNUSED static double KERNEL_at(const stored *x, const Layout *l, int i, int c, i
 /* The product of a query and a key of a head, and the bias. */
 UNUSED static double KERNEL_product(const KERNEL_Operands *of, KERNEL_Part at, int query, int key) {
     SIZES;
-    const Windows asking = KERNEL_windows(1), answering = KERNEL_windows(0);
-    const int asks = point_of_window(&asking, at.window, query),
-              answers = point_of_window(&answering, at.window, key);
+    const int asks = KERNEL_point(at.window, query, 1), answers = KERNEL_point(at.window, key, 0);
     double sum = 0;
     for (int c = at.g * (C / HEADS); c < (at.g + 1) * (C / HEADS); c++)
         sum += KERNEL_at(of->q, &QUERY, at.i, c, asks, H, W) *
                KERNEL_at(of->k, &KEY, at.i, c, answers, IH, IW);
-    return TIMES * sum + (BIAS ? KERNEL_at(of->b, &B, at.i, at.g, difference(&asking, query, key),
+    return TIMES * sum + (BIAS ? KERNEL_at(of->b, &B, at.i, at.g, KERNEL_difference(query, key),
                                            2 * QUERY_H - 1, 2 * QUERY_W - 1)
                                : 0);
 }
@@ -48,10 +70,9 @@ UNUSED static double KERNEL_product(const KERNEL_Operands *of, KERNEL_Part at, i
 UNUSED static double KERNEL_softmax(double *share, const KERNEL_Operands *of, KERNEL_Part at, int query,
                                     int keys) {
     SIZES;
-    const Windows asking = KERNEL_windows(1);
     double largest = -INFINITY, sum = 0;
     for (int key = 0; key < keys; key++) {
-        share[key] = sees(&asking, at.window, query, key) ? KERNEL_product(of, at, query, key) : -INFINITY;
+        share[key] = KERNEL_sees(at.window, query, key) ? KERNEL_product(of, at, query, key) : -INFINITY;
         largest = share[key] > largest || share[key] != share[key] ? share[key] : largest;
     }
     for (int key = 0; key < keys; key++)
@@ -65,14 +86,12 @@ UNUSED static double KERNEL_softmax(double *share, const KERNEL_Operands *of, KE
 UNUSED static void KERNEL_means(stored *y, const double *share, const stored *v, KERNEL_Part at, int query,
                                 int keys) {
     SIZES;
-    const Windows asking = KERNEL_windows(1), answering = KERNEL_windows(0);
     const int end = at.g + 1 < HEADS ? (at.g + 1) * (CV / HEADS) : stored_channels(&Y),
-              to = point_of_window(&asking, at.window, query);
+              to = KERNEL_point(at.window, query, 1);
     for (int c = at.g * (CV / HEADS); c < end; c++) {
         double sum = 0;
         for (int key = 0; key < keys && c < CV; key++)
-            sum += share[key] *
-                   KERNEL_at(v, &VALUE, at.i, c, point_of_window(&answering, at.window, key), IH, IW);
+            sum += share[key] * KERNEL_at(v, &VALUE, at.i, c, KERNEL_point(at.window, key, 0), IH, IW);
         store(y, element(&Y, at.i, c, to / W / H, to / W % H, to % W), (real)sum);
     }
 }

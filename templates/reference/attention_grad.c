@@ -24,18 +24,40 @@ UNUSED static Windows KERNEL_windows(int asks) {
     return asks ? of_q : of_k;
 }
 
+/* The number on the map of point i of a window, of queries or of keys. */
+UNUSED static int KERNEL_point(int window, int i, int asks) {
+    SIZES;
+    if (WINDOWS == 1 && SHIFT_D + SHIFT_H + SHIFT_W == 0)
+        return i;
+    const Windows windows = KERNEL_windows(asks);
+    return point_of_window(&windows, window, i);
+}
+
+UNUSED static int KERNEL_sees(int window, int query, int key) {
+    SIZES;
+    if (SHIFT_D + SHIFT_H + SHIFT_W == 0)
+        return 1;
+    const Windows windows = KERNEL_windows(1);
+    return sees(&windows, window, query, key);
+}
+
+/* The number of the bias of a pair of points. */
+UNUSED static int KERNEL_difference(int query, int key) {
+    SIZES;
+    const Windows windows = KERNEL_windows(1);
+    return difference(&windows, query, key);
+}
+
 /* Channel c of a point of a tensor of the size of q, or of k. */
 UNUSED static long KERNEL_query_place(const Layout *l, KERNEL_Part at, int c, int query) {
     SIZES;
-    const Windows w = KERNEL_windows(1);
-    const int point = point_of_window(&w, at.window, query);
+    const int point = KERNEL_point(at.window, query, 1);
     return element(l, at.i, c, point / W / H, point / W % H, point % W);
 }
 
 UNUSED static long KERNEL_key_place(const Layout *l, KERNEL_Part at, int c, int key) {
     SIZES;
-    const Windows w = KERNEL_windows(0);
-    const int point = point_of_window(&w, at.window, key);
+    const int point = KERNEL_point(at.window, key, 0);
     return element(l, at.i, c, point / IW / IH, point / IW % IH, point % IW);
 }
 
@@ -63,9 +85,8 @@ typedef struct {
 
 UNUSED static KERNEL_Pair KERNEL_pair(const KERNEL_Operands *of, KERNEL_Part at, int query, int key) {
     SIZES;
-    const Windows asking = KERNEL_windows(1);
     double product = 0, gradient = 0;
-    if (!sees(&asking, at.window, query, key))
+    if (!KERNEL_sees(at.window, query, key))
         return (KERNEL_Pair){0, 0};
     for (int c = at.g * (C / HEADS); c < (at.g + 1) * (C / HEADS); c++)
         product += KERNEL_asks(of->q, &QUERY, at, c, query) * KERNEL_answers(of->k, &KEY, at, c, key);
@@ -75,7 +96,7 @@ UNUSED static KERNEL_Pair KERNEL_pair(const KERNEL_Operands *of, KERNEL_Part at,
     const double lse =
         (double)of->lse[at.i * LSE.sample + ((long)at.g * WINDOWS + at.window) * QUERIES + query];
     const double bias =
-        BIAS ? (double)load(of->b, KERNEL_bias_place(&B, at.i, at.g, difference(&asking, query, key))) : 0;
+        BIAS ? (double)load(of->b, KERNEL_bias_place(&B, at.i, at.g, KERNEL_difference(query, key))) : 0;
     return (KERNEL_Pair){exp(TIMES * product + bias - lse), gradient};
 }
 
@@ -83,14 +104,13 @@ UNUSED static KERNEL_Pair KERNEL_pair(const KERNEL_Operands *of, KERNEL_Part at,
 UNUSED static void KERNEL_by_query(stored *dq, double *slope, double *by_bias, const KERNEL_Operands *of,
                                    KERNEL_Part at, int query) {
     SIZES;
-    const Windows asking = KERNEL_windows(1);
     const int keys = CAUSAL ? query + 1 : KEYS;
     const int end = at.g + 1 < HEADS ? (at.g + 1) * (C / HEADS) : stored_channels(&DQ);
     for (int key = 0; key < keys; key++) {
         const KERNEL_Pair pair = KERNEL_pair(of, at, query, key);
         slope[key] = TIMES * pair.share * pair.gradient;
         if (BIAS)
-            by_bias[difference(&asking, query, key)] += pair.share * pair.gradient;
+            by_bias[KERNEL_difference(query, key)] += pair.share * pair.gradient;
     }
     for (int c = at.g * (C / HEADS); c < end; c++) {
         double sum = 0;
