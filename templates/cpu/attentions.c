@@ -41,16 +41,16 @@ INLINE int is_rolled(const Windows *w) {
     return w->shift.d + w->shift.h + w->shift.w > 0;
 }
 
+INLINE int rolled_back(int at, int shift, int extent) {
+    return at + shift < extent ? at + shift : at + shift - extent;
+}
+
 /* The place of point i of a window on the rolled map, */
 INLINE Axes rolled(const Windows *w, int window, int i) {
     const int columns = w->map.w / w->window.w, rows = w->map.h / w->window.h;
     return (Axes){window / columns / rows * w->window.d + i / w->window.w / w->window.h,
                   window / columns % rows * w->window.h + i / w->window.w % w->window.h,
                   window % columns * w->window.w + i % w->window.w};
-}
-
-INLINE int rolled_back(int at, int shift, int extent) {
-    return at + shift < extent ? at + shift : at + shift - extent;
 }
 
 /* and on the map. */
