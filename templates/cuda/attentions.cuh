@@ -16,7 +16,7 @@ enum {
 typedef real AttentionTile[ATTENTION_TILE][ATTENTION_TILE + 1];
 
 /* Less than all products but no infinity: a query may see none of the first keys. */
-constexpr real ATTENTION_LEAST = -3.402823466e+38f;
+[[maybe_unused]] constexpr real ATTENTION_LEAST = -3.402823466e+38f;
 
 struct AttentionAxes {
     int d, h, w;
@@ -77,7 +77,7 @@ DEVICE int attention_difference(AttentionAxes window, int query, int key) {
            a.w - b.w + window.w - 1;
 }
 
-static constexpr __host__ __device__ int attention_differences(AttentionAxes window) {
+[[maybe_unused]] static constexpr __host__ __device__ int attention_differences(AttentionAxes window) {
     return (2 * window.d - 1) * (2 * window.h - 1) * (2 * window.w - 1);
 }
 
