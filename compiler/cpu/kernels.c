@@ -392,34 +392,58 @@ static void prepare_scale_wgrad(Program *program, Node *node) {
 
 /* ---- attention ---- */
 
-/* Numbers that the kernels keep, of queries and keys as many as that.  A reference kernel keeps a row of
- * the softmax for each head; its gradient keeps two columns more. */
-static int64_t attention_scratch(const Program *program, Node *node, int64_t queries, int64_t keys) {
+/* Windows in all heads of all samples, points of each, numbers of the bias of a head. */
+typedef struct {
+    int64_t windows, queries, keys, bias;
+} AttentionSizes;
+
+static AttentionSizes attention_sizes(const Program *program, const Node *node) {
+    enum { BIAS = 3, BIAS_OF_GRADIENT = 6 };
     const Graph *g = program->graph;
-    const bool backward = node->op == OP_ATTENTION_GRAD;
-    const int64_t heads = node->a.attention.heads, of_all = size_product(program->micro_batch, heads),
-                  of_q = g->value[node->in[0]].shape.dim[0] / heads,
-                  of_v = g->value[node->in[2]].shape.dim[0] / heads;
+    const Shape q = g->value[node->in[0]].shape;
+    const int number = node->op == OP_ATTENTION ? BIAS : BIAS_OF_GRADIENT;
+    const ValueId bias = number < node->nin ? node->in[number] : -1;
+    const int64_t points = shape_elements(q) / shape_channels(q),
+                  queries = attention_window_points(node, q);
+    return (AttentionSizes){
+        size_product(size_product(program->micro_batch, node->a.attention.heads), points / queries),
+        queries, attention_window_points(node, g->value[node->in[1]].shape),
+        bias < 0 ? 0 : shape_elements(g->value[bias].shape) / node->a.attention.heads};
+}
+
+/* A reference kernel keeps a row of the softmax for each head; its gradient keeps two columns more, and the
+ * sums by the bias. */
+static int64_t attention_reference(const Program *program, const Node *node, const AttentionSizes *of) {
+    const int64_t heads = size_product(program->micro_batch, node->a.attention.heads);
+    return size_product(heads, node->op == OP_ATTENTION
+                                   ? of->keys
+                                   : size_sum(of->keys, size_sum(size_product(2, of->queries), of->bias)));
+}
+
+static int64_t attention_scratch(const Program *program, Node *node) {
+    const Graph *g = program->graph;
+    const AttentionSizes sizes = attention_sizes(program, node);
     if (program->options->reference)
-        return size_product(of_all, size_sum(keys, backward ? size_product(2, queries) : 0));
-    const int64_t slots =
-        cpu_attention_slots(of_all, queries > keys ? queries : keys, program->options->max_threads);
+        return attention_reference(program, node, &sizes);
+    AttentionAttributes *const a = &node->a.attention;
+    const int64_t points = sizes.queries > sizes.keys ? sizes.queries : sizes.keys,
+                  heads = size_product(program->micro_batch, a->heads);
+    a->slots = cpu_attention_slots(sizes.windows, points, program->options->max_threads);
+    const CpuAttention of = {a->slots, g->value[node->in[0]].shape.dim[0] / a->heads,
+                             g->value[node->in[2]].shape.dim[0] / a->heads, sizes.bias};
     int64_t elements;
-    node->a.attention.slots = slots;
-    return (backward
-                ? cpu_attention_grad_elements(slots, of_q, of_v, size_product(of_all, queries), &elements)
-                : cpu_attention_elements(slots, of_q, of_v, &elements))
-               ? elements
-               : INT64_MAX;
+    if (node->op == OP_ATTENTION)
+        return cpu_attention_elements(&of, &elements) ? elements : INT64_MAX;
+    a->bands = cpu_attention_bands(sizes.windows / heads, sizes.queries);
+    const int64_t sums = size_sum(size_product(sizes.windows, sizes.queries),
+                                  size_product(size_product(heads, a->bands), sizes.bias));
+    return cpu_attention_grad_elements(&of, sums, &elements) ? elements : INT64_MAX;
 }
 
 static void prepare_attention(Program *program, Node *node) {
-    enum { OF_FORWARD = 2, OF_GRADIENT };
-    const Graph *g = program->graph;
-    const Shape q = g->value[node->in[0]].shape, k = g->value[node->in[1]].shape;
-    const int64_t elements = attention_scratch(program, node, shape_elements(q) / shape_channels(q),
-                                               shape_elements(k) / shape_channels(k));
+    enum { OF_FORWARD = 2, OF_GRADIENT = 4 };
     const Type type = program->options->reference ? TYPE_F64 : program->options->real;
+    const int64_t elements = attention_scratch(program, node);
     node_set_output(program->graph, node, node->op == OP_ATTENTION ? OF_FORWARD : OF_GRADIENT,
                     workspace_new(program->graph, node, "scratch", type, elements));
 }

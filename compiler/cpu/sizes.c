@@ -143,24 +143,34 @@ bool cpu_loss_scratch_elements(int64_t batch, int64_t rows, int64_t *out) {
 
 enum { BLOCK_POINTS = 32 }; /* of templates/cpu/attentions.c */
 
+static int64_t point_blocks(int64_t points) {
+    return points / BLOCK_POINTS + (points % BLOCK_POINTS != 0);
+}
+
 int64_t cpu_attention_slots(int64_t heads, int64_t points, int64_t threads) {
     int64_t blocks;
-    return multiply(heads, points / BLOCK_POINTS + (points % BLOCK_POINTS != 0), &blocks) &&
-                   blocks < threads
-               ? blocks
-               : threads;
+    return multiply(heads, point_blocks(points), &blocks) && blocks < threads ? blocks : threads;
 }
 
-/* Blocks of so many numbers a point for each channel of a head. */
-static bool attention_blocks(int64_t slots, int64_t of_q, int64_t of_v, int64_t numbers, int64_t *out) {
-    return !__builtin_add_overflow(of_q, of_v, out) && multiply(*out, numbers * BLOCK_POINTS, out) &&
-           multiply(*out, slots, out);
+int64_t cpu_attention_bands(int64_t windows, int64_t points) {
+    enum { MOST = 16 };
+    int64_t blocks;
+    return multiply(windows, point_blocks(points), &blocks) && blocks < MOST ? blocks : MOST;
 }
 
-bool cpu_attention_elements(int64_t slots, int64_t of_q, int64_t of_v, int64_t *out) {
-    return attention_blocks(slots, of_q, of_v, 2, out);
+/* Blocks of so many numbers a point for each channel of a head, and a bias in whole blocks. */
+static bool attention_blocks(const CpuAttention *of, int64_t numbers, int64_t *out) {
+    int64_t bias;
+    return !__builtin_add_overflow(of->of_q, of->of_v, out) &&
+           multiply(*out, numbers * BLOCK_POINTS, out) &&
+           multiply(point_blocks(of->bias), BLOCK_POINTS, &bias) &&
+           !__builtin_add_overflow(*out, bias, out) && multiply(*out, of->slots, out);
 }
 
-bool cpu_attention_grad_elements(int64_t slots, int64_t of_q, int64_t of_v, int64_t sums, int64_t *out) {
-    return attention_blocks(slots, of_q, of_v, 3, out) && !__builtin_add_overflow(*out, sums, out);
+bool cpu_attention_elements(const CpuAttention *of, int64_t *out) {
+    return attention_blocks(of, 2, out);
+}
+
+bool cpu_attention_grad_elements(const CpuAttention *of, int64_t sums, int64_t *out) {
+    return attention_blocks(of, 3, out) && !__builtin_add_overflow(*out, sums, out);
 }

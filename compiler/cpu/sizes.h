@@ -45,11 +45,17 @@ bool cpu_winograd_wgrad_sums(const CpuConv *conv, int64_t *out);
 bool cpu_winograd_wgrad_ordered(const CpuConv *conv, int64_t *out);
 
 /* `SLOTS` of attention and its gradient, for so many blocks of points of all heads and samples and at most
- * THREADS threads; and `scratch` (of type real): blocks of each slot, for heads of so many channels, and of
- * the gradient a sum for each query. */
+ * THREADS threads; and `scratch` (of type real): blocks of each slot, for heads of so many channels and so
+ * many numbers of a bias, and of the gradient a sum for each query and each number of each band. */
 int64_t cpu_attention_slots(int64_t heads, int64_t points, int64_t threads);
-bool cpu_attention_elements(int64_t slots, int64_t of_q, int64_t of_v, int64_t *out);
-bool cpu_attention_grad_elements(int64_t slots, int64_t of_q, int64_t of_v, int64_t sums, int64_t *out);
+typedef struct {
+    int64_t slots, of_q, of_v, bias;
+} CpuAttention;
+
+bool cpu_attention_elements(const CpuAttention *of, int64_t *out);
+bool cpu_attention_grad_elements(const CpuAttention *of, int64_t sums, int64_t *out);
+/* `BANDS` of the gradient by a bias, for so many windows of so many points each. */
+int64_t cpu_attention_bands(int64_t windows, int64_t points);
 
 /* `scratch` (of type double) of mse, l1 and psnr over rows = D * H rows of points. */
 bool cpu_loss_scratch_elements(int64_t batch, int64_t rows, int64_t *out);

@@ -403,14 +403,22 @@ static void prepare_groups_wgrad(Program *program, Node *node) {
                         sums_of_bands(program, node, numbers, channels, node->a.conv.bands));
 }
 
-/* A sum for each head and query. */
+/* A sum for each head and query; of each head a sum for each band and number of the bias. */
 static void prepare_attention_grad(Program *program, Node *node) {
-    enum { SCRATCH = 3 };
+    enum { SCRATCH = 4, BIAS = 6, MOST_BANDS = 16, TILE = 32 /* of attentions.cuh */ };
     Graph *g = program->graph;
     const Shape q = g->value[node->in[0]].shape;
-    const int64_t rows = size_product(node->a.attention.heads, shape_elements(q) / shape_channels(q));
-    node_set_output(g, node, SCRATCH,
-                    workspace_new(g, node, "scratch", TYPE_F32, size_product(program->micro_batch, rows)));
+    const ValueId bias = node->in[BIAS];
+    const int64_t points = shape_elements(q) / shape_channels(q),
+                  queries = attention_window_points(node, q), heads = node->a.attention.heads,
+                  tiles = size_product(points / queries, size_rounded(queries, TILE) / TILE);
+    node->a.attention.bands = tiles < MOST_BANDS ? tiles : MOST_BANDS;
+    const int64_t by_bias =
+        bias < 0 ? 0 : size_product(shape_elements(g->value[bias].shape), node->a.attention.bands);
+    node_set_output(
+        g, node, SCRATCH,
+        workspace_new(g, node, "scratch", TYPE_F32,
+                      size_product(program->micro_batch, size_sum(size_product(heads, points), by_bias))));
 }
 
 /* Blocks that look at the gradients: no more than four for each of 132 SMs. */

@@ -9,7 +9,8 @@
 #include <math.h>
 
 typedef struct {
-    ValueId q, k, v;
+    ValueId q, k, v, bias; /* no bias: -1 */
+    bool windowed;
     AttentionAttributes a;
 } Attention;
 
@@ -79,13 +80,130 @@ static bool argument_scale(const Call *call, int64_t channels, double *scale) {
     return *scale > 0 && *scale <= 1e9 ? true : report_range(call, "scale", "greater than 0");
 }
 
+/* ---- windows ---- */
+
+static bool report_window(const Call *call, const char *name, const char *what, const char *help) {
+    Lower *l = call->l;
+    diag_begin(l->diag, ERROR, "U0316", argument(call, name)->span, "%s", what);
+    diag_help(l->diag, "%s", help);
+    note_via(l);
+    diag_end(l->diag);
+    return false;
+}
+
+/* "[[0, 3], [0, 0]]": the points behind each axis that make whole windows. */
+static const char *points_behind(Pool *pool, Shape map, const int64_t *window) {
+    const char *list = "";
+    for (int axis = AXES - (map.rank - 1); axis < AXES; axis++) {
+        const int64_t extent = shape_extent(map, axis),
+                      behind = size_rounded(extent, window[axis]) - extent;
+        list = pool_text(pool, "%s%s[0, %lld]", list, *list == '\0' ? "" : ", ", (long long)behind);
+    }
+    return pool_text(pool, "[%s]", list);
+}
+
+static bool windows_divide(const Call *call, const Attention *of) {
+    Lower *l = call->l;
+    const Shape map = shape_of(call, of->q);
+    for (int axis = 0; axis < AXES; axis++) {
+        const int64_t extent = shape_extent(map, axis), window = of->a.window[axis];
+        if (extent % window == 0 || (l->only_axis >= 0 && l->only_axis != axis))
+            continue;
+        diag_begin(l->diag, ERROR, "U0408", argument(call, "window")->span,
+                   "windows of %lld points do not divide the %s %lld", (long long)window, axis_text(axis),
+                   (long long)extent);
+        diag_note(l->diag, "`q` is %s: all windows have the same extents", shape_text(l->pool, map));
+        diag_help(l->diag, "make it larger first, with `pad(x, %s)`, and smaller afterwards, with `crop`",
+                  points_behind(l->pool, map, of->a.window));
+        note_via(l);
+        diag_end(l->diag);
+        return false;
+    }
+    return true;
+}
+
+static bool argument_shift(const Call *call, Attention *of) {
+    if (!argument_axes(call, "shift", shape_of(call, of->q), 0, 0, of->a.shift))
+        return false;
+    for (int axis = 0; axis < AXES; axis++) {
+        const int64_t shift = of->a.shift[axis], window = of->a.window[axis];
+        if (shift > 0 && !of->windowed)
+            return report_window(call, "shift", "`shift` moves windows, and there is no `window`",
+                                 "write the extents of a window, too: `window = 8`");
+        if (of->windowed && shift >= window)
+            return report_window(
+                call, "shift",
+                pool_text(call->l->pool,
+                          "`shift` must be less than the %s %lld of a window, and this is %lld",
+                          axis_text(axis), (long long)window, (long long)shift),
+                pool_text(call->l->pool, "half a window is usual: `shift = %lld`", (long long)window / 2));
+    }
+    return true;
+}
+
+static bool argument_windows(const Call *call, Attention *of) {
+    const Shape map = shape_of(call, of->q);
+    of->windowed = argument(call, "window")->value.kind != DATUM_NONE;
+    if (!of->windowed)
+        return argument_shift(call, of);
+    if (of->a.causal)
+        return report_window(call, "causal", "`causal` and `window` do not go together",
+                             "leave out one of them");
+    return argument_axes(call, "window", map, 1, 1, of->a.window) &&
+           equal_points(call, "attention(window)", "q", of->q, "k", of->k) && windows_divide(call, of) &&
+           argument_shift(call, of);
+}
+
+/* ---- the bias ---- */
+
+static const char *window_text(Pool *pool, Shape map, const int64_t *window) {
+    const char *list = "";
+    for (int axis = AXES - (map.rank - 1); axis < AXES; axis++)
+        list = pool_text(pool, "%s%s%lld", list, *list == '\0' ? "" : ", ", (long long)window[axis]);
+    return pool_text(pool, "[%s]", list);
+}
+
+/* A channel for each head, a point for each difference of two points of a window. */
+static Shape bias_shape(const Attention *of, Shape map) {
+    Shape shape = {.rank = map.rank, .dim = {of->a.heads}};
+    for (int k = 1; k < map.rank; k++)
+        shape.dim[k] = 2 * of->a.window[AXES - map.rank + k] - 1;
+    return shape;
+}
+
+static bool argument_bias(const Call *call, Attention *of) {
+    Lower *l = call->l;
+    of->bias = -1;
+    if (argument(call, "bias")->value.kind == DATUM_NONE)
+        return true;
+    if (!of->windowed)
+        return report_window(call, "bias", "`bias` is of the points of a window, and there is no `window`",
+                             "write the extents of a window, too: `window = 8`");
+    if (!argument_feature_map(call, "bias", &of->bias))
+        return false;
+    const Shape map = shape_of(call, of->q), wanted = bias_shape(of, map), b = shape_of(call, of->bias);
+    if (shape_equal(b, wanted) || l->only_axis >= 0)
+        return true;
+    diag_begin(l->diag, ERROR, "U0402", argument(call, "bias")->span, "`bias` must be %s, and this is %s",
+               shape_text(l->pool, wanted), shape_text(l->pool, b));
+    diag_note(l->diag, "a channel for each head, a point for each difference of two points of a window");
+    diag_help(l->diag, "write `bias = relative_bias(%lld, %s)`", (long long)of->a.heads,
+              window_text(l->pool, map, of->a.window));
+    note_via(l);
+    diag_end(l->diag);
+    return false;
+}
+
+/* ---- attention ---- */
+
 static bool read_attention(const Call *call, Attention *of) {
     if (!argument_feature_map(call, "q", &of->q) || !argument_feature_map(call, "k", &of->k) ||
         !argument_feature_map(call, "v", &of->v) || !argument_integer(call, "heads", 1, &of->a.heads) ||
         !argument_truth(call, "causal", &of->a.causal) ||
         !equal_points(call, "attention", "k", of->k, "v", of->v) || !equal_channels(call, of) ||
         !heads_divide(call, of) ||
-        (of->a.causal && !equal_points(call, "attention(causal = true)", "q", of->q, "k", of->k)))
+        (of->a.causal && !equal_points(call, "attention(causal = true)", "q", of->q, "k", of->k)) ||
+        !argument_windows(call, of) || !argument_bias(call, of))
         return false;
     return argument_scale(call, shape_channels(shape_of(call, of->q)) / of->a.heads, &of->a.scale);
 }
@@ -112,12 +230,13 @@ ValueId build_attention(Call *call) {
     if (!small_enough(call, out))
         return -1;
     const ValueId in[] = {value_joined(g, of.q, call->span), value_joined(g, of.k, call->span),
-                          value_joined(g, of.v, call->span)};
+                          value_joined(g, of.v, call->span),
+                          of.bias < 0 ? -1 : value_joined(g, of.bias, call->span)};
     const ValueId results[] = {output_new(call, out), row_numbers(call, of.a.heads, out),
                                -1}; /* the target's scratch */
     node_new(g,
              (Node){.op = call->op,
-                    .nin = 3,
+                    .nin = 4,
                     .nout = 3,
                     .a = {.kind = ATTRIBUTES_ATTENTION, .attention = of.a},
                     .name = call->name,

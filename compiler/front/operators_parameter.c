@@ -3,6 +3,7 @@
  * requires   the inputs of the file: a tensor has as many axes as the first of them
  * provides   as operators.c
  */
+#include "base/size_math.h"
 #include "front/operator_build.h"
 #include "front/operator_size.h"
 
@@ -45,6 +46,31 @@ ValueId build_parameter(Call *call) {
         return -1;
     call->plan_name.suffix = "values";
     const ValueId weight = weight_new(call, "", weight_shape(shape), INIT_CONSTANT, init);
+    if (weight >= 0)
+        return node_append(call, &weight, 1, (Attributes){0}, output_new(call, shape));
+    report_shared(call);
+    return -1;
+}
+
+/* The points are the differences of two points of a window along each axis.  The weight is PyTorch's: it
+ * has a row for each of them, and starts as normal numbers of the deviation that Swin has. */
+ValueId build_relative_bias(Call *call) {
+    static const double deviation = 0.02;
+    Shape shape, table = {.rank = 2, .dim = {1, 1}};
+    int64_t heads, window[AXES];
+    if (!point_shape(call, &shape) || !argument_integer(call, "heads", 1, &heads) ||
+        !argument_axes(call, "window", shape, 1, 1, window))
+        return -1;
+    shape.dim[0] = table.dim[1] = heads;
+    for (int k = 1; k < shape.rank; k++) {
+        shape.dim[k] = 2 * window[AXES - shape.rank + k] - 1;
+        table.dim[0] = size_product(table.dim[0], shape.dim[k]);
+    }
+    if (!small_enough(call, shape))
+        return -1;
+    call->op = OP_PARAMETER;
+    call->plan_name.suffix = "values";
+    const ValueId weight = weight_new(call, "", table, INIT_HE_NORMAL, deviation);
     if (weight >= 0)
         return node_append(call, &weight, 1, (Attributes){0}, output_new(call, shape));
     report_shared(call);

@@ -184,9 +184,11 @@ typedef struct {
 
 typedef struct {
     int64_t heads;
-    double scale;  /* of the products */
-    bool causal;   /* a query sees no key behind its own point */
-    int64_t slots; /* parts of scratch, each for one block at a time, fixed by the target */
+    double scale;                      /* of the products */
+    bool causal;                       /* a query sees no key behind its own point */
+    int64_t window[AXES], shift[AXES]; /* of the map rolled by -shift; 0 points: the map is one window */
+    int64_t slots; /* parts of scratch, each for one block at a time, fixed by the target; */
+    int64_t bands; /*   gradient by the bias: parts of a head that are summed by themselves, too */
 } AttentionAttributes;
 
 /* The last convolution with a loss, see op_head.c. */

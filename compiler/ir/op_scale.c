@@ -108,14 +108,24 @@ void constants_layer_norm(Constants *c, const Node *node) {
     call_rows(c, node->out[0]);
 }
 
+static void point_constants(Constants *c, ValueId y) {
+    constant_channels(c, "C", y);
+    constant_extents(c, "", y);
+    constant_layout(c, "Y", y);
+}
+
+/* A table has a row for each point; any other weight has the axes of y, or the axis of channels alone. */
+static bool is_table(const Graph *g, ValueId w) {
+    return g->value[w].shape.rank == 2;
+}
+
 void constants_parameter(Constants *c, const Node *node) {
-    constant_channels(c, "C", node->out[0]);
-    constant_extents(c, "", node->out[0]);
-    constant_layout(c, "Y", node->out[0]);
+    point_constants(c, node->out[0]);
+    constant(c, "BY_POINT", is_table(constants_graph(c), node->in[0]));
 }
 
 void constants_constant(Constants *c, const Node *node) {
-    constants_parameter(c, node);
+    point_constants(c, node->out[0]);
     constant_reals(c, "VALUES", node->a.values.value, node->a.values.count);
 }
 
@@ -123,5 +133,6 @@ void constants_parameter_grad(Constants *c, const Node *node) {
     constant_channels(c, "C", node->in[0]);
     constant_extents(c, "", node->in[0]);
     constant_layout(c, "DY", node->in[0]);
+    constant(c, "BY_POINT", is_table(constants_graph(c), node->out[0]));
     constant(c, "ACCUMULATE", node->accumulates);
 }

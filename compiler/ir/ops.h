@@ -104,6 +104,11 @@ void load_inputs(Graph *g, const Node *node, int nnode);
 /*   it takes V out of the arena, behind them. */
 void store_value(Graph *g, ValueId v);
 
+/* op_attention.c: the points of MAP, of queries or keys, in a window; */
+int64_t attention_window_points(const Node *node, Shape map);
+/*   the extent of the windows into which NODE cuts a map, or 1: extents of the map are multiples of it. */
+int64_t window_multiple(const Node *node, int axis);
+
 /* op_update.c: in the gradients of all parameters, input 1 of NODE. */
 int64_t gradient_elements(const Graph *g, const Node *node);
 /* Does the optimiser shrink this parameter? */

@@ -736,6 +736,16 @@ static const char *result_of(OnnxGraph *o, const Node *node, const char *type, c
     return result;
 }
 
+static const char *transposed(OnnxGraph *o, const Node *node, const char *x, const int64_t *order,
+                              int axes) {
+    const char *result = between(o, node);
+    OnnxNode n = begin(o, "Transpose");
+    reads(&n, x);
+    integers(&n, "perm", order, axes);
+    (void)writes(&n, result);
+    return result;
+}
+
 static const char *mean_over_channels(OnnxGraph *o, const Node *node, const char *x) {
     static const int64_t channels[] = {1};
     const char *mean = between(o, node);
@@ -789,11 +799,8 @@ static const char *hidden_keys(OnnxGraph *o, const Node *node, int64_t points) {
 static const char *shares_of_keys(OnnxGraph *o, const Node *node, const char *queries, const char *keys) {
     static const int64_t turned[] = {0, 1, 3, 2};
     const Shape k = shape_of(o, node->in[1]);
-    const char *key_rows = between(o, node), *shares = between(o, node);
-    OnnxNode turn = begin(o, "Transpose"), softmax_node = begin(o, "Softmax");
-    reads(&turn, keys);
-    integers(&turn, "perm", turned, 4);
-    (void)writes(&turn, key_rows);
+    const char *key_rows = transposed(o, node, keys, turned, 4), *shares = between(o, node);
+    OnnxNode softmax_node = begin(o, "Softmax");
     const char *products = result_of(o, node, "Mul", result_of(o, node, "MatMul", key_rows, queries),
                                      numbers(o, node->a.attention.scale, -1));
     if (node->a.attention.causal)
@@ -805,15 +812,156 @@ static const char *shares_of_keys(OnnxGraph *o, const Node *node, const char *qu
     return shares;
 }
 
-static bool attention(OnnxGraph *o, const Node *node) {
+/* ---- attention in windows: tensors have the axes sample, head, window, and two of matrices ---- */
+
+typedef struct {
+    int64_t map[AXES], window[AXES], count[AXES], shift[AXES];
+    int64_t windows, points; /* of a window */
+} Windows;
+
+static Windows windows_of(const OnnxGraph *o, const Node *node) {
+    const Shape q = shape_of(o, node->in[0]);
+    Windows w = {.points = attention_window_points(node, q)};
+    w.windows = shape_elements(q) / q.dim[0] / w.points;
+    for (int axis = 0; axis < AXES; axis++) {
+        w.map[axis] = shape_extent(q, axis);
+        w.window[axis] = node->a.attention.window[axis];
+        w.count[axis] = w.map[axis] / w.window[axis];
+        w.shift[axis] = node->a.attention.shift[axis];
+    }
+    return w;
+}
+
+/* Numbers go row by row through a box of these extents: along an axis number I lies here. */
+static int64_t coordinate(const int64_t *extent, int64_t i, int axis) {
+    for (int k = AXES - 1; k > axis; k--)
+        i /= extent[k];
+    return i % extent[axis];
+}
+
+/* Point I of all windows, on the rolled map. */
+static int64_t rolled(const Windows *w, int64_t i, int axis) {
+    return coordinate(w->count, i / w->points, axis) * w->window[axis] +
+           coordinate(w->window, i % w->points, axis);
+}
+
+/* The points of the map, window by window; or, for each point of the map, its place among these. */
+static int64_t *point_order(const OnnxGraph *o, const Windows *w, bool back) {
+    const int64_t count = w->windows * w->points;
+    int64_t *order = NEW_ARRAY(o->pool, int64_t, count);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t point = 0;
+        for (int axis = 0; axis < AXES; axis++)
+            point = point * w->map[axis] + (rolled(w, i, axis) + w->shift[axis]) % w->map[axis];
+        order[back ? point : i] = back ? i : point;
+    }
+    return order;
+}
+
+static const char *gathered(OnnxGraph *o, const Node *node, const char *x, int axis, const char *from) {
+    const char *result = between(o, node);
+    OnnxNode n = begin(o, "Gather");
+    reads(&n, x);
+    reads(&n, from);
+    integer(&n, "axis", axis);
+    (void)writes(&n, result);
+    return result;
+}
+
+static const char *integers_of(OnnxGraph *o, const int64_t *value, const int64_t *dim, int rank) {
+    int64_t count = 1;
+    for (int k = 0; k < rank; k++)
+        count *= dim[k];
+    return constant_of(o, ELEMENT_INT64, dim, rank, value, (size_t)count * sizeof *value);
+}
+
+static const int64_t points_first[] = {0, 1, 3, 2, 4}, points_last[] = {0, 1, 2, 4, 3};
+
+/* Input K of each window as a matrix with a column for each point. */
+static const char *windows_of_input(OnnxGraph *o, const Node *node, int k, const Windows *w) {
+    const int64_t dim[] = {w->windows, w->points};
+    const char *order = integers_of(o, point_order(o, w, false), dim, 2);
+    return transposed(o, node, gathered(o, node, heads_of(o, node, k), 3, order), points_first, 5);
+}
+
+/* The bias of each pair of points of a window: rows are keys, columns are queries. */
+static const char *bias_of_pairs(OnnxGraph *o, const Node *node, const Windows *w) {
+    enum { BIAS = 3 };
+    const int64_t heads = node->a.attention.heads,
+                  shape[] = {0, heads, shape_elements(shape_of(o, node->in[BIAS])) / heads},
+                  dim[] = {1, w->points, w->points};
+    int64_t *number = NEW_ARRAY(o->pool, int64_t, w->points * w->points);
+    for (int64_t i = 0; i < w->points * w->points; i++) {
+        const int64_t key = i / w->points, query = i % w->points;
+        for (int axis = 0; axis < AXES; axis++)
+            number[i] = number[i] * (2 * w->window[axis] - 1) + coordinate(w->window, query, axis) -
+                        coordinate(w->window, key, axis) + w->window[axis] - 1;
+    }
+    const char *flat = reshaped(o, o->name[node->in[BIAS]], between(o, node), shape, 3);
+    return gathered(o, node, flat, 2, integers_of(o, number, dim, 3));
+}
+
+/* PRODUCTS, or -infinity where the former ends of the map lie between the two points. */
+static const char *same_sides(OnnxGraph *o, const Node *node, const char *products, const Windows *w) {
+    const int64_t rows[] = {1, 1, w->windows, w->points, 1}, columns[] = {1, 1, w->windows, 1, w->points};
+    int64_t *side = NEW_ARRAY(o->pool, int64_t, w->windows * w->points);
+    for (int64_t i = 0; i < w->windows * w->points; i++)
+        for (int axis = 0; axis < AXES; axis++)
+            side[i] = 2 * side[i] + (rolled(w, i, axis) >= w->map[axis] - w->shift[axis]);
+    const char *seen = result_of(o, node, "Equal", integers_of(o, side, rows, 5),
+                                 integers_of(o, side, columns, 5)),
+               *result = between(o, node);
+    OnnxNode n = begin(o, "Where");
+    reads(&n, seen);
+    reads(&n, products);
+    reads(&n, numbers(o, -INFINITY, -1));
+    (void)writes(&n, result);
+    return result;
+}
+
+/* The mean of the values of each window, for each query of the window. */
+static const char *means_in_windows(OnnxGraph *o, const Node *node, const Windows *w) {
+    enum { Q, K, V, BIAS };
+    const char *key_rows = transposed(o, node, windows_of_input(o, node, K, w), points_last, 5),
+               *shares = between(o, node);
+    const char *products =
+        result_of(o, node, "Mul", result_of(o, node, "MatMul", key_rows, windows_of_input(o, node, Q, w)),
+                  numbers(o, node->a.attention.scale, -1));
+    if (node->in[BIAS] >= 0)
+        products = result_of(o, node, "Add", products, bias_of_pairs(o, node, w));
+    if (w->shift[0] + w->shift[1] + w->shift[2] > 0)
+        products = same_sides(o, node, products, w);
+    OnnxNode n = begin(o, "Softmax");
+    reads(&n, products);
+    integer(&n, "axis", 3);
+    (void)writes(&n, shares);
+    return result_of(o, node, "MatMul", windows_of_input(o, node, V, w), shares);
+}
+
+/* The same on the map. */
+static const char *means_on_map(OnnxGraph *o, const Node *node) {
+    const Windows w = windows_of(o, node);
+    const int64_t heads = node->a.attention.heads,
+                  shape[] = {0, heads, shape_of(o, node->out[0]).dim[0] / heads, w.windows * w.points};
+    const char *apart = transposed(o, node, means_in_windows(o, node, &w), points_first, 5);
+    return gathered(o, node, reshaped(o, apart, between(o, node), shape, 4), 3,
+                    integers_of(o, point_order(o, &w, true), &shape[3], 1));
+}
+
+static const char *means_of_map(OnnxGraph *o, const Node *node) {
     enum { Q, K, V };
+    const char *shares = shares_of_keys(o, node, heads_of(o, node, Q), heads_of(o, node, K));
+    return result_of(o, node, "MatMul", heads_of(o, node, V), shares);
+}
+
+static bool attention(OnnxGraph *o, const Node *node) {
     const Shape y = shape_of(o, node->out[0]);
     int64_t whole[MAX_RANK + 1] = {0};
     for (int k = 0; k < y.rank; k++)
         whole[k + 1] = y.dim[k];
-    const char *shares = shares_of_keys(o, node, heads_of(o, node, Q), heads_of(o, node, K));
-    const char *means_of_values = result_of(o, node, "MatMul", heads_of(o, node, V), shares);
-    (void)reshaped(o, means_of_values, o->name[node->out[0]], whole, y.rank + 1);
+    const bool windowed = node->a.attention.window[0] > 0;
+    (void)reshaped(o, windowed ? means_on_map(o, node) : means_of_map(o, node), o->name[node->out[0]],
+                   whole, y.rank + 1);
     return true;
 }
 
@@ -852,12 +1000,17 @@ static bool for_each_sample(OnnxGraph *o, const Node *node, const char *from) {
     return writes_output(&n, node);
 }
 
+/* A table has a row for each point, and, as the weight of a linear map, axes of one behind its own. */
 static bool parameter(OnnxGraph *o, const Node *node) {
+    static const int64_t turned[] = {1, 0, 2, 3, 4};
     const Shape y = shape_of(o, node->out[0]);
+    const char *w = o->name[node->in[0]];
     int64_t one[MAX_RANK + 1] = {1};
     for (int k = 0; k < y.rank; k++)
         one[k + 1] = y.dim[k];
-    return for_each_sample(o, node, reshaped(o, o->name[node->in[0]], between(o, node), one, y.rank + 1));
+    if (shape_of(o, node->in[0]).rank == 2)
+        w = transposed(o, node, w, turned, y.rank + 1);
+    return for_each_sample(o, node, reshaped(o, w, between(o, node), one, y.rank + 1));
 }
 
 static bool constant(OnnxGraph *o, const Node *node) {

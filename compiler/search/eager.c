@@ -47,7 +47,8 @@ static void eager_output(Eager *e, const Node *node) {
 
 static void eager_operands(Eager *e, const Node *node) {
     for (int k = 0; k < node->nin; k++)
-        keep(e, node->in[k]);
+        if (node->in[k] >= 0)
+            keep(e, node->in[k]);
 }
 
 /* Its kernels keep no softmax, and so little beside these that it does not count. */

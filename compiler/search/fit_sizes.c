@@ -1,5 +1,6 @@
 /* fit_sizes.c - sizes in words, and those that a network takes: multiples of what its smallest map is
- * smaller by. */
+ * smaller by, and of what makes whole windows. */
+#include "base/size_math.h"
 #include "ir/ops.h"
 #include "search/fit.h"
 
@@ -19,9 +20,16 @@ static ValueId map_of(const Graph *g, const Node *node) {
     return -1;
 }
 
+/* The least multiple of both, unless it is more than MOST. */
+static int64_t multiple_of_both(int64_t a, int64_t b, int64_t most) {
+    const int64_t both = size_product(a, b / size_common_divisor(a, b));
+    return both < most ? both : a;
+}
+
 void fit_multiples(const Graph *g, int64_t by[AXES]) {
     const int64_t most = 1 << 20;
     int64_t(*shrink)[AXES] = pool_array(g->pool, (size_t)g->nvalue, sizeof *shrink);
+    int64_t whole[AXES] = {1, 1, 1};
     for (int k = 0; k < AXES; k++)
         by[k] = 1;
     for (ValueId v = 0; v < g->nvalue; v++)
@@ -42,6 +50,10 @@ void fit_multiples(const Graph *g, int64_t by[AXES]) {
                 *out /= stride;
             if (*out > by[k] && *out < most)
                 by[k] = *out;
+            if (window_multiple(node, k) > 1)
+                whole[k] = multiple_of_both(whole[k], size_product(*out, window_multiple(node, k)), most);
         }
     }
+    for (int k = 0; k < AXES; k++)
+        by[k] = multiple_of_both(by[k], whole[k], most);
 }

@@ -1,8 +1,9 @@
-/* attention_grad.c - gradients of attention by queries, keys and values.
+/* attention_grad.c - gradients of attention by queries, keys, values and the bias.
  *
  * Two loops make the softmax once more, each for a block of points and all others.  The first goes over the
  * queries; it leaves the sums of dy * y, which all slopes of a row have less.  The second goes over the
- * keys.  So each sum has one place and one order. */
+ * keys.  So each sum has one place and one order.  The first loop also sums the slopes of each difference
+ * of two points, in bands of blocks, which a last loop adds up. */
 #include "attentions.c"
 
 #define KERNEL attention_grad
@@ -10,22 +11,41 @@
 
 /* BEGIN */
 typedef struct {
-    const stored *q, *k, *v, *y, *dy;
+    const stored *q, *k, *v, *y, *dy, *b;
     const real *lse;
-    real *sums; /* of dy * y, for each head and query */
+    real *sums;    /* of dy * y, for each head and query; */
+    real *by_bias; /*   of slopes, for each head, band and difference */
 } KERNEL_Operands;
 
 /* A block has its points in lanes, with two gradients, and other points in rows.  Each query has two
  * numbers, and each pair of points a share and a slope. */
 typedef struct {
-    real *first, *second, *d_first, *d_second, *row, *other_row;
+    real *first, *second, *d_first, *d_second, *row, *other_row, *bias;
+    Places rows, lanes;
     real lse[BLOCK_POINTS], sum[BLOCK_POINTS];
     real share[BLOCK_POINTS * BLOCK_POINTS], slope[BLOCK_POINTS * BLOCK_POINTS];
 } KERNEL_Block;
 
+INLINE Windows KERNEL_windows_of_q(void) {
+    SIZES;
+    return (Windows){{D, H, W}, {QUERY_D, QUERY_H, QUERY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}};
+}
+
+INLINE Windows KERNEL_windows_of_k(void) {
+    SIZES;
+    return (Windows){{ID, IH, IW}, {KEY_D, KEY_H, KEY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}};
+}
+
+INLINE long KERNEL_differences(void) {
+    SIZES;
+    const Windows windows = KERNEL_windows_of_q();
+    return BIAS ? differences(&windows) : 0;
+}
+
 INLINE long KERNEL_elements(void) {
     SIZES;
-    return 3L * BLOCK_POINTS * (C / HEADS + CV / HEADS);
+    const Windows windows = KERNEL_windows_of_q();
+    return 3L * BLOCK_POINTS * (C / HEADS + CV / HEADS) + (BIAS ? bias_elements(&windows) : 0);
 }
 
 INLINE void KERNEL_begin(KERNEL_Block *s, real *slot) {
@@ -37,41 +57,44 @@ INLINE void KERNEL_begin(KERNEL_Block *s, real *slot) {
     s->other_row = s->row + of_q;
     s->d_first = s->other_row + of_v;
     s->d_second = s->d_first + of_q;
+    s->bias = s->d_second + of_v;
     memset(s->d_first, 0, (of_q + of_v) * sizeof *s->d_first); /* and d_second */
 }
 
 /* A tensor of the size of q, or of k, with the channels of q, or of v. */
-INLINE Head KERNEL_asking(const Layout *l, int g, int channels) {
+INLINE Head KERNEL_asking(const Layout *l, Part at, int channels) {
     SIZES;
-    return (Head){l, QUERIES, H, W, g * (channels / HEADS), channels / HEADS};
+    return (Head){l,         KERNEL_windows_of_q(),     QUERIES,
+                  at.window, at.g * (channels / HEADS), channels / HEADS};
 }
 
-INLINE Head KERNEL_answering(const Layout *l, int g, int channels) {
+INLINE Head KERNEL_answering(const Layout *l, Part at, int channels) {
     SIZES;
-    return (Head){l, KEYS, IH, IW, g * (channels / HEADS), channels / HEADS};
+    return (Head){l, KERNEL_windows_of_k(), KEYS, at.window, at.g * (channels / HEADS), channels / HEADS};
 }
 
 /* The numbers of the queries of a block.  Beyond the last one no key has a share. */
-INLINE void KERNEL_numbers(KERNEL_Block *s, const KERNEL_Operands *of, int n, int g, int first) {
+INLINE void KERNEL_numbers(KERNEL_Block *s, const KERNEL_Operands *of, Part at) {
     SIZES;
     for (int i = 0; i < BLOCK_POINTS; i++) {
-        const long at = (long)g * QUERIES + first + i;
-        const int there = first + i < QUERIES;
-        s->lse[i] = there ? of->lse[n * LSE.sample + at] : INFINITY;
-        s->sum[i] = there ? of->sums[(long)n * HEADS * QUERIES + at] : 0;
+        const long row = ((long)at.g * WINDOWS + at.window) * QUERIES + at.first + i;
+        const int there = at.first + i < QUERIES;
+        s->lse[i] = there ? of->lse[at.n * LSE.sample + row] : INFINITY;
+        s->sum[i] = there ? of->sums[(long)at.n * HEADS * WINDOWS * QUERIES + row] : 0;
     }
 }
 
 /* Leaves the sums of dy * y of a block, which has no second gradient yet. */
-INLINE void KERNEL_sums(KERNEL_Block *s, const KERNEL_Operands *of, int n, int g, int first) {
+INLINE void KERNEL_sums(KERNEL_Block *s, const KERNEL_Operands *of, Part at) {
     SIZES;
-    const Head y = KERNEL_asking(&Y, g, CV);
-    head_load(s->d_second, of->y, &y, n, first);
-    for (int i = 0; i < BLOCK_POINTS && first + i < QUERIES; i++) {
+    const Head y = KERNEL_asking(&Y, at, CV);
+    const long row = (((long)at.n * HEADS + at.g) * WINDOWS + at.window) * QUERIES + at.first;
+    head_load(s->d_second, of->y, &y, at.n, at.first);
+    for (int i = 0; i < BLOCK_POINTS && at.first + i < QUERIES; i++) {
         real sum = 0;
         for (int c = 0; c < CV / HEADS; c++)
             sum += s->other_row[i * (CV / HEADS) + c] * s->d_second[i * (CV / HEADS) + c];
-        of->sums[((long)n * HEADS + g) * QUERIES + first + i] = sum;
+        of->sums[row + i] = sum;
     }
 }
 
@@ -90,80 +113,141 @@ INLINE void KERNEL_slopes(KERNEL_Block *s, int row_asks) {
         }
 }
 
-INLINE void KERNEL_by_query(KERNEL_Block *s, stored *dq, const KERNEL_Operands *of, int n, int g,
-                            int first) {
+/* The bias of the head, and where the points of its lanes are. */
+INLINE void KERNEL_begin_places(KERNEL_Block *s, const KERNEL_Operands *of, const Head *lanes, Part at) {
     SIZES;
-    const Head q = KERNEL_asking(&QUERY, g, C), dy = KERNEL_asking(&DY, g, CV),
-               to = KERNEL_asking(&DQ, g, C), k = KERNEL_answering(&KEY, g, C),
-               v = KERNEL_answering(&VALUE, g, CV);
-    head_load(s->row, of->q, &q, n, first);
-    head_load(s->other_row, of->dy, &dy, n, first);
+    if (BIAS || is_rolled(&lanes->windows))
+        find_places(&s->lanes, lanes, at.first);
+    if (BIAS)
+        bias_load(s->bias, of->b, &B, &lanes->windows, at.n, at.g);
+}
+
+/* Adds the bias to products with the points of `rows` from `first` on, and hides what no query sees. */
+INLINE void KERNEL_see(KERNEL_Block *s, const Head *rows, int first, int first_lane, int row_asks) {
+    SIZES;
+    const Windows *const windows = &rows->windows;
+    if (BIAS || is_rolled(windows))
+        find_places(&s->rows, rows, first);
+    if (BIAS)
+        add_bias(s->share, s->bias, windows, &s->rows, &s->lanes, row_asks);
+    if (is_rolled(windows))
+        hide_other_sides(s->share, &s->rows, &s->lanes);
+    if (hides(first, first_lane, rows->points, CAUSAL))
+        hide(s->share, first, first_lane, rows->points, CAUSAL, row_asks);
+}
+
+/* Adds the slopes of each difference to `by_bias`, too. */
+INLINE void KERNEL_by_query(KERNEL_Block *s, stored *dq, real *by_bias, const KERNEL_Operands *of,
+                            Part at) {
+    SIZES;
+    const Head q = KERNEL_asking(&QUERY, at, C), dy = KERNEL_asking(&DY, at, CV),
+               to = KERNEL_asking(&DQ, at, C), k = KERNEL_answering(&KEY, at, C),
+               v = KERNEL_answering(&VALUE, at, CV);
+    head_load(s->row, of->q, &q, at.n, at.first);
+    head_load(s->other_row, of->dy, &dy, at.n, at.first);
     turn(s->first, s->row, C / HEADS, (real)TIMES);
     turn(s->second, s->other_row, CV / HEADS, 1);
-    KERNEL_sums(s, of, n, g, first);
-    KERNEL_numbers(s, of, n, g, first);
-    for (int at = 0; at < (CAUSAL ? min_int(KEYS, first + BLOCK_POINTS) : KEYS); at += BLOCK_POINTS) {
-        head_load(s->row, of->k, &k, n, at);
-        head_load(s->other_row, of->v, &v, n, at);
+    KERNEL_sums(s, of, at);
+    KERNEL_numbers(s, of, at);
+    KERNEL_begin_places(s, of, &q, at);
+    const int end = CAUSAL ? min_int(KEYS, at.first + BLOCK_POINTS) : KEYS;
+    for (int first = 0; first < end; first += BLOCK_POINTS) {
+        head_load(s->row, of->k, &k, at.n, first);
+        head_load(s->other_row, of->v, &v, at.n, first);
         multiply_points(s->share, s->row, s->first, C / HEADS);
         multiply_points(s->slope, s->other_row, s->second, CV / HEADS);
-        if (hides(at, first, KEYS, CAUSAL))
-            hide(s->share, at, first, KEYS, CAUSAL, 0);
+        KERNEL_see(s, &k, first, at.first, 0);
         KERNEL_slopes(s, 0);
+        if (BIAS)
+            sum_slopes(by_bias, s->slope, &q.windows, &s->rows, &s->lanes,
+                       min_int(KEYS - first, BLOCK_POINTS), min_int(QUERIES - at.first, BLOCK_POINTS));
         add_points(s->d_first, s->row, s->slope, C / HEADS);
     }
     turn_back(s->row, s->d_first, C / HEADS, (real)TIMES);
-    head_store(dq, s->row, &to, n, first);
+    head_store(dq, s->row, &to, at.n, at.first);
 }
 
-INLINE void KERNEL_by_key(KERNEL_Block *s, stored *dk, stored *dv, const KERNEL_Operands *of, int n, int g,
-                          int first) {
+INLINE void KERNEL_by_key(KERNEL_Block *s, stored *dk, stored *dv, const KERNEL_Operands *of, Part at) {
     SIZES;
-    const Head q = KERNEL_asking(&QUERY, g, C), dy = KERNEL_asking(&DY, g, CV),
-               k = KERNEL_answering(&KEY, g, C), v = KERNEL_answering(&VALUE, g, CV),
-               to_k = KERNEL_answering(&DK, g, C), to_v = KERNEL_answering(&DV, g, CV);
-    head_load(s->row, of->k, &k, n, first);
-    head_load(s->other_row, of->v, &v, n, first);
+    const Head q = KERNEL_asking(&QUERY, at, C), dy = KERNEL_asking(&DY, at, CV),
+               k = KERNEL_answering(&KEY, at, C), v = KERNEL_answering(&VALUE, at, CV),
+               to_k = KERNEL_answering(&DK, at, C), to_v = KERNEL_answering(&DV, at, CV);
+    head_load(s->row, of->k, &k, at.n, at.first);
+    head_load(s->other_row, of->v, &v, at.n, at.first);
     turn(s->first, s->row, C / HEADS, (real)TIMES);
     turn(s->second, s->other_row, CV / HEADS, 1);
-    for (int at = CAUSAL ? first : 0; at < QUERIES; at += BLOCK_POINTS) {
-        head_load(s->row, of->q, &q, n, at);
-        head_load(s->other_row, of->dy, &dy, n, at);
-        KERNEL_numbers(s, of, n, g, at);
+    KERNEL_begin_places(s, of, &k, at);
+    for (int first = CAUSAL ? at.first : 0; first < QUERIES; first += BLOCK_POINTS) {
+        head_load(s->row, of->q, &q, at.n, first);
+        head_load(s->other_row, of->dy, &dy, at.n, first);
+        KERNEL_numbers(s, of, (Part){at.n, at.g, at.window, first});
         multiply_points(s->share, s->row, s->first, C / HEADS);
         multiply_points(s->slope, s->other_row, s->second, CV / HEADS);
-        if (hides(at, first, QUERIES, CAUSAL))
-            hide(s->share, at, first, QUERIES, CAUSAL, 1);
+        KERNEL_see(s, &q, first, at.first, 1);
         KERNEL_slopes(s, 1);
         add_points(s->d_first, s->row, s->slope, C / HEADS);
         add_points(s->d_second, s->other_row, s->share, CV / HEADS);
     }
     turn_back(s->row, s->d_first, C / HEADS, (real)TIMES);
     turn_back(s->other_row, s->d_second, CV / HEADS, 1);
-    head_store(dk, s->row, &to_k, n, first);
-    head_store(dv, s->other_row, &to_v, n, first);
+    head_store(dk, s->row, &to_k, at.n, at.first);
+    head_store(dv, s->other_row, &to_v, at.n, at.first);
+}
+
+/* Heads are channels; channels that only pad become zero. */
+INLINE void KERNEL_sum_bands(stored *db, const real *by_bias, int n, int number) {
+    SIZES;
+    const Windows windows = KERNEL_windows_of_q();
+    for (int v = 0; v < vectors(&DB); v++) {
+        Vector sum = {0};
+        for (int g = v * LANES; g < min_int(HEADS, (v + 1) * LANES); g++)
+            for (int band = 0; band < BANDS; band++)
+                sum[g % LANES] +=
+                    by_bias[(((long)n * HEADS + g) * BANDS + band) * KERNEL_differences() + number];
+        store_some(db + vector_at(&DB, v, point_of_difference(&windows, n, number)), sum, lanes(&DB, v));
+    }
+}
+
+/* The blocks of a band of queries, one after another. */
+INLINE void KERNEL_band(stored *dq, real *slot, const KERNEL_Operands *of, int head, int band, int bands) {
+    SIZES;
+    const int blocks = (QUERIES + BLOCK_POINTS - 1) / BLOCK_POINTS, all = WINDOWS * blocks;
+    real *const by_bias = of->by_bias + ((long)head * bands + band) * KERNEL_differences();
+    if (BIAS)
+        memset(by_bias, 0, (size_t)KERNEL_differences() * sizeof *by_bias);
+    for (int block = (int)((long)all * band / bands); block < (int)((long)all * (band + 1) / bands);
+         block++) {
+        KERNEL_Block s;
+        KERNEL_begin(&s, slot);
+        KERNEL_by_query(&s, dq, by_bias, of, part_of(head * all + block, HEADS, WINDOWS, blocks));
+    }
 }
 
 UNUSED static void KERNEL(int n, stored *restrict dq, stored *restrict dk, stored *restrict dv,
-                          real *scratch, const stored *q, const stored *k, const stored *v, const stored *y,
-                          const real *lse, const stored *dy) {
+                          stored *restrict db, real *scratch, const stored *q, const stored *k,
+                          const stored *v, const stored *y, const real *lse, const stored *dy,
+                          const stored *b) {
     SIZES;
-    const int of_queries = (QUERIES + BLOCK_POINTS - 1) / BLOCK_POINTS, queries = n * HEADS * of_queries;
-    const int of_keys = (KEYS + BLOCK_POINTS - 1) / BLOCK_POINTS, keys = n * HEADS * of_keys;
-    const KERNEL_Operands of = {q, k, v, y, dy, lse, scratch + SLOTS * KERNEL_elements()};
+    const int of_queries = (QUERIES + BLOCK_POINTS - 1) / BLOCK_POINTS,
+              bands = BIAS ? BANDS : WINDOWS * of_queries, queries = n * HEADS * bands;
+    const int of_keys = (KEYS + BLOCK_POINTS - 1) / BLOCK_POINTS, keys = n * HEADS * WINDOWS * of_keys;
+    real *const sums = scratch + SLOTS * KERNEL_elements();
+    const KERNEL_Operands of = {q, k, v, y, dy, b, lse, sums, sums + (long)n * HEADS * WINDOWS * QUERIES};
 #pragma omp for schedule(static)
-    for (int task = 0; task < queries; task++) {
-        const int head = task / of_queries, first = task % of_queries * BLOCK_POINTS;
-        KERNEL_Block s;
-        KERNEL_begin(&s, slot_of(scratch, KERNEL_elements(), SLOTS, queries, task));
-        KERNEL_by_query(&s, dq, &of, head / HEADS, head % HEADS, first);
-    }
+    for (int task = 0; task < queries; task++)
+        KERNEL_band(dq, slot_of(scratch, KERNEL_elements(), SLOTS, queries, task), &of, task / bands,
+                    task % bands, bands);
 #pragma omp for schedule(static)
     for (int task = 0; task < keys; task++) {
-        const int head = task / of_keys, first = task % of_keys * BLOCK_POINTS;
         KERNEL_Block s;
         KERNEL_begin(&s, slot_of(scratch, KERNEL_elements(), SLOTS, keys, task));
-        KERNEL_by_key(&s, dk, dv, &of, head / HEADS, head % HEADS, first);
+        KERNEL_by_key(&s, dk, dv, &of, part_of(task, HEADS, WINDOWS, of_keys));
     }
+    if (!BIAS || db == NULL)
+        return;
+#pragma omp for schedule(static)
+    for (int task = 0; task < n * (int)KERNEL_differences(); task++)
+        KERNEL_sum_bands(db, of.by_bias, task / (int)KERNEL_differences(),
+                         task % (int)KERNEL_differences());
 }
 /* END */

@@ -6,20 +6,59 @@
 #include "prologue.c"
 
 /* BEGIN */
+#include <float.h>
 #include <math.h>
 #include <omp.h>
 
 enum { BLOCK_POINTS = 32 }; /* whole vectors */
 
-/* The channels of a head in a tensor. */
+/* A map is rolled by -shift and cut into windows.  A map by itself is one window. */
+typedef struct {
+    Axes map, window, shift;
+} Windows;
+
+/* Points of a window, of a sample, for a head. */
+typedef struct {
+    int n, g, window, first;
+} Part;
+
+/* Tasks have a block each, in the order of samples, heads, windows. */
+INLINE Part part_of(int task, int heads, int windows, int blocks) {
+    const int window = task / blocks;
+    return (Part){window / windows / heads, window / windows % heads, window % windows,
+                  task % blocks * BLOCK_POINTS};
+}
+
+/* The channels of a head in a tensor, at the points of a window. */
 typedef struct {
     const Layout *layout;
-    int points, height, width; /* of a plane */
-    int first, channels;       /* of the head */
+    Windows windows;
+    int points, window;  /* of a window; its number */
+    int first, channels; /* of the head */
 } Head;
 
+INLINE int is_rolled(const Windows *w) {
+    return w->shift.d + w->shift.h + w->shift.w > 0;
+}
+
+INLINE int rolled_back(int at, int shift, int extent) {
+    return at + shift < extent ? at + shift : at + shift - extent;
+}
+
+/* The place of point i of a window on the rolled map, */
+INLINE Axes rolled(const Windows *w, int window, int i) {
+    const int columns = w->map.w / w->window.w, rows = w->map.h / w->window.h;
+    return (Axes){window / columns / rows * w->window.d + i / w->window.w / w->window.h,
+                  window / columns % rows * w->window.h + i / w->window.w % w->window.h,
+                  window % columns * w->window.w + i % w->window.w};
+}
+
+/* and on the map. */
 INLINE Point point_of(const Head *h, int n, int i) {
-    return (Point){n, i / h->width / h->height, i / h->width % h->height, i % h->width};
+    const Windows *const w = &h->windows;
+    const Axes at = rolled(w, h->window, i);
+    return (Point){n, rolled_back(at.d, w->shift.d, w->map.d), rolled_back(at.h, w->shift.h, w->map.h),
+                   rolled_back(at.w, w->shift.w, w->map.w)};
 }
 
 /* The block's points from `first` on, row by row; beyond the last one rows of zeros. */
@@ -129,6 +168,81 @@ INLINE void hide(real *products, int first, int lane, int points, int causal, in
             if (row >= points || (causal && (row_asks ? column > row : row > column)))
                 products[r * BLOCK_POINTS + i] = -INFINITY;
         }
+}
+
+/* The places of the points of a block.  The difference of two codes tells where one point is from the
+ * other.  The ends of the map meet within some windows: points on different sides do not see each other. */
+typedef struct {
+    int code[BLOCK_POINTS], side[BLOCK_POINTS];
+} Places;
+
+/* Points behind the last one have its place. */
+INLINE void find_places(Places *places, const Head *h, int first) {
+    const Windows *const w = &h->windows;
+    const Axes window = w->window;
+    for (int k = 0; k < BLOCK_POINTS; k++) {
+        const int i = min_int(first + k, h->points - 1);
+        const Axes at = rolled(w, h->window, i);
+        places->code[k] =
+            (i / window.w / window.h * (2 * window.h - 1) + i / window.w % window.h) * (2 * window.w - 1) +
+            i % window.w;
+        places->side[k] = (at.d >= w->map.d - w->shift.d) + 2 * (at.h >= w->map.h - w->shift.h) +
+                          4 * (at.w >= w->map.w - w->shift.w);
+    }
+}
+
+/* The number of the difference of a query and a key, whose codes differ by this. */
+INLINE int difference(const Windows *w, int codes) {
+    const Axes window = w->window;
+    return codes + ((window.d - 1) * (2 * window.h - 1) + window.h - 1) * (2 * window.w - 1) + window.w - 1;
+}
+
+/* So many differences there are. */
+INLINE int differences(const Windows *w) {
+    return (2 * w->window.d - 1) * (2 * w->window.h - 1) * (2 * w->window.w - 1);
+}
+
+/* As many numbers, in whole blocks, so that what lies behind them begins where vectors do. */
+INLINE long bias_elements(const Windows *w) {
+    return (differences(w) + BLOCK_POINTS - 1) / BLOCK_POINTS * BLOCK_POINTS;
+}
+
+/* The point of a bias, or of its gradient, that has a difference. */
+INLINE Point point_of_difference(const Windows *w, int n, int number) {
+    const int height = 2 * w->window.h - 1, width = 2 * w->window.w - 1;
+    return (Point){n, number / width / height, number / width % height, number % width};
+}
+
+/* A head's bias in one piece. */
+INLINE void bias_load(real *bias, const stored *b, const Layout *l, const Windows *w, int n, int g) {
+    for (int number = 0; number < differences(w); number++)
+        bias[number] =
+            load_some(b + vector_at(l, g / LANES, point_of_difference(w, n, number)) + g % LANES, 1)[0];
+}
+
+/* To products, as hide() has them, or from slopes to the sums of each difference. */
+INLINE void add_bias(real *products, const real *bias, const Windows *w, const Places *row,
+                     const Places *lane, int row_asks) {
+    for (int r = 0; r < BLOCK_POINTS; r++)
+        for (int i = 0; i < BLOCK_POINTS; i++) {
+            const int codes = row_asks ? row->code[r] - lane->code[i] : lane->code[i] - row->code[r];
+            products[r * BLOCK_POINTS + i] += bias[difference(w, codes)];
+        }
+}
+
+/* Rows are keys, lanes are queries, as many as there are. */
+INLINE void sum_slopes(real *sums, const real *slopes, const Windows *w, const Places *row,
+                       const Places *lane, int rows, int lanes_used) {
+    for (int r = 0; r < rows; r++)
+        for (int i = 0; i < lanes_used; i++)
+            sums[difference(w, lane->code[i] - row->code[r])] += slopes[r * BLOCK_POINTS + i];
+}
+
+INLINE void hide_other_sides(real *products, const Places *row, const Places *lane) {
+    for (int r = 0; r < BLOCK_POINTS; r++)
+        for (int i = 0; i < BLOCK_POINTS; i++)
+            if (row->side[r] != lane->side[i])
+                products[r * BLOCK_POINTS + i] = -INFINITY;
 }
 
 /* Is there anything to hide?  Blocks begin at multiples of their size. */

@@ -1,10 +1,17 @@
-/* parameter.c - the numbers of a weight, for each sample. */
+/* parameter.c - the numbers of a weight, for each sample.  BY_POINT: the numbers of a point lie side by
+ * side. */
 #include "prologue.c"
 
 #define KERNEL parameter
 #include "../example.h"
 
 /* BEGIN */
+INLINE long KERNEL_place(int c, int r, int p) {
+    SIZES;
+    const long point = (long)r * W + p;
+    return BY_POINT ? point * C + c : (long)c * D * H * W + point;
+}
+
 UNUSED static void KERNEL(int n, stored *restrict y, const real *w) {
     SIZES;
 #pragma omp for collapse(3) schedule(static)
@@ -15,7 +22,7 @@ UNUSED static void KERNEL(int n, stored *restrict y, const real *w) {
                     const Point at = {i, r / H, r % H, p};
                     Vector values = {0};
                     for (int lane = 0; lane < LANES && v * LANES + lane < C; lane++)
-                        values[lane] = w[((long)(v * LANES + lane) * D * H + r) * W + p];
+                        values[lane] = w[KERNEL_place(v * LANES + lane, r, p)];
                     store_some(y + vector_at(&Y, v, at), values, lanes(&Y, v));
                 }
 }

@@ -1,8 +1,8 @@
 /* attention.cu - for each query the mean of all values, weighted by the softmax of its products with the
- * keys; and the logarithm of what the softmax divides by.
+ * keys and a bias; and the logarithm of what the softmax divides by.
  *
- * A block has some queries of a head, and goes through the keys tile by tile.  A larger product than all
- * before makes what was summed smaller, so nobody keeps the products of a row. */
+ * A block has some queries of a head in a window, and goes through the keys of the window tile by tile.  A
+ * larger product than all before makes what was summed smaller, so nobody keeps the products of a row. */
 #include "attentions.cuh"
 
 #define KERNEL attention
@@ -16,28 +16,44 @@ DEVICE real KERNEL_largest(AttentionTile &table, int row, real before) {
     return before;
 }
 
+/* The product of a query and a key, scaled, with the bias; -infinity: the query does not see the key. */
+DEVICE real KERNEL_seen(real product, const stored *b, AttentionPlace at, int query, int key) {
+    SIZES;
+    constexpr AttentionWindows windows = {
+        {D, H, W}, {QUERY_D, QUERY_H, QUERY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}};
+    if (query >= QUERIES || key >= KEYS || (CAUSAL && key > query) ||
+        !attention_sees(windows, at.window, query, key))
+        return -INFINITY;
+    if (!BIAS)
+        return (real)TIMES * product;
+    const long point = (long)at.n * attention_differences(windows.window) +
+                       attention_difference(windows.window, query, key);
+    return (real)TIMES * product + load(b, point * B.block + at.g);
+}
+
 static __global__ void KERNEL_queries(stored *__restrict__ y, real *__restrict__ lse,
                                       const stored *__restrict__ q, const stored *__restrict__ k,
-                                      const stored *__restrict__ v) {
+                                      const stored *__restrict__ v, const stored *__restrict__ b) {
     SIZES;
+    constexpr AttentionWindows of_q = {{D, H, W}, {QUERY_D, QUERY_H, QUERY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}};
+    constexpr AttentionWindows of_k = {{ID, IH, IW}, {KEY_D, KEY_H, KEY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}};
     SHARED(AttentionTile, left, );
     SHARED(AttentionTile, right, );
     SHARED(AttentionTile, share, );
-    const AttentionPlace at = attention_place(QUERIES, HEADS);
-    const AttentionHead queries = attention_head(q, QUERY.block, at.n, at.g, QUERIES, C / HEADS),
-                        keys = attention_head(k, KEY.block, at.n, at.g, KEYS, C / HEADS),
-                        values = attention_head(v, VALUE.block, at.n, at.g, KEYS, CV / HEADS);
+    const AttentionPlace at = attention_place(QUERIES, HEADS, WINDOWS);
+    const AttentionHead queries = attention_head(q, QUERY.block, at, of_q, C / HEADS),
+                        keys = attention_head(k, KEY.block, at, of_k, C / HEADS),
+                        values = attention_head(v, VALUE.block, at, of_k, CV / HEADS);
     const int row = threadIdx.x / ATTENTION_SIDE, lane = threadIdx.x % ATTENTION_SIDE,
               query = at.first + row;
     AttentionSums<CV / HEADS> means = {};
-    real largest = -INFINITY, sum = 0;
+    real largest = ATTENTION_LEAST, sum = 0;
     for (int first = 0; first < KEYS && (!CAUSAL || first < at.first + ATTENTION_TILE);
          first += ATTENTION_TILE) {
         const AttentionProducts products = attention_products(left, right, queries, at.first, keys, first);
         for (int m = 0; m < ATTENTION_SHARE; m++) {
-            const int column = lane + m * ATTENTION_SIDE, key = first + column;
-            share[row][column] =
-                key < KEYS && (!CAUSAL || key <= query) ? (real)TIMES * products.of[m] : -INFINITY;
+            const int column = lane + m * ATTENTION_SIDE;
+            share[row][column] = KERNEL_seen(products.of[m], b, at, query, first + column);
         }
         __syncthreads();
         const real before = largest;
@@ -59,15 +75,16 @@ static __global__ void KERNEL_queries(stored *__restrict__ y, real *__restrict__
     }
     if (query >= QUERIES)
         return;
-    attention_store<CV / HEADS, HEADS, Y.block>(y, (long)at.n * QUERIES + query, at.g, means, 1 / sum);
+    attention_store<CV / HEADS, HEADS, Y.block>(
+        y, (long)at.n * WINDOWS * QUERIES + attention_point(of_q, at.window, query), at.g, means, 1 / sum);
     if (lse && lane == 0)
-        lse[at.n * LSE.sample + (long)at.g * QUERIES + query] = largest + logf(sum);
+        lse[at.n * LSE.sample + ((long)at.g * WINDOWS + at.window) * QUERIES + query] = largest + logf(sum);
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, stored *y, real *lse, real *scratch, const stored *q, const stored *k,
-                     const stored *v) {
+                     const stored *v, const stored *b) {
     SIZES;
     (void)scratch;
-    LAUNCH_BLOCKS(at, KERNEL_queries, attention_blocks(N, QUERIES, HEADS), y, lse, q, k, v);
+    LAUNCH_BLOCKS(at, KERNEL_queries, attention_blocks(N, QUERIES, HEADS, WINDOWS), y, lse, q, k, v, b);
 }
 /* END */

@@ -1,7 +1,8 @@
-/* attention_grad.cu - gradients of attention by queries, keys and values.
+/* attention_grad.cu - gradients of attention by queries, keys, values and the bias.
  *
  * Two kernels make the softmax once more: in one a block has some queries, in the other some keys, and goes
- * through all others tile by tile.  So each sum has one place and one order. */
+ * through all others tile by tile.  So each sum has one place and one order.  For the bias a third kernel
+ * does so: a block has a band of the queries of a head, and a thread has some differences of two points. */
 #include "attentions.cuh"
 
 #define KERNEL attention_grad
@@ -9,22 +10,30 @@
 
 /* BEGIN */
 struct KERNEL_Operands {
-    const stored *q, *k, *v, *y, *dy;
+    const stored *q, *k, *v, *y, *dy, *b;
     const real *lse;
-    real *sums; /* of dy * y, for each head and query */
+    real *sums;    /* of dy * y, for each head and query; */
+    real *by_bias; /*   of slopes, for each head, band and difference */
 };
 
 /* The share that a query has of a key, given their product; 0 where there is none. */
 DEVICE real KERNEL_share(real product, const KERNEL_Operands &of, AttentionPlace at, int query, int key) {
     SIZES;
-    const bool sees = query < QUERIES && key < KEYS && (!CAUSAL || key <= query);
-    return sees ? expf((real)TIMES * product - of.lse[at.n * LSE.sample + (long)at.g * QUERIES + query])
-                : 0;
+    constexpr AttentionWindows of_q = {{D, H, W}, {QUERY_D, QUERY_H, QUERY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}};
+    if (query >= QUERIES || key >= KEYS || (CAUSAL && key > query) ||
+        !attention_sees(of_q, at.window, query, key))
+        return 0;
+    const real lse = of.lse[at.n * LSE.sample + ((long)at.g * WINDOWS + at.window) * QUERIES + query];
+    if (!BIAS)
+        return expf((real)TIMES * product - lse);
+    const long point =
+        (long)at.n * attention_differences(of_q.window) + attention_difference(of_q.window, query, key);
+    return expf((real)TIMES * product + load(of.b, point * B.block + at.g) - lse);
 }
 
 DEVICE real *KERNEL_sum(const KERNEL_Operands &of, AttentionPlace at, int query) {
     SIZES;
-    return of.sums + ((long)at.n * HEADS + at.g) * QUERIES + query;
+    return of.sums + (((long)at.n * HEADS + at.g) * WINDOWS + at.window) * QUERIES + query;
 }
 
 /* The sum of dy * y over the channels of a query, which its threads share. */
@@ -43,15 +52,17 @@ DEVICE real KERNEL_row_sum(AttentionTile &parts, AttentionHead y, AttentionHead 
 
 static __global__ void KERNEL_by_query(stored *__restrict__ dq, KERNEL_Operands of) {
     SIZES;
+    constexpr AttentionWindows of_q = {{D, H, W}, {QUERY_D, QUERY_H, QUERY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}};
+    constexpr AttentionWindows of_k = {{ID, IH, IW}, {KEY_D, KEY_H, KEY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}};
     SHARED(AttentionTile, left, );
     SHARED(AttentionTile, right, );
     SHARED(AttentionTile, slope, );
-    const AttentionPlace at = attention_place(QUERIES, HEADS);
-    const AttentionHead q = attention_head(of.q, QUERY.block, at.n, at.g, QUERIES, C / HEADS),
-                        k = attention_head(of.k, KEY.block, at.n, at.g, KEYS, C / HEADS),
-                        v = attention_head(of.v, VALUE.block, at.n, at.g, KEYS, CV / HEADS),
-                        y = attention_head(of.y, Y.block, at.n, at.g, QUERIES, CV / HEADS),
-                        dy = attention_head(of.dy, DY.block, at.n, at.g, QUERIES, CV / HEADS);
+    const AttentionPlace at = attention_place(QUERIES, HEADS, WINDOWS);
+    const AttentionHead q = attention_head(of.q, QUERY.block, at, of_q, C / HEADS),
+                        k = attention_head(of.k, KEY.block, at, of_k, C / HEADS),
+                        v = attention_head(of.v, VALUE.block, at, of_k, CV / HEADS),
+                        y = attention_head(of.y, Y.block, at, of_q, CV / HEADS),
+                        dy = attention_head(of.dy, DY.block, at, of_q, CV / HEADS);
     const int row = threadIdx.x / ATTENTION_SIDE, lane = threadIdx.x % ATTENTION_SIDE,
               query = at.first + row;
     const real sum = KERNEL_row_sum(slope, y, dy, query);
@@ -69,22 +80,26 @@ static __global__ void KERNEL_by_query(stored *__restrict__ dq, KERNEL_Operands 
     }
     if (query >= QUERIES)
         return;
-    attention_store<C / HEADS, HEADS, DQ.block>(dq, (long)at.n * QUERIES + query, at.g, sums, (real)TIMES);
+    attention_store<C / HEADS, HEADS, DQ.block>(
+        dq, (long)at.n * WINDOWS * QUERIES + attention_point(of_q, at.window, query), at.g, sums,
+        (real)TIMES);
     if (lane == 0)
         *KERNEL_sum(of, at, query) = sum;
 }
 
 static __global__ void KERNEL_by_key(stored *__restrict__ dk, stored *__restrict__ dv, KERNEL_Operands of) {
     SIZES;
+    constexpr AttentionWindows of_q = {{D, H, W}, {QUERY_D, QUERY_H, QUERY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}};
+    constexpr AttentionWindows of_k = {{ID, IH, IW}, {KEY_D, KEY_H, KEY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}};
     SHARED(AttentionTile, left, );
     SHARED(AttentionTile, right, );
     SHARED(AttentionTile, share, );
     SHARED(AttentionTile, slope, );
-    const AttentionPlace at = attention_place(KEYS, HEADS);
-    const AttentionHead q = attention_head(of.q, QUERY.block, at.n, at.g, QUERIES, C / HEADS),
-                        k = attention_head(of.k, KEY.block, at.n, at.g, KEYS, C / HEADS),
-                        v = attention_head(of.v, VALUE.block, at.n, at.g, KEYS, CV / HEADS),
-                        dy = attention_head(of.dy, DY.block, at.n, at.g, QUERIES, CV / HEADS);
+    const AttentionPlace at = attention_place(KEYS, HEADS, WINDOWS);
+    const AttentionHead q = attention_head(of.q, QUERY.block, at, of_q, C / HEADS),
+                        k = attention_head(of.k, KEY.block, at, of_k, C / HEADS),
+                        v = attention_head(of.v, VALUE.block, at, of_k, CV / HEADS),
+                        dy = attention_head(of.dy, DY.block, at, of_q, CV / HEADS);
     const int row = threadIdx.x / ATTENTION_SIDE, lane = threadIdx.x % ATTENTION_SIDE, key = at.first + row;
     AttentionSums<C / HEADS> by_key = {};
     AttentionSums<CV / HEADS> by_value = {};
@@ -102,17 +117,103 @@ static __global__ void KERNEL_by_key(stored *__restrict__ dk, stored *__restrict
     }
     if (key >= KEYS)
         return;
-    attention_store<C / HEADS, HEADS, DK.block>(dk, (long)at.n * KEYS + key, at.g, by_key, (real)TIMES);
-    attention_store<CV / HEADS, HEADS, DV.block>(dv, (long)at.n * KEYS + key, at.g, by_value, 1);
+    const long point = (long)at.n * WINDOWS * KEYS + attention_point(of_k, at.window, key);
+    attention_store<C / HEADS, HEADS, DK.block>(dk, point, at.g, by_key, (real)TIMES);
+    attention_store<CV / HEADS, HEADS, DV.block>(dv, point, at.g, by_value, 1);
 }
 
-LAUNCHER void KERNEL(UnetLaunch at, stored *dq, stored *dk, stored *dv, real *scratch, const stored *q,
-                     const stored *k, const stored *v, const stored *y, const real *lse, const stored *dy) {
+/* Adds the slopes of a tile to the sums of the thread's differences. */
+DEVICE void KERNEL_add_slopes(real *sums, AttentionTile &slope, int first_query, int first_key) {
     SIZES;
-    static_assert(SCRATCH / (int)sizeof(real) >= (long)N * HEADS * QUERIES,
-                  "a sum for each head and query");
-    const KERNEL_Operands of = {q, k, v, y, dy, lse, scratch};
-    LAUNCH_BLOCKS(at, KERNEL_by_query, attention_blocks(N, QUERIES, HEADS), dq, of);
-    LAUNCH_BLOCKS(at, KERNEL_by_key, attention_blocks(N, KEYS, HEADS), dk, dv, of);
+    constexpr AttentionAxes window = {QUERY_D, QUERY_H, QUERY_W},
+                            twice = {2 * QUERY_D - 1, 2 * QUERY_H - 1, 2 * QUERY_W - 1};
+    for (int number = threadIdx.x; number < attention_differences(window); number += THREADS) {
+        const AttentionAxes from = attention_inside(twice, number);
+        real sum = 0;
+        for (int row = 0; row < ATTENTION_TILE && first_query + row < QUERIES; row++) {
+            const AttentionAxes query = attention_inside(window, first_query + row);
+            const Point key = {0, query.d - from.d + window.d - 1, query.h - from.h + window.h - 1,
+                               query.w - from.w + window.w - 1, 0};
+            const int column = (key.d * window.h + key.h) * window.w + key.w - first_key;
+            if (inside({window.d, window.h, window.w, 1}, key) && column >= 0 && column < ATTENTION_TILE)
+                sum += slope[row][column];
+        }
+        sums[number] += sum;
+    }
+}
+
+/* The slopes of a tile of queries and all keys of their window, once more. */
+DEVICE void KERNEL_tile_by_bias(AttentionTile &left, AttentionTile &right, AttentionTile &slope, real *sums,
+                                const KERNEL_Operands &of, AttentionPlace at) {
+    SIZES;
+    constexpr AttentionWindows of_q = {{D, H, W}, {QUERY_D, QUERY_H, QUERY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}};
+    constexpr AttentionWindows of_k = {{ID, IH, IW}, {KEY_D, KEY_H, KEY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}};
+    const AttentionHead q = attention_head(of.q, QUERY.block, at, of_q, C / HEADS),
+                        k = attention_head(of.k, KEY.block, at, of_k, C / HEADS),
+                        v = attention_head(of.v, VALUE.block, at, of_k, CV / HEADS),
+                        dy = attention_head(of.dy, DY.block, at, of_q, CV / HEADS);
+    const int row = threadIdx.x / ATTENTION_SIDE, lane = threadIdx.x % ATTENTION_SIDE,
+              query = at.first + row;
+    const real sum = query < QUERIES ? *KERNEL_sum(of, at, query) : 0;
+    for (int first = 0; first < KEYS; first += ATTENTION_TILE) {
+        const AttentionProducts products = attention_products(left, right, q, at.first, k, first),
+                                slopes = attention_products(left, right, dy, at.first, v, first);
+        for (int m = 0; m < ATTENTION_SHARE; m++) {
+            const int column = lane + m * ATTENTION_SIDE;
+            slope[row][column] =
+                KERNEL_share(products.of[m], of, at, query, first + column) * (slopes.of[m] - sum);
+        }
+        __syncthreads();
+        KERNEL_add_slopes(sums, slope, at.first, first);
+    }
+}
+
+static __global__ void KERNEL_by_bias(KERNEL_Operands of) {
+    SIZES;
+    SHARED(AttentionTile, left, );
+    SHARED(AttentionTile, right, );
+    SHARED(AttentionTile, slope, );
+    constexpr int tiles = (QUERIES + ATTENTION_TILE - 1) / ATTENTION_TILE,
+                  differences = BIAS ? attention_differences({QUERY_D, QUERY_H, QUERY_W}) : 1;
+    const int head = blockIdx.x / BANDS;
+    const unsigned band = blockIdx.x % BANDS, end = part_start(WINDOWS * tiles, BANDS, band + 1);
+    real *const sums = of.by_bias + (long)blockIdx.x * differences;
+    for (int number = threadIdx.x; number < differences; number += THREADS)
+        sums[number] = 0;
+    for (unsigned tile = part_start(WINDOWS * tiles, BANDS, band); tile < end; tile++)
+        KERNEL_tile_by_bias(
+            left, right, slope, sums, of,
+            {head / HEADS, head % HEADS, (int)tile / tiles, (int)tile % tiles * ATTENTION_TILE});
+}
+
+/* Heads are channels; channels that only pad become zero. */
+static __global__ void KERNEL_bands(stored *__restrict__ db, const real *__restrict__ by_bias) {
+    SIZES;
+    constexpr int differences = BIAS ? attention_differences({QUERY_D, QUERY_H, QUERY_W}) : 1;
+    const unsigned i = blockIdx.x * THREADS + threadIdx.x;
+    if (i >= (unsigned)N * differences * DB.block)
+        return;
+    const int g = i % DB.block, number = i / DB.block % differences, n = i / DB.block / differences;
+    real sum = 0;
+    for (int band = 0; band < BANDS && g < HEADS; band++)
+        sum += by_bias[(((long)n * HEADS + g) * BANDS + band) * differences + number];
+    store(db, i, sum);
+}
+
+LAUNCHER void KERNEL(UnetLaunch at, stored *dq, stored *dk, stored *dv, stored *db, real *scratch,
+                     const stored *q, const stored *k, const stored *v, const stored *y, const real *lse,
+                     const stored *dy, const stored *b) {
+    SIZES;
+    constexpr long rows = (long)N * HEADS * WINDOWS * QUERIES;
+    constexpr int differences = BIAS ? attention_differences({QUERY_D, QUERY_H, QUERY_W}) : 0;
+    static_assert(SCRATCH / (int)sizeof(real) >= rows + (long)N * HEADS * BANDS * differences,
+                  "a sum for each head and query, and for each difference of each band");
+    const KERNEL_Operands of = {q, k, v, y, dy, b, lse, scratch, scratch + rows};
+    LAUNCH_BLOCKS(at, KERNEL_by_query, attention_blocks(N, QUERIES, HEADS, WINDOWS), dq, of);
+    LAUNCH_BLOCKS(at, KERNEL_by_key, attention_blocks(N, KEYS, HEADS, WINDOWS), dk, dv, of);
+    if (!BIAS || db == NULL)
+        return;
+    LAUNCH_BLOCKS(at, KERNEL_by_bias, N * HEADS * BANDS, of);
+    LAUNCH(at, KERNEL_bands, blocks_for(N * differences * DB.block), db, scratch + rows);
 }
 /* END */

@@ -15,19 +15,95 @@ enum {
 /* A tile in shared memory, whose columns lie in different banks. */
 typedef real AttentionTile[ATTENTION_TILE][ATTENTION_TILE + 1];
 
-/* The points of a head in a tensor; `at` is the first number of the first one. */
-struct AttentionHead {
-    const stored *at;
-    int points, channels, block;
+/* Less than all products but no infinity: a query may see none of the first keys. */
+[[maybe_unused]] constexpr real ATTENTION_LEAST = -3.402823466e+38f;
+
+struct AttentionAxes {
+    int d, h, w;
 };
 
-DEVICE AttentionHead attention_head(const stored *x, int block, int n, int g, int points, int channels) {
-    return {x + (long)n * points * block + g * channels, points, channels, block};
+/* A map is rolled by -shift and cut into windows.  A map by itself is one window. */
+struct AttentionWindows {
+    AttentionAxes map, window, shift;
+};
+
+/* The sample, the head, the window and the first point of a block. */
+struct AttentionPlace {
+    int n, g, window, first;
+};
+
+DEVICE bool attention_is_rolled(AttentionWindows w) {
+    return w.shift.d + w.shift.h + w.shift.w > 0;
+}
+
+/* The place of point i of a window in the window, */
+DEVICE AttentionAxes attention_inside(AttentionAxes window, int i) {
+    return {i / window.w / window.h, i / window.w % window.h, i % window.w};
+}
+
+/* on the rolled map, */
+DEVICE AttentionAxes attention_rolled(AttentionWindows w, int window, int i) {
+    const int columns = w.map.w / w.window.w, rows = w.map.h / w.window.h;
+    const AttentionAxes at = attention_inside(w.window, i);
+    return {window / columns / rows * w.window.d + at.d, window / columns % rows * w.window.h + at.h,
+            window % columns * w.window.w + at.w};
+}
+
+/* and its number on the map. */
+DEVICE int attention_point(AttentionWindows w, int window, int i) {
+    if (w.window.d == w.map.d && w.window.h == w.map.h && w.window.w == w.map.w && !attention_is_rolled(w))
+        return i;
+    const AttentionAxes at = attention_rolled(w, window, i);
+    return ((at.d + w.shift.d) % w.map.d * w.map.h + (at.h + w.shift.h) % w.map.h) * w.map.w +
+           (at.w + w.shift.w) % w.map.w;
+}
+
+/* The ends of the map meet within some windows: points on different sides do not see each other. */
+DEVICE int attention_side(AttentionWindows w, int window, int i) {
+    const AttentionAxes at = attention_rolled(w, window, i);
+    return (at.d >= w.map.d - w.shift.d) + 2 * (at.h >= w.map.h - w.shift.h) +
+           4 * (at.w >= w.map.w - w.shift.w);
+}
+
+DEVICE bool attention_sees(AttentionWindows w, int window, int query, int key) {
+    return !attention_is_rolled(w) || attention_side(w, window, query) == attention_side(w, window, key);
+}
+
+/* The number of the difference of two points of a window; so many there are. */
+DEVICE int attention_difference(AttentionAxes window, int query, int key) {
+    const AttentionAxes a = attention_inside(window, query), b = attention_inside(window, key);
+    return ((a.d - b.d + window.d - 1) * (2 * window.h - 1) + a.h - b.h + window.h - 1) *
+               (2 * window.w - 1) +
+           a.w - b.w + window.w - 1;
+}
+
+[[maybe_unused]] static constexpr __host__ __device__ int attention_differences(AttentionAxes window) {
+    return (2 * window.d - 1) * (2 * window.h - 1) * (2 * window.w - 1);
+}
+
+/* The points of a window for a head in a tensor; `at` is the first number of the map. */
+struct AttentionHead {
+    const stored *at;
+    int points, channels, block, window;
+    AttentionWindows windows;
+};
+
+DEVICE AttentionHead attention_head(const stored *x, int block, AttentionPlace at, AttentionWindows w,
+                                    int channels) {
+    const long all = (long)w.map.d * w.map.h * w.map.w;
+    return {x + at.n * all * block + at.g * channels,
+            w.window.d * w.window.h * w.window.w,
+            channels,
+            block,
+            at.window,
+            w};
 }
 
 /* Beyond the points and the channels it is 0. */
 DEVICE real attention_number(AttentionHead h, int point, int c) {
-    return point < h.points && c < h.channels ? load(h.at, (long)point * h.block + c) : 0;
+    return point < h.points && c < h.channels
+               ? load(h.at, (long)attention_point(h.windows, h.window, point) * h.block + c)
+               : 0;
 }
 
 /* A tile of points from `first` on, and of channels from `channel` on. */
@@ -93,17 +169,14 @@ DEVICE void attention_store(stored *x, long point, int g, AttentionSums<CHANNELS
         store(x, point * BLOCK + c, 0);
 }
 
-/* The sample, the head and the first point of a block. */
-struct AttentionPlace {
-    int n, g, first;
-};
-
-DEVICE AttentionPlace attention_place(int points, int heads) {
-    const int blocks = (points + ATTENTION_TILE - 1) / ATTENTION_TILE, head = blockIdx.x / blocks;
-    return {head / heads, head % heads, (int)(blockIdx.x % blocks) * ATTENTION_TILE};
+DEVICE AttentionPlace attention_place(int points, int heads, int windows) {
+    const int blocks = (points + ATTENTION_TILE - 1) / ATTENTION_TILE, window = blockIdx.x / blocks,
+              head = window / windows;
+    return {head / heads, head % heads, window % windows, (int)(blockIdx.x % blocks) * ATTENTION_TILE};
 }
 
-[[maybe_unused]] static constexpr unsigned attention_blocks(int samples, int points, int heads) {
-    return (unsigned)samples * heads * ((points + ATTENTION_TILE - 1) / ATTENTION_TILE);
+[[maybe_unused]] static constexpr unsigned attention_blocks(int samples, int points, int heads,
+                                                            int windows) {
+    return (unsigned)samples * heads * windows * ((points + ATTENTION_TILE - 1) / ATTENTION_TILE);
 }
 /* END */

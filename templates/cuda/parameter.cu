@@ -1,10 +1,17 @@
-/* parameter.cu - the numbers of a weight, for each sample. */
+/* parameter.cu - the numbers of a weight, for each sample.  BY_POINT: the numbers of a point lie side by
+ * side. */
 #include "prologue.cuh"
 
 #define KERNEL parameter
 #include "../example_cuda.h"
 
 /* BEGIN */
+DEVICE long KERNEL_place(int c, Point p) {
+    SIZES;
+    const long point = ((long)p.d * H + p.h) * W + p.w;
+    return BY_POINT ? point * C + c : (long)c * D * H * W + point;
+}
+
 static __global__ void KERNEL_vectors(Range range, stored *__restrict__ y, const real *__restrict__ w) {
     SIZES;
     constexpr Grid to = {D, H, W, Y.block / LANES, Y.ring};
@@ -15,7 +22,7 @@ static __global__ void KERNEL_vectors(Range range, stored *__restrict__ y, const
     Vector v = filled(0);
     for (int l = 0; l < LANES; l++) {
         const int c = p.column * LANES + l;
-        v.lane[l] = c < C ? w[(((long)c * D + p.d) * H + p.h) * W + p.w] : 0;
+        v.lane[l] = c < C ? w[KERNEL_place(c, p)] : 0;
     }
     store_vector(y, place(to, i), v);
 }

@@ -1,11 +1,17 @@
 /* parameter_grad.cu - gradient of a weight that each sample has: the sum over the samples, in their order.
- */
+ * BY_POINT: the numbers of a point lie side by side. */
 #include "prologue.cuh"
 
 #define KERNEL parameter_grad
 #include "../example_cuda.h"
 
 /* BEGIN */
+DEVICE long KERNEL_place(int c, Point p) {
+    SIZES;
+    const long point = ((long)p.d * H + p.h) * W + p.w;
+    return BY_POINT ? point * C + c : (long)c * D * H * W + point;
+}
+
 /* Each thread adds one vector of channels up, over all samples. */
 static __global__ void KERNEL_vectors(real *__restrict__ dw, const stored *__restrict__ dy) {
     SIZES;
@@ -20,7 +26,7 @@ static __global__ void KERNEL_vectors(real *__restrict__ dw, const stored *__res
     for (int n = 0; n < N; n++)
         total = sum(total, load_vector(dy, n * vectors(1, from) + i));
     for (int l = 0; l < LANES && p.column * LANES + l < C; l++) {
-        real *const to = dw + (((long)(p.column * LANES + l) * D + p.d) * H + p.h) * W + p.w;
+        real *const to = dw + KERNEL_place(p.column * LANES + l, p);
         *to = (ACCUMULATE ? *to : 0) + total.lane[l];
     }
 }

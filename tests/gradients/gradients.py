@@ -647,12 +647,33 @@ def slopes_net(seed, axes):
     return net
 
 
+def windows_net(seed, axes):
+    """Attention in windows: rolled maps, a bias of two calls, a bias that other operators make, a window that is the map."""
+    net, draw = Net(Draw(seed), axes), random.Random(seed)
+    window = [draw.randint(1, 3) for _ in range(axes)]
+    net.input.size = tuple(extent * draw.randint(1, 2 if axes == 3 else 3) for extent in window)
+    shift = [draw.randrange(extent) for extent in window]
+    listed = lambda sizes: "[%s]" % ", ".join(map(str, sizes))
+    x = net.write("silu(conv(photo, 6, 3))", 6, net.input.size)
+    net.lines += ["q, k, v = chunk(linear(%s, 18), 3)" % x.name, "table = relative_bias(3, %s)" % listed(window),
+                  "made = tanh(linear(table, 2))"]
+    parts = [net.write(call, channels, x.size) for call, channels in (
+        ("attention(q, k, v, heads = 3, window = %s, shift = %s, bias = table)" % (listed(window), listed(shift)), 6),
+        ("attention(%s, 2 * k, concat(v, q), heads = 3, scale = 0.7, window = %s, bias = table)" % (x.name, listed(window)), 12),
+        ("attention(v, k, q, heads = 2, window = %s, shift = %s, bias = made)" % (listed(window), listed(extent // 2 for extent in window)), 6),
+        ("attention(q, k, v, window = %s, bias = relative_bias(1, %s))" % (listed(x.size), listed(x.size)), 6),
+        ("attention(k, q, v, window = %s, shift = %s)" % (listed(window), listed(shift)), 6))]
+    net.lines.append("output answer = conv(concat(%s), 2, 1)" % ", ".join(part.name for part in parts))
+    return net
+
+
 def given_net(seed):
     """Tensors that no other tensor makes."""
     net = Net(Draw(seed), 2)
     x = net.write("conv(photo, 3, 3) + parameter(3, init = 0.3, size = [%d, %d])" % tuple(net.input.size), 3, net.input.size)
     y = net.write("silu(%s) * parameter(3, init = 0.7) + constant([0.5, -1, 2]) / 3" % x.name, 3, x.size)
-    net.lines.append("output answer = conv(%s - parameter(1, init = 0.1), 2, 1)" % y.name)
+    z = net.write("%s * crop(relative_bias(3, [%d, %d]), [1, 0], [%d, %d])" % (y.name, *net.input.size, *net.input.size), 3, x.size)
+    net.lines.append("output answer = conv(%s - parameter(1, init = 0.1), 2, 1)" % z.name)
     return net
 
 
@@ -717,7 +738,8 @@ def main():
     for net in grouped_net(options.seed), functions_net(options.seed), arithmetic_net(options.seed, 2), \
             arithmetic_net(options.seed, 3), given_net(options.seed), bordered_net(options.seed, 2), \
             bordered_net(options.seed, 3), attention_net(options.seed, 2), attention_net(options.seed, 3), \
-            compared_net(options.seed), slopes_net(options.seed, 2), slopes_net(options.seed, 3):
+            windows_net(options.seed, 2), windows_net(options.seed, 3), compared_net(options.seed), \
+            slopes_net(options.seed, 2), slopes_net(options.seed, 3):
         nets.append((len(nets), net, net.text()))
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         verdicts = list(pool.map(lambda item: check(options, *item), nets))

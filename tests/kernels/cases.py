@@ -467,45 +467,61 @@ def giving(cases):
     """Tensors that no other tensor makes."""
     r = cases.random
     c, size, halo = cases.channels(), [r.choice([1, 1, 2]), r.randint(1, 9), r.randint(1, 9)], cases.halo(1)
-    cases.case("parameter of %d channels, %s" % (c, size), nearness="EXACT")
+    weight = [math.prod(size), c] if cases.random.random() < 0.5 else [c * math.prod(size)]
+    cases.case("parameter of %d channels, %s, %d axes" % (c, size, len(weight)), nearness="EXACT")
     cases.tensor("y", c, size, *halo)
-    cases.numbers("w", c * math.prod(size))
+    cases.numbers("w", *weight)
     cases.node("parameter", {"y": "y", "w": "w"})
-    cases.case("gradient of a parameter of %d channels, %s" % (c, size), nearness="SUMS")
+    cases.case("gradient of a parameter of %d channels, %s, %d axes" % (c, size, len(weight)), nearness="SUMS")
     cases.tensor("dy", c, size, *halo)
-    cases.numbers("dw", c * math.prod(size))
+    cases.numbers("dw", *weight)
     cases.node("parameter_grad", {"dw": "dw", "dy": "dy"})
     cases.case("constant of %d channels" % c, nearness="EXACT")
     cases.tensor("y", c, [1, 1, 1], *halo)
     cases.node("constant", {"y": "y"}, count=c)
 
 
-def attending(cases):
+def windows_of(r):
+    """The extents of a window, of a map of some windows, and how far it is rolled."""
+    window = [r.choice([1, 1, 2, 3]), r.randint(1, 8), r.randint(1, 8)]
+    return window, [extent * r.randint(1, 3) for extent in window], [r.choice([0, r.randrange(extent)]) for extent in window]
+
+
+def attending(cases, windowed=False):
     """Few points and many, heads that begin within a vector, keys as many as queries or not."""
     r = cases.random
-    heads, causal = r.choice([1, 1, 2, 3]), r.random() < 0.4
+    heads, causal = r.choice([1, 1, 2, 3]), not windowed and r.random() < 0.4
     c, cv = (heads * r.choice([1, 2, 3, 5, 8, 16, 17, 24]) for _ in range(2))
     size = lambda: [r.choice([1, 1, 2]), r.randint(1, r.choice([3, 9])), r.randint(1, 11)]
     queries = size()
     keys = queries if causal or r.random() < 0.3 else size()
     attributes = {"heads": heads, "scale": r.choice([1, 0.3, 2]), "causal": int(causal)}
+    biased = windowed and r.random() < 0.7
+    if windowed:
+        window, queries, shift = windows_of(r)
+        keys, differences = queries, [2 * extent - 1 for extent in window]
+        attributes.update(window=window, shift=shift)
     rows = heads * math.prod(queries)
     for what in ("attention", "attention without numbers of rows", "gradient of attention"):
         gradient, given = what.startswith("gradient"), {"q": "q", "k": "k", "v": "v"}
-        lse = None if what.endswith("rows") else "lse"
-        cases.case("%s of %d and %d channels, %s and %s, %s" % (what, c, cv, queries, keys, attributes), nearness="SUMS",
+        lse, bias = None if what.endswith("rows") else "lse", "b" if biased else None
+        cases.case("%s of %d and %d channels, %s and %s, %s%s" % (what, c, cv, queries, keys, attributes, ", with a bias" * biased), nearness="SUMS",
                    values=r.choice(["FINE", "COARSE"]))
         for name, channels, points in (("y", cv, queries), ("q", c, queries), ("k", c, keys), ("v", cv, keys)):
             cases.tensor(name, channels, points, *cases.halo(1))
             if gradient:
                 cases.tensor("d" + name, channels, points, *cases.halo(1))
+        if biased:
+            cases.tensor("b", heads, differences, *cases.halo(1))
+            if gradient:
+                cases.tensor("db", heads, differences, *cases.halo(1))
         if lse:
             cases.numbers("lse", rows, kind="vectors")
         if gradient:
-            cases.node("attention_grad", {"dq": "dq", "dk": "dk", "dv": "dv", "scratch": None, **given, "y": "y", "lse": "lse",
-                                          "dy": "dy"}, **attributes)
+            cases.node("attention_grad", {"dq": "dq", "dk": "dk", "dv": "dv", "db": bias and "db", "scratch": None, **given, "y": "y",
+                                          "lse": "lse", "dy": "dy", "b": bias}, **attributes)
         else:
-            cases.node("attention", {"y": "y", "lse": lse, "scratch": None, **given}, **attributes)
+            cases.node("attention", {"y": "y", "lse": lse, "scratch": None, **given, "b": bias}, **attributes)
 
 
 def unpooling(cases):
@@ -881,6 +897,7 @@ def main():
         scaling(cases)
         giving(cases)
         attending(cases)
+        attending(cases, windowed=True)
         unpooling(cases)
         running(cases)
         losses(cases)

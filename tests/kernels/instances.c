@@ -319,6 +319,8 @@ static Attributes attributes_of(Pool *pool, const Line *line, Op op) {
         a.attention = (AttentionAttributes){.heads = number(line, "heads"),
                                             .scale = real_number(line, "scale"),
                                             .causal = number(line, "causal") != 0};
+        three(line, "window", a.attention.window);
+        three(line, "shift", a.attention.shift);
         break;
     case ATTRIBUTES_DROPOUT:
         a.dropout.rate = real_number(line, "rate");

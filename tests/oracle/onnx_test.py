@@ -8,7 +8,9 @@ call, but for losses and metrics, has a form.
 Standard library only; --with-runtime needs the packages onnx, onnxruntime and numpy."""
 
 import array
+import itertools
 import math
+import operator
 import os
 import re
 import struct
@@ -20,7 +22,7 @@ import cases
 import safetensors
 
 TOLERANCE = 1e-5
-EVALUATED = ("functions", "attention", "arithmetic", "given", "borders", "tiny_unet_odd", "simple_denoiser", "variants", "activations", "resizing", "batch_norm", "scales")
+EVALUATED = ("functions", "attention", "windows", "arithmetic", "given", "borders", "tiny_unet_odd", "simple_denoiser", "variants", "activations", "resizing", "batch_norm", "scales")
 # For ONNX Runtime alone: three axes, padded pools, an output that is another's input, two outputs of one tensor.
 MORE = """input  scan : volume(2, 4, 6, 8)
 a = silu(conv(scan, 6, [1, 3, 3], stride = [1, 1, 2]))
@@ -309,7 +311,17 @@ def depth_to_space(a, x):
     return Tensor([channels // fold**2, height * fold, width * fold], values)
 
 
+def along(a, x, indices):
+    """INDICES, a tensor, in the place of an axis."""
+    axis = a["axis"] - 1
+    before, behind = math.prod(x.shape[:axis]), math.prod(x.shape[axis + 1:])
+    return Tensor(x.shape[:axis] + list(indices.shape) + x.shape[axis + 1:],
+                  [x.values[(b * x.shape[axis] + i) * behind + c] for b in range(before) for i in indices.values for c in range(behind)])
+
+
 def gather(a, x, indices):
+    if len(x.shape) != 3 or len(indices.shape) != 1:
+        return along(a, x, indices)
     taps = [[[(i, 1.0)] for i in range(extent)] for extent in x.shape[1:]]
     taps[a["axis"] - 2] = [[(i, 1.0)] for i in indices.values]
     return gathered(x, [len(axis) for axis in taps], *taps)
@@ -350,26 +362,42 @@ def expand(a, x, shape):
 
 
 def matmul(a, x, y):
-    """Of each head a matrix."""
-    heads, rows, depth = x.shape
-    columns = y.shape[2]
-    expect(y.shape[:2] == [heads, depth], "matrices fit", x.shape, y.shape)
-    return Tensor([heads, rows, columns], [
+    """A matrix of each head, or of each window of each head."""
+    *several, rows, depth = x.shape
+    heads, columns = math.prod(several), y.shape[-1]
+    expect(y.shape[:-1] == [*several, depth], "matrices fit", x.shape, y.shape)
+    return Tensor([*several, rows, columns], [
         sum(x.values[(h * rows + r) * depth + k] * y.values[(h * depth + k) * columns + c] for k in range(depth))
         for h in range(heads) for r in range(rows) for c in range(columns)])
 
 
 def transpose(a, x):
-    expect(a["perm"] == [0, 1, 3, 2], "the last two axes")
-    heads, rows, columns = x.shape
-    return Tensor([heads, columns, rows], [x.values[(h * rows + r) * columns + c]
-                                           for h in range(heads) for c in range(columns) for r in range(rows)])
+    order = a["perm"] if len(a["perm"]) == len(x.shape) else [k - 1 for k in a["perm"][1:]]  # of a weight, or of samples
+    steps = [math.prod(x.shape[k + 1:]) for k in order]
+    shape = [x.shape[k] for k in order]
+    return Tensor(shape, [x.values[sum(map(int.__mul__, at, steps))] for at in itertools.product(*map(range, shape))])
+
+
+def on_all(function):
+    """Axes of the tensors are equal, or 1, from the last one on."""
+    def apply(a, *xs):
+        rank = max(len(x.shape) for x in xs)
+        shapes = [[1] * (rank - len(x.shape)) + list(x.shape) for x in xs]
+        shape = [max(extents) for extents in zip(*shapes)]
+        steps = [[math.prod(own[k + 1:]) if own[k] > 1 else 0 for k in range(rank)] for own in shapes]
+        values = [function(*(x.values[sum(map(int.__mul__, at, step))] for x, step in zip(xs, steps)))
+                  for at in itertools.product(*map(range, shape))]
+        while len(shape) > len(xs[-2].shape) and shape[0] == 1:  # a constant has the axis of samples
+            del shape[0]
+        return Tensor(shape, values)
+    return apply
 
 
 def softmax(a, x):
     """Over the rows of each column of a matrix."""
-    expect(a["axis"] == 2, "over rows")
-    heads, rows, columns = x.shape
+    *several, rows, columns = x.shape
+    heads = math.prod(several)
+    expect(a["axis"] == len(several) + 1, "over rows")
     values = [0.0] * len(x.values)
     for h in range(heads):
         for c in range(columns):
@@ -400,14 +428,15 @@ OPERATORS = {
     "Sin": points(lambda a, x: math.sin(x)), "Cos": points(lambda a, x: math.cos(x)),
     "Tanh": points(lambda a, x: math.tanh(x)), "Abs": points(lambda a, x: abs(x)),
     "Reciprocal": points(lambda a, x: 1 / x), "Expand": expand,
-    "Greater": broadcast(lambda x, y: x > y), "Where": points(lambda a, above, x, y: x if above else y),
+    "Greater": broadcast(lambda x, y: x > y), "Equal": on_all(lambda x, y: x == y),
+    "Where": on_all(lambda above, x, y: x if above else y),
     "Max": points(lambda a, x, y: max(x, y)), "Min": points(lambda a, x, y: min(x, y)), "Softplus": points(lambda a, x: math.log1p(math.exp(x))), "Clip": clip,
     "Shape": lambda a, x: Tensor([len(x.shape) + 1], [1] + x.shape),
     "Reshape": lambda a, x, shape: Tensor([n for n in shape.values][1:], x.values),
     "Relu": points(lambda a, x: max(x, 0.0)),
     "LeakyRelu": points(lambda a, x: x if x > 0 else a["alpha"] * x),
     "Sigmoid": points(lambda a, x: sigmoid(x)),
-    "Add": broadcast(lambda x, y: x + y),
+    "Add": lambda a, x, y: on_all(operator.add)(a, x, y) if len(x.shape) > 3 else broadcast(operator.add)(a, x, y),
     "Mul": broadcast(lambda x, y: x * y),
     "Identity": points(lambda a, x: x),
     "BatchNormalization": batch_norm, "Resize": resize, "Slice": part, "Pad": pad, "Gather": gather,
@@ -425,7 +454,7 @@ def unetc(*words):
 def export(folder, case, vectors):
     weights, path = os.path.join(folder, "w.safetensors"), os.path.join(folder, case["name"] + ".onnx")
     safetensors.write(weights, {n[len("initial/"):]: t for n, t in vectors.items() if n.startswith("initial/")})
-    options = ["-D%s=%s" % item for item in case["defines"].items()] + ["--size=%dx%d" % case["size"]]
+    options = ["-D%s=%s" % item for item in case["defines"].items()] + ["--size=" + "x".join(map(str, case["size"]))]
     code, said = unetc("onnx", "--weights=" + weights, "-o", path, *options, case["file"])
     expect(code == 0 and said == "", case["name"], "is written:", said)
     return path

@@ -334,6 +334,93 @@ class Attention(nn.Module):
         return self.answer(torch.cat(parts, 1))
 
 
+def in_windows(x, window):
+    """(sample and window, point, channel)"""
+    axes = len(window)
+    apart = [part for extent, size in zip(x.shape[2:], window) for part in (extent // size, size)]
+    order = [0, *range(2, 2 + 2 * axes, 2), *range(3, 3 + 2 * axes, 2), 1]
+    return x.reshape(*x.shape[:2], *apart).permute(order).reshape(-1, math.prod(window), x.shape[1])
+
+
+def on_map(x, window, shape):
+    axes = len(window)
+    x = x.view(shape[0], *(extent // size for extent, size in zip(shape[2:], window)), *window, -1)
+    order = [0, 1 + 2 * axes, *(axis for k in range(axes) for axis in (1 + k, 1 + axes + k))]
+    return x.permute(order).reshape(shape[0], -1, *shape[2:])
+
+
+def sides(shape, window, shift):
+    """Swin adds this to products, for each window: -100 where the ends of the map lie between two points."""
+    part = torch.zeros(1, 1, *shape[2:])
+    for axis in range(len(window)):
+        cuts = [slice(0, -window[axis]), slice(-window[axis], -shift[axis]), slice(-shift[axis], None)] if shift[axis] else []
+        for number, cut in enumerate(cuts):
+            part[(slice(None),) * (2 + axis) + (cut,)] += number * 3 ** axis
+    part = in_windows(part, window).squeeze(2)
+    return (part.unsqueeze(1) != part.unsqueeze(2)) * -100.0
+
+
+def window_attention(q, k, v, heads, window, shift=None, table=None, scale=None):
+    """As Swin computes it, the table too: rolled, in windows, masked by addition, and rolled back."""
+    axes, shift = list(range(2, 2 + len(window))), shift or [0] * len(window)
+    rolled = [in_windows(torch.roll(x, [-s for s in shift], axes), window) for x in (q, k, v)]
+    q, k, values = (x.unflatten(2, (heads, -1)).transpose(1, 2) for x in rolled)
+    products = q @ k.transpose(2, 3) * (scale or q.shape[3] ** -0.5)
+    if table is not None:
+        at, row = torch.stack(torch.meshgrid(*map(torch.arange, window), indexing="ij")).flatten(1), 0
+        for apart, size in zip(at[:, :, None] - at[:, None, :], window):
+            row = row * (2 * size - 1) + apart + size - 1
+        products = products + table[row].permute(2, 0, 1)
+    mask = sides(v.shape, window, shift).to(products.dtype)
+    products = products.unflatten(0, (-1, len(mask))) + mask.unsqueeze(1)
+    mean = products.flatten(0, 1).softmax(3) @ values
+    return torch.roll(on_map(mean.transpose(1, 2).flatten(2), window, v.shape), shift, axes)
+
+
+class Attend(nn.Module):
+    def __init__(self, channels, heads, shift, window=(4, 3)):
+        super().__init__()
+        self.heads, self.shift, self.window = heads, shift, window
+        self.qkv, self.proj = nn.Linear(channels, 3 * channels), nn.Linear(channels, channels)
+        self.relative_position_bias_table = nn.Parameter(torch.randn(math.prod(2 * size - 1 for size in window), heads) / 2)
+
+    def forward(self, x):
+        q, k, v = self.qkv(x.movedim(1, -1)).movedim(-1, 1).chunk(3, 1)
+        mean = window_attention(q, k, v, self.heads, self.window, self.shift, self.relative_position_bias_table)
+        return self.proj(mean.movedim(1, -1)).movedim(-1, 1)
+
+
+class Windows(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(3, 6, 3, padding=1)
+        self.attn, self.rolled, self.whole = Attend(6, 3, (0, 0)), Attend(6, 2, (2, 1)), Attend(6, 1, (1, 1))
+        self.qk = nn.Linear(6, 12)
+        self.answer = nn.Conv2d(12, 3, 3, padding=1)
+
+    def forward(self, photo):
+        first = torch.tanh(self.first(photo))
+        attn = first + self.attn(2 * first)
+        rolled = attn + self.rolled(2 * attn)
+        whole = rolled + self.whole(rolled)
+        q, k = self.qk(whole.permute(0, 2, 3, 1)).permute(0, 3, 1, 2).chunk(2, 1)
+        parts = [window_attention(q, k, whole, 1, (8, 12), scale=2), window_attention(k, q, whole, 2, (2, 6), (1, 3))]
+        return self.answer(torch.cat(parts, 1))
+
+
+class VolumeWindows(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv3d(3, 6, 3, padding=1)
+        self.attn, self.rolled = Attend(6, 3, (0, 0, 0), (2, 3, 2)), Attend(6, 2, (1, 2, 1), (2, 3, 2))
+        self.answer = nn.Conv3d(6, 3, 3, padding=1)
+
+    def forward(self, photo):
+        first = torch.tanh(self.first(photo))
+        attn = first + self.attn(2 * first)
+        return self.answer(attn + self.rolled(2 * attn))
+
+
 def fixed(layer):
     """Its weights as buffers, which nobody learns."""
     for name, weight in list(layer.named_parameters()):
@@ -428,7 +515,7 @@ class Scales(nn.Module):
 
 NETS = {"unet": UNet, "simple": Simple, "two_convolutions": TwoConvolutions, "variants": Variants,
         "activations": Activations, "resizing": Resizing, "classes": Classes, "batch_norm": BatchNorm,
-        "groups": Groups, "operators": Operators, "functions": Functions, "arithmetic": Arithmetic, "given": Given, "attention": Attention, "borders": Borders, "heads": Heads, "scales": Scales, "volumes": Volumes}
+        "groups": Groups, "operators": Operators, "functions": Functions, "arithmetic": Arithmetic, "given": Given, "attention": Attention, "windows": Windows, "volume_windows": VolumeWindows, "borders": Borders, "heads": Heads, "scales": Scales, "volumes": Volumes}
 
 # ---- losses over classes; in a target of labels 255 counts nowhere ----------------------------------
 
@@ -836,7 +923,7 @@ def record(case):
     tensors = {"input": tensor(photo), "target": tensor(target.float()), "output": tensor(answer),
                "losses": tensor(torch.tensor(losses, dtype=torch.float64)),
                "psnr": tensor(decibels.reshape(1))}
-    if len(case["size"]) == 3:
+    if len(case["size"]) == 3 and "classes" in case["defines"]:
         tensors["miou"] = tensor(met_pairs(answer, target, case["defines"]["classes"]))
     if case["net"] == "two_convolutions" and min(case["size"]) >= 11:
         tensors["ssim"] = tensor(1 - ssim_loss(answer, target.double()).reshape(1))

@@ -435,16 +435,17 @@ def test_text():
 
 
 def test_check(folder):
-    """The sizes that a network takes: equal on all axes, not equal, and any."""
+    """The sizes that a network takes: equal on all axes, not equal, such as make whole windows, and any."""
     path = os.path.join(folder, "sizes.unet")
     for kind, net, said in (
             ("image(1, 8, 8)", "max_pool(max_pool(x))", "height and width must be multiples of 4"),
             ("volume(1, 8, 8, 8)", "max_pool(x, 2)", "depth, height and width must be multiples of 2"),
             ("volume(1, 8, 8, 8)", "max_pool(max_pool(x, [1, 2, 2]), [1, 1, 2])",
              "height must be a multiple of 2, width must be a multiple of 4"),
+            ("image(1, 24, 40)", "max_pool(max_pool(x)) -> upconv(1) -> attention_of", "height must be a multiple of 12, width must be a multiple of 20"),
             ("image(1, 8, 8)", "relu(x)", "any height and width will do")):
         with open(path, "w") as file:
-            file.write("input x : %s\noutput y = %s\n" % (kind, net))
+            file.write("input x : %s\nblock attention_of(x) { return attention(x, x, x, window = [6, 5]) }\noutput y = %s\n" % (kind, net))
         code, out, err = unetc("check", path)
         expect(code == 0 and out.splitlines()[-1:] == [said], "check: %s: not `%s`: %s%s" % (net, said, out, err))
 

@@ -151,6 +151,7 @@ class Varied(Net):
         self.idle = number % 29 % 3 == 2  # some weights are frozen, others only a metric depends on
         self.is_fast = number % 23 in (2, 4, 7, 8, 9, 16)  # has fast kernels, too
         self.attends = number % 17 in (1, 6, 14)  # at the bottom
+        self.looks = number % 19 in (1, 4, 10, 15)  # around, in windows, there, too
         self.factor = 2 if number % 11 in (3, 8) else 1  # of the target's size
         super().__init__(rng, 2 if number % 13 in (4, 7) else 1, norms=number % 3 == 1, number=number)
         self.eval_batch = 1 + self.batch // 2
@@ -169,10 +170,23 @@ class Varied(Net):
             more = "heads = 2" if width % 2 == 0 else "causal = true"
             self.lines.append("mixed = {0} + attention({0}, 2 * {0}, {0}, {1})".format(bottom, more))
             bottom = "mixed"
+        if self.looks:
+            self.lines.append("around = {0} + attention({0}, {0}, 2 * {0}, {1})".format(bottom, self.windows(width)))
+            bottom = "around"
         if not self.shares:
             return bottom
         self.lines += ["layer tied = conv(%d, 3)" % width, "deep = %s -> tied -> relu -> tied" % bottom]
         return "deep"
+
+    def windows(self, width):
+        """Windows of the map at the bottom, from a seed of their own, which leaves the rest of the net as it is."""
+        draw, listed = random.Random("windows %d" % self.number), lambda sizes: "[%s]" % ", ".join(map(str, sizes))
+        extents = [extent // 2**self.depth for extent in self.size]
+        window = [draw.choice([some for some in range(draw.choice([1, 2, 2]), extent + 1) if extent % some == 0] or [extent])
+                  for extent in extents]
+        heads, shift = 2 if width % 2 == 0 else 1, [draw.randrange(extent) for extent in window]
+        bias = ", bias = relative_bias(%d, %s)" % (heads, listed(window)) if draw.random() < 0.8 else ""
+        return "heads = %d, window = %s, shift = %s%s" % (heads, listed(window), listed(shift), bias)
 
     def answer(self, x):
         if self.factor == 1:

@@ -54,7 +54,7 @@ def result(name, q, v, turned):
 @operator("scaled_dot_product_attention", "query key value attn_mask is_causal scale")
 def scaled_dot_product_attention(n):
     if n["attn_mask"] is not None:
-        n.refuse("attention with a mask or a bias; unetc has none but causal")
+        n.refuse("attention with a mask or a bias; none but `causal` is found here, and a file may have `window`, `shift` and `bias`")
     q, k, v = (side_of(n, n.tensor(name), 0, 1) for name in ("query", "key", "value"))
     scale = n["scale"] if n.has("scale") else None
     return result(attended(n, q, k, v, scale, n["is_causal"]), q, v, False)
@@ -72,7 +72,7 @@ def multiply(n):
 @operator("baddbmm", "batch1 batch2 beta alpha", "self")
 def add_multiplied(n):
     if n["beta"] != 0:
-        n.refuse("attention with a mask or a bias; unetc has none but causal")
+        n.refuse("attention with a mask or a bias; none but `causal` is found here, and a file may have `window`, `shift` and `bias`")
     products = multiplied(n, n.value("batch1"), n.value("batch2"))
     return products.times(n["alpha"]) if isinstance(products, Products) else n.refuse(OTHERS)
 

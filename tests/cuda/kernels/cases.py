@@ -103,7 +103,7 @@ class Instances:
         for text in self.text[1:]:
             if not self.cuda:  # the reference stores what it computes with
                 text = re.sub(r"\bstored\b", "real", text)
-            for match in re.finditer(r"\n(LAUNCHER|UNUSED static|UNUSED) (void [a-z0-9_]+\((?:[^()]|\([^()]*\))*\)) \{", text):
+            for match in re.finditer(r"\n(LAUNCHER|UNUSED) (void [a-z0-9_]+\((?:[^()]|\([^()]*\))*\)) \{", text):
                 found.append(match.group(2))
         return found
 
@@ -123,7 +123,8 @@ class Cases:
         prologue = template("reference/prologue.c")
         self.reference = Instances("reference", prologue.replace("/* BEGIN */", "").replace("/* END */", "") +
                                    body(template("reference/similarity.c")) + body(template("reference/labels.c")) + body(template("reference/positions.c")) +
-                                   body(template("reference/functions.c")) + body(template("reference/borders.c")))
+                                   body(template("reference/functions.c")) + body(template("reference/borders.c")) +
+                                   body(template("reference/windows.c")))
         self.functions, self.convolutions = [], []
 
     # ---- pieces ----
@@ -390,7 +391,8 @@ def giving(cases):
     """Tensors that no other tensor makes."""
     c, n, size = cases.channels(), cases.samples(3), cases.size()
     shape, point = cases.shape(c, n, size), cases.shape(c, n, [1, 1, 1])
-    numbers = {"C": c, "N": n, "ACCUMULATE": cases.random.randint(0, 1), **extents("", size)}
+    numbers = {"C": c, "N": n, "ACCUMULATE": cases.random.randint(0, 1), "BY_POINT": cases.random.randint(0, 1),
+               **extents("", size)}
     values = ("double", ["%.17g" % (0.5 - i / 4) for i in range(c)])
     count = c * math.prod(size)
     cases.function("given, %d channels, %d x %s" % (c, n, size), [
@@ -403,35 +405,53 @@ def giving(cases):
                    {"y": "constants"}, before=[n])])
 
 
-def attending(cases):
+def attending(cases, windowed=False):
     """Few points and many, heads of some channels; the gradient reads what the kernel in front of it leaves.  A
     gradient of one point alone would be nothing but rounding."""
-    r, heads, causal = cases.random, cases.random.choice([1, 2, 3]), cases.random.random() < 0.4
+    r, heads, causal = cases.random, cases.random.choice([1, 2, 3]), not windowed and cases.random.random() < 0.4
     c, cv = (heads * r.choice([1, 3] if cases.wide else [1, 2, 5, 8, 17, 33]) for _ in range(2))
     n, points = cases.samples(2), lambda: [r.choice([1, 1, 2]), r.randint(1, r.choice([3, 9])), r.randint(2, 11)]
     asking = points()
     answering = asking if causal else points()
     if cases.wide:  # as many queries as make large tensors, and few keys
         asking, answering, causal = cases.size(), [1, 2, 3], False
+    window, shift, biased = [asking, answering], [0, 0, 0], windowed and r.random() < 0.8
+    if windowed:
+        extents_of_one = [r.choice([1, 1, 2, 3]), r.randint(1, 8), r.randint(2, 8)]
+        counts = [1, 93, 91] if cases.wide else [r.randint(1, 3), r.randint(1, 2), r.randint(1, 2)]
+        if cases.wide:
+            extents_of_one = [1, 3, 3]
+        asking = answering = [extent * count for extent, count in zip(extents_of_one, counts)]
+        window, shift = [extents_of_one] * 2, [r.choice([0, r.randrange(extent)]) for extent in extents_of_one]
+    differences = [2 * extent - 1 for extent in window[0]]
+    of_b, bands = cases.shape(heads, n, differences), cases.bands(1, 2, 3)
     queries, keys = math.prod(asking), math.prod(answering)
     of_q, of_k, of_v, of_y = (cases.shape(*pair) for pair in ((c, n, asking), (c, n, answering), (cv, n, answering), (cv, n, asking)))
     lse = Shape(heads * queries, 1, [1, 1, 1], heads * queries)
-    numbers = {"C": c, "CV": cv, "N": n, "HEADS": heads, "CAUSAL": int(causal), "QUERIES": queries, "KEYS": keys,
-               **extents("", asking), **extents("I", answering)}
-    layouts = {"QUERY": of_q, "DQ": of_q, "KEY": of_k, "DK": of_k, "VALUE": of_v, "DV": of_v, "Y": of_y, "DY": of_y, "LSE": lse}
+    numbers = {"C": c, "CV": cv, "N": n, "HEADS": heads, "CAUSAL": int(causal), "BANDS": bands,
+               "BIAS": int(biased), "QUERIES": math.prod(window[0]), "KEYS": math.prod(window[1]),
+               "WINDOWS": queries // math.prod(window[0]), **extents("", asking), **extents("I", answering)}
+    numbers.update({name + axis: value for name, values in (("QUERY_", window[0]), ("KEY_", window[1]), ("SHIFT_", shift))
+                    for axis, value in zip("DHW", values)})
+    layouts = {"QUERY": of_q, "DQ": of_q, "KEY": of_k, "DK": of_k, "VALUE": of_v, "DV": of_v, "Y": of_y, "DY": of_y, "LSE": lse,
+               "B": of_b, "DB": of_b}
     both = lambda name: cases.both(name, numbers, layouts, {"TIMES": r.choice([1, 0.3])})
-    given = {"scratch": "scratch", "q": "q", "k": "k", "v": "v", "y": "y", "lse": "lse"}
+    given = {"scratch": "scratch", "q": "q", "k": "k", "v": "v", "y": "y", "lse": "lse",
+             "b": "b" if biased else None}
     kernels = both("attention")
-    cases.function("attention of %d and %d channels in %d heads, %d x %s and %s, causal %d" % (c, cv, heads, n, asking, answering, causal), [
+    cases.function("attention of %d and %d channels in %d heads, %d x %s and %s, causal %d, windows %s, shift %s, bias %d" % (
+        c, cv, heads, n, asking, answering, causal, window[0], shift, biased), [
         "Tensor q = test.numbers(%s), k = test.numbers(%s), v = test.numbers(%s), dy = test.numbers(%s);" % tuple(
             shape.cpp() for shape in (of_q, of_k, of_v, of_y)),
         "Tensor dq = test.output(%s), dk = test.output(%s), dv = test.output(%s), y = test.output(%s);" % tuple(
             shape.cpp() for shape in (of_q, of_k, of_v, of_y)),
+        "Tensor b = test.numbers(%s), db = test.output(%s);" % (of_b.cpp(), of_b.cpp()),
         "Tensor lse = test.real_output(%d);" % (n * heads * queries),
-        "Result scratch = test.result(%d);" % (n * heads * (keys + 2 * queries)),
+        "Result scratch = test.result(%d);" % (n * heads * (keys + 2 * queries + bands * math.prod(differences))),
         *cases.run("attention without lse", "attention", kernels, {**given, "lse": None}, {"scratch": None}, before=[n]),
         *cases.run("attention", "attention", kernels, given, {"scratch": None}, before=[n]),
-        *cases.run("attention_grad", "attention_grad", both("attention_grad"), {**given, "dq": "dq", "dk": "dk", "dv": "dv", "dy": "dy"},
+        *cases.run("attention_grad", "attention_grad", both("attention_grad"), {**given, "dq": "dq", "dk": "dk", "dv": "dv", "dy": "dy",
+                                                                                      "db": "db" if biased else None},
                    before=[n])])
 
 
@@ -1483,6 +1503,7 @@ def make(seed, stored, rounds, rows, wide=False, few=False):
     for i in range(rounds):
         for case in (mapping, functions, pairs, repeating, bordering, giving, attending, joining, casting):
             draw(case)
+        draw(attending, True)
         draw(pooling, i)
         draw(resizing)
         draw(across)
