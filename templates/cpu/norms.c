@@ -61,7 +61,7 @@ INLINE int band_begin(int rows, int bands, int band) {
     return (int)((long)rows * band / bands);
 }
 
-/* Of a band so many numbers for each lane of vector v. */
+/* A band has `numbers` numbers for each lane of vector v. */
 INLINE double *of_band(double *scratch, const Layout *x, int numbers, int bands, int sample, int v,
                        int band) {
     return scratch + (((long)sample * vectors(x) + v) * bands + band) * numbers * LANES;

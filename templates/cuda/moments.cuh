@@ -120,7 +120,7 @@ struct NormOperands {
     const real *mean, *variance, *w, *b, *slopes;
 };
 
-/* What a point adds to so many sums of a channel. */
+/* A point adds one number to each of COUNT sums of a channel. */
 template <int COUNT> struct PointTerms {
     enum { NUMBERS = COUNT };
     real number[COUNT];

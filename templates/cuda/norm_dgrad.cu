@@ -1,6 +1,6 @@
 /* norm_dgrad.cu - gradient of a normalisation by its input; zero for samples that do not count.  LEAKY: dy
- * is that of a leaky ReLU behind it, whose slope follows from the sign of what was normalised; LEARNT: its
- * slopes below zero are weights, SHARED: one for all channels. */
+ * is the gradient by the output of a leaky ReLU behind it.  Its slope follows from the sign of the
+ * normalised number.  LEARNT: its slopes below zero are weights, SHARED: one for all channels. */
 #include "moments.cuh"
 
 #define KERNEL norm_dgrad

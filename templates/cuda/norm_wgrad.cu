@@ -20,7 +20,7 @@ static constexpr __host__ __device__ int KERNEL_numbers() {
     return LEARNT ? 3 : 2;
 }
 
-/* Of the channels in a column of vectors: the mean and, if LEAKY, what makes y of x. */
+/* For the channels in a column of vectors: the mean and, if LEAKY, the numbers that make y of x. */
 struct KERNEL_Column {
     Vector mean, factor, constant, below;
 };
@@ -116,7 +116,7 @@ static constexpr __host__ __device__ int KERNEL_team() {
     return team_for((BATCH ? N : 1) * BANDS);
 }
 
-/* The gradient of the slope of channels [c, end), by the thread for each or one for all. */
+/* The gradient of one slope: the slope of channels [c, end). */
 DEVICE void KERNEL_slope(real *dslope, double *scratch, int sets, int c, int end) {
     SIZES;
     real slope = ACCUMULATE ? *dslope : 0;
@@ -129,7 +129,7 @@ DEVICE void KERNEL_slope(real *dslope, double *scratch, int sets, int c, int end
     *dslope = slope;
 }
 
-/* Those of all channels, or the one. */
+/* The gradients of the slopes of all channels, or of the one slope. */
 DEVICE void KERNEL_slopes(real *dslopes, double *scratch, int sets) {
     SIZES;
     constexpr int count = SHARED ? 1 : C;
