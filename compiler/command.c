@@ -153,6 +153,12 @@ static UnetStatus take_precision(void *result, const UnetValue *value, UnetError
     return UNET_OK;
 }
 
+static UnetStatus take_batch_norm(void *result, const UnetValue *value, UnetError *error) {
+    (void)error;
+    ((Reading *)result)->command.lower.batch_norm = (BatchNorm)value->choice;
+    return UNET_OK;
+}
+
 static UnetStatus take_staging(void *result, const UnetValue *value, UnetError *error) {
     (void)error;
     ((Reading *)result)->command.options.staging = (Staging)value->choice;
@@ -292,6 +298,14 @@ static const UnetOptionRow options[] = {
              "M and T alike"},
     {"--batch", .kind = UNET_NUMBER, .commands = FILES, .tag = TRAINING, .place = AT(lower.batch), .min = 1,
      .max = 1 << 20, .value = "N", .help = "samples of a batch, instead of what the file says"},
+    {"--accumulate", .kind = UNET_NUMBER, .commands = FILES, .tag = TRAINING, .place = AT(lower.accumulate),
+     .min = 1, .max = 1 << 20, .value = "N",
+     .help = "batches of a step, instead of what the file says: a step of N x batch samples"},
+    {"--batch-norm", .kind = UNET_CHOICE, .commands = FILES | OF(ONNX), .tag = TRAINING,
+     .take = take_batch_norm, .value = "batch|running|group|instance",
+     .help = "how training normalises where the file says `batch_norm`: by the statistics of the batch, as "
+             "written; by the running statistics, which it then leaves as they are; as `group_norm`; as "
+             "`instance_norm`. All but the first see each sample by itself, and train another network"},
     {"--ranks", .kind = UNET_NUMBER, .commands = FILES, .tag = TRAINING, .place = AT(lower.ranks), .min = 1,
      .max = MOST_RANKS, .value = "N",
      .help = "processes that may train together, instead of what the file says"},

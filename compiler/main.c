@@ -210,7 +210,10 @@ static int command_mem(Session *s) {
         report_html(plan, &out);
     else {
         const FitQuestion asked = question(s);
+        Waiting waiting;
+        waiting_begin(&waiting, "comparing with other plans");
         const Comparison comparison = compare(s->pool, plan, &asked);
+        waiting_end(&waiting);
         report_text(plan, &comparison, &asked, &out);
     }
     print_report(s, &out);

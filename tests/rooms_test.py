@@ -41,7 +41,8 @@ NAMED = {
                                                "OP_DIVIDE", "OP_REPEAT")},
     "compiler/front/operators.c": {"OP_CONV": "what `linear` means", "OP_CONV_GROUPS": "what `groups` of a convolution mean"},
     "compiler/front/operators_norm.c": {op: "a normalisation is several nodes" for op in (
-        "OP_BATCH_STATISTICS", "OP_NORM_STATISTICS", "OP_NORM_TRACK", "OP_LAYER_NORM", "OP_SCALE")},
+        "OP_BATCH_STATISTICS", "OP_NORM_STATISTICS", "OP_NORM_TRACK", "OP_NORM_FOLD", "OP_LAYER_NORM", "OP_SCALE", "OP_GROUP_NORM",
+        "OP_INSTANCE_NORM")},
     "compiler/front/operators_parameter.c": {"OP_PARAMETER": "a table of relative positions is one"},
     "compiler/front/synchronise.c": {op: "takes apart what batch_norm is made of" for op in (
         "OP_BATCH_STATISTICS", "OP_NORM_STATISTICS", "OP_NORM_MERGE")},

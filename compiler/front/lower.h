@@ -15,6 +15,15 @@ typedef struct {
     const char *name, *value;
 } Define;
 
+/* --batch-norm: how training normalises where the file says `batch_norm`.  The order is that of the
+ * option's words. */
+typedef enum {
+    BATCH_NORM_AS_WRITTEN,
+    BATCH_NORM_RUNNING, /* by the running statistics, which stay as they are */
+    BATCH_NORM_GROUP,   /* as group_norm: each sample by itself */
+    BATCH_NORM_INSTANCE /* as instance_norm with weights */
+} BatchNorm;
+
 /* Options that override the file; zero: as the file says. */
 typedef struct LowerOptions {
     const char *path; /* of the file: gives the model its name */
@@ -24,8 +33,9 @@ typedef struct LowerOptions {
     int ndefine;
     const char *const *freeze; /* patterns */
     int nfreeze;
-    int64_t batch, ranks; /* 0: as the file says */
-    int64_t processes;    /* 0: 1, or as many as `ranks` with shards_optimizer */
+    int64_t batch, accumulate, ranks; /* 0: as the file says */
+    BatchNorm batch_norm;
+    int64_t processes; /* 0: 1, or as many as `ranks` with shards_optimizer */
     bool shards_optimizer;
     bool probabilities; /* outputs of classes have their probabilities beside them */
     int64_t size[AXES]; /* depth, height, width of the inputs */

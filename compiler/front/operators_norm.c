@@ -82,33 +82,6 @@ static ValueId append_norm(const Call *call, const Norm *norm, const ValueId sta
                        output_new(call, norm->in));
 }
 
-/* Training normalises by the statistics of the batch and brings the running ones up to date; what comes
- * later normalises by those. */
-ValueId build_batch_norm(Call *call) {
-    Norm norm = {.a.batch = true};
-    bool sync;
-    if (!argument_normalised(call, &norm) || !argument_number(call, "momentum", &norm.a.momentum) ||
-        !argument_truth(call, "sync", &sync))
-        return -1;
-    if (!(norm.a.momentum >= 0 && norm.a.momentum <= 1)) {
-        report_range(call, "momentum", "from 0 to 1");
-        return -1;
-    }
-    if (!make_affine(call, &norm))
-        return -1;
-    const Shape vector = {.rank = 1, .dim = {norm.a.groups}};
-    const ValueId running[2] = {statistic_new(call, "running_mean", vector, INIT_ZEROS),
-                                statistic_new(call, "running_var", vector, INIT_ONES)};
-    if (call->l->options->program != PROGRAM_TRAIN)
-        return append_norm(call, &norm, running);
-    ValueId statistic[2];
-    norm.a.sync = sync;
-    append_statistics(call, &norm, statistic);
-    const ValueId tracked[] = {running[0], running[1], statistic[0], statistic[1]};
-    norm_append(call, OP_NORM_TRACK, &norm, tracked, 4, NULL, 0);
-    return append_norm(call, &norm, statistic);
-}
-
 static bool has_several(const Call *call, const Norm *norm) {
     Lower *l = call->l;
     if (norm->a.points > 1 || norm->a.groups < shape_channels(norm->in))
@@ -128,6 +101,107 @@ static ValueId append_sample_norm(const Call *call, const Norm *norm) {
         return -1;
     append_statistics(call, norm, statistic);
     return append_norm(call, norm, statistic);
+}
+
+/* Where a scale stands behind it: x normalised, without weights. */
+static ValueId normal_new(const Call *call, const Norm *norm) {
+    return value_new(call->l->graph, (Value){.name = pool_text(call->l->pool, "%s normalised", call->name),
+                                             .class = CLASS_ACTIVATION,
+                                             .type = TYPE_F32,
+                                             .shape = norm->in,
+                                             .per_sample = true,
+                                             .span = call->span});
+}
+
+static ValueId append_affine(Call *call, const Norm *norm, ValueId normal) {
+    const ValueId in[] = {normal, norm->weight, norm->bias};
+    call->op = OP_SCALE;
+    return node_append(call, in, 3, (Attributes){0}, output_new(call, norm->in));
+}
+
+/* A number of each channel for a scale by running statistics. */
+static ValueId constant_of(const Call *call, const Norm *norm, const char *what) {
+    return value_new(call->l->graph, (Value){.name = pool_text(call->l->pool, "%s %s", call->name, what),
+                                             .class = CLASS_WORKSPACE,
+                                             .type = TYPE_F32,
+                                             .shape = {.rank = 1, .dim = {norm->a.groups}},
+                                             .span = call->span});
+}
+
+/* In training, too, by running statistics, which nobody changes: a factor and a summand of each channel,
+ * whose gradient by x is the factor.  Weights are learnt, so another scale has them. */
+static ValueId append_running_norm(Call *call, const Norm *norm, const ValueId running[2]) {
+    const ValueId fold_in[] = {-1, -1, running[0], running[1], -1, -1},
+                  fold_out[] = {constant_of(call, norm, "factor"), constant_of(call, norm, "summand")};
+    norm_append(call, OP_NORM_FOLD, norm, fold_in, 6, fold_out, 2);
+    const ValueId in[] = {norm->x, fold_out[0], fold_out[1]};
+    call->op = OP_SCALE;
+    return append_affine(call, norm, node_append(call, in, 3, (Attributes){0}, normal_new(call, norm)));
+}
+
+static ValueId append_batch_norm(const Call *call, Norm *norm, bool sync, const ValueId running[2]) {
+    ValueId statistic[2];
+    norm->a.sync = sync;
+    append_statistics(call, norm, statistic);
+    const ValueId tracked[] = {running[0], running[1], statistic[0], statistic[1]};
+    norm_append(call, OP_NORM_TRACK, norm, tracked, 4, NULL, 0);
+    return append_norm(call, norm, statistic);
+}
+
+/* How many groups --batch-norm=group makes of so many channels: 32, as in the paper of group_norm (Wu and
+ * He, 2018), or the most below that divide them, of two channels at least. */
+static int64_t usual_groups(int64_t channels) {
+    enum { MOST = 32 };
+    int64_t groups = channels / 2 < MOST ? channels / 2 : MOST;
+    while (groups > 1 && channels % groups != 0)
+        groups--;
+    return groups > 1 ? groups : 1;
+}
+
+/* `group_norm` or `instance_norm`, with the weights of the `batch_norm` in whose place it stands. */
+static ValueId append_in_place(Call *call, Norm *norm, BatchNorm way) {
+    norm->a.batch = false;
+    call->op = way == BATCH_NORM_GROUP ? OP_GROUP_NORM : OP_INSTANCE_NORM;
+    if (way == BATCH_NORM_GROUP)
+        norm->a.groups = usual_groups(norm->a.groups);
+    return append_sample_norm(call, norm);
+}
+
+static bool argument_statistics(const Call *call, bool sync, bool *running) {
+    static const char *const choices[] = {"batch", "running", NULL};
+    int choice;
+    if (!argument_choice(call, "statistics", choices, &choice))
+        return false;
+    *running = choice == 1;
+    if (!*running || !sync)
+        return true;
+    return report_range(call, "sync", "left out, unless `statistics` is \"batch\"");
+}
+
+/* Training normalises by the statistics of the batch and brings the running ones up to date; what comes
+ * later normalises by those. */
+ValueId build_batch_norm(Call *call) {
+    Norm norm = {.a.batch = true};
+    bool sync, keeps_running;
+    if (!argument_normalised(call, &norm) || !argument_number(call, "momentum", &norm.a.momentum) ||
+        !argument_truth(call, "sync", &sync) || !argument_statistics(call, sync, &keeps_running))
+        return -1;
+    if (!(norm.a.momentum >= 0 && norm.a.momentum <= 1)) {
+        report_range(call, "momentum", "from 0 to 1");
+        return -1;
+    }
+    if (!make_affine(call, &norm))
+        return -1;
+    const BatchNorm way = call->l->options->batch_norm;
+    if (way == BATCH_NORM_GROUP || way == BATCH_NORM_INSTANCE)
+        return append_in_place(call, &norm, way);
+    const Shape vector = {.rank = 1, .dim = {norm.a.groups}};
+    const ValueId running[2] = {statistic_new(call, "running_mean", vector, INIT_ZEROS),
+                                statistic_new(call, "running_var", vector, INIT_ONES)};
+    if (call->l->options->program != PROGRAM_TRAIN)
+        return append_norm(call, &norm, running);
+    return way == BATCH_NORM_RUNNING || keeps_running ? append_running_norm(call, &norm, running)
+                                                      : append_batch_norm(call, &norm, sync, running);
 }
 
 ValueId build_instance_norm(Call *call) {
@@ -180,17 +254,9 @@ ValueId build_layer_norm(Call *call) {
     Norm norm = {0};
     if (!argument_normalised(call, &norm) || !make_affine(call, &norm))
         return -1;
-    Value value = {.name = pool_text(call->l->pool, "%s normalised", call->name),
-                   .class = CLASS_ACTIVATION,
-                   .type = TYPE_F32,
-                   .shape = norm.in,
-                   .per_sample = true,
-                   .span = call->span};
-    const ValueId normal = value_new(call->l->graph, value);
+    const ValueId normal = normal_new(call, &norm);
     norm_append(call, OP_LAYER_NORM, &norm, &norm.x, 1, &normal, 1);
-    call->op = OP_SCALE;
-    const ValueId in[] = {normal, norm.weight, norm.bias};
-    return node_append(call, in, 3, (Attributes){0}, output_new(call, norm.in));
+    return append_affine(call, &norm, normal);
 }
 
 /* ---- a number for each channel ---- */

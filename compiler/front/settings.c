@@ -773,6 +773,8 @@ void check_sections(Lower *l) {
     }
     if (l->options->batch > 0)
         model->train.batch = l->options->batch;
+    if (l->options->accumulate > 0)
+        model->train.accumulate = l->options->accumulate;
     check_accumulation(l);
     if (l->options->ranks > 0)
         model->train.ranks = l->options->ranks;

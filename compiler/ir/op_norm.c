@@ -165,16 +165,17 @@ void constants_norm_merge(Constants *c, const Node *node) {
         c, "step->team != NULL ? step->team->gather : NULL, step->team, step->first, last, step->n", "");
 }
 
-/* Weight i is that of output channel i / INNER % CO. */
+/* Weight i belongs to output channel i / INNER % CO.  Without a convolution each channel has one. */
 void constants_norm_fold(Constants *c, const Node *node) {
     const Graph *g = constants_graph(c);
-    const Shape w = g->value[node->in[0]].shape;
+    const Shape w = g->value[node->out[0]].shape;
     int64_t inner = 1;
     for (int k = node->a.norm.transposed ? 2 : 1; k < w.rank; k++)
         inner *= w.dim[k];
     constant(c, "COUNT", shape_elements(w));
     constant(c, "CO", shape_elements(g->value[node->in[2]].shape));
     constant(c, "INNER", inner);
+    constant(c, "AFFINE", node->in[4] >= 0);
     constant(c, "BIAS", node->in[1] >= 0);
     constant_real(c, "EPSILON", node->a.norm.epsilon);
     call_arguments(c, "", "");

@@ -16,7 +16,7 @@ static void help_with_budget(const Plan *plan, const Advice *a, Diag *diag) {
 static void help_with_proposals(const Advice *a, Diag *diag) {
     for (int i = 0; i < a->count; i++) {
         const Proposal *p = &a->proposal[i];
-        const char *own = p->narrower ? "of its own " : "";
+        const char *own = p->other ? "of its own " : "";
         if (p->trial.brief)
             diag_help(diag, "%s: fits, about %+.0f %% %swork", p->text, fit_extra_work(&p->trial), own);
         else

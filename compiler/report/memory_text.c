@@ -355,6 +355,25 @@ static void sweep_row(SweepEnd end, Text *out) {
         text_line(out, "  %-26s `%s` of line %d %s", "bands of rows end", end.name, end.line.line, end.why);
 }
 
+/* The price of statistics of the whole batch. */
+static void norm_rows(const Plan *plan, const OtherNorms *norms, Text *out) {
+    Pool *pool = plan->pool;
+    if (norms->count == 0)
+        return;
+    text_line(out, "  %-26s %12s  %18s B  %s; `batch_norm` of line %d sees the whole batch at once:",
+              "other statistics", human_bytes(pool, norms->budget), grouped(pool, norms->budget),
+              plan->budget > 0 ? "under this budget" : "if there were half as much", norms->line.line);
+    for (int i = 0; i < norms->count; i++) {
+        const OtherNorm *way = &norms->way[i];
+        const double work = fit_extra_work(&way->trial);
+        if (way->trial.legal)
+            text_line(out, "    %-24s %12s  %18s B  %s: %s%s", way->option,
+                      human_bytes(pool, way->trial.arena), grouped(pool, way->trial.arena), way->meaning,
+                      way->trial.fits ? "fits" : "DOES NOT FIT",
+                      work < 0.05 ? "" : pool_text(pool, ", %.0f %% of all operations twice", work));
+    }
+}
+
 /* The same plan with everything kept. */
 static void comparison_rows(const Plan *plan, const Comparison *c, Text *out) {
     Pool *pool = plan->pool;
@@ -363,6 +382,7 @@ static void comparison_rows(const Plan *plan, const Comparison *c, Text *out) {
     sweep_row(c->ends, out);
     if (train->model == NULL)
         return;
+    norm_rows(plan, &c->norms, out);
     const RematSchedule *found = train->found;
     if (found != NULL && found->cost > found->base_cost && !plan->choices.repeats) {
         const int64_t kept = c->without_recomputation;

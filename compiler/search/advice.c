@@ -90,6 +90,7 @@ struct Idea {
     bool (*find)(Idea *idea); /* returns whether something fits, which is then BEST */
     const char *width;        /* the name of a `let` */
     int64_t value;            /*   and its value, which was changed or is to be */
+    bool other_norm;
     FitTrial best, cheaper;
     bool fits, has_cheaper;
 };
@@ -213,7 +214,7 @@ static void add_single_ideas(Ideas *all) {
 static bool has_better(const Advice *a, const Idea *idea, const FitTrial *trial) {
     for (int i = 0; i < a->count && idea->width == NULL; i++) {
         const Proposal *p = &a->proposal[i];
-        if (p->smaller && !p->narrower && p->trial.size[AXES - 1] >= trial->size[AXES - 1] &&
+        if (p->smaller && !p->other && p->trial.size[AXES - 1] >= trial->size[AXES - 1] &&
             fit_extra_work(&p->trial) <= fit_extra_work(trial) + 1)
             return true;
     }
@@ -229,7 +230,19 @@ static void propose(Advice *a, const Idea *idea, const FitTrial *trial) {
     if (idea->find == find_size)
         text = joined(a->pool, text, pool_text(a->pool, "--size=%s", fit_size_text(a->pool, trial->size)));
     if (a->count < MAX_PROPOSALS && !(idea->find == find_size && has_better(a, idea, trial)))
-        a->proposal[a->count++] = (Proposal){text, *trial, idea->width != NULL, idea->find == find_size};
+        a->proposal[a->count++] = (Proposal){.text = text,
+                                             .trial = *trial,
+                                             .other = idea->width != NULL || idea->other_norm,
+                                             .smaller = idea->find == find_size,
+                                             .fewer = idea->find == find_batch};
+}
+
+/* Is there a proposal that trains the same network on the same samples? */
+static bool has_same_training(const Advice *a) {
+    for (int i = 0; i < a->count; i++)
+        if (!a->proposal[i].other && !a->proposal[i].smaller && !a->proposal[i].fewer)
+            return true;
+    return false;
 }
 
 /* Works out all ideas, proposes those that fit, and begins anew. */
@@ -264,9 +277,26 @@ static bool propose_freedoms(Advice *a, Ideas *all) {
 }
 
 static void propose_singles(Advice *a, Ideas *all) {
-    if (!all->narrower_only)
-        add_single_ideas(all);
+    add_single_ideas(all);
+    propose_all(a, all);
+}
+
+static void propose_narrower(Advice *a, Ideas *all) {
     add_narrower(all);
+    propose_all(a, all);
+}
+
+/* Without statistics of the whole batch. */
+static void propose_other_norms(Advice *a, Ideas *all, const Plan *plan) {
+    const OtherNorms norms = other_norms(a->pool, plan, &all->question);
+    for (int i = 0; i < norms.count; i++) {
+        Idea idea = {.question = norms.way[i].question,
+                     .refused = all->refused,
+                     .text = norms.way[i].option,
+                     .find = find_nothing_more,
+                     .other_norm = true};
+        PUSH(all->pool, all->idea, all->count, idea);
+    }
     propose_all(a, all);
 }
 
@@ -274,8 +304,7 @@ static void propose_singles(Advice *a, Ideas *all) {
 static bool has_proposal(const Advice *a, const Ideas *all, bool of_half) {
     for (int i = 0; i < a->count; i++) {
         const Proposal *p = &a->proposal[i];
-        if (!p->narrower &&
-            (!p->smaller || (of_half && 2 * p->trial.size[AXES - 1] >= all->width_of_image)))
+        if (!p->other && (!p->smaller || (of_half && 2 * p->trial.size[AXES - 1] >= all->width_of_image)))
             return true;
     }
     return false;
@@ -310,7 +339,7 @@ static void put_in_order(Advice *a) {
     Proposal last[MAX_PROPOSALS];
     int first = 0, nlast = 0;
     for (int i = 0; i < a->count; i++)
-        if (a->proposal[i].narrower)
+        if (a->proposal[i].other)
             last[nlast++] = a->proposal[i];
         else
             a->proposal[first++] = a->proposal[i];
@@ -375,16 +404,28 @@ static Ideas ideas_for(Pool *pool, const Plan *plan, const FitQuestion *asked) {
     return all;
 }
 
-static void propose_what_fits(Advice *a, Ideas *all) {
-    const bool restricted = !all->narrower_only && propose_freedoms(a, all);
+/* For the network as it is. */
+static void propose_for_network(Advice *a, Ideas *all) {
+    const bool restricted = propose_freedoms(a, all);
     propose_singles(a, all);
     if (a->count == 0 && restricted) {
         all->freely = true;
         propose_singles(a, all);
         all->freely = false;
     }
-    if (!all->narrower_only && !has_proposal(a, all, false))
+    if (!has_proposal(a, all, false))
         propose_pairs(a, all);
+    all->freely = false;
+}
+
+/* Another network comes last, and a narrower one only where nothing else helps: few can use it. */
+static void propose_what_fits(Advice *a, Ideas *all, const Plan *plan) {
+    if (!all->narrower_only)
+        propose_for_network(a, all);
+    if (!all->narrower_only && !has_same_training(a))
+        propose_other_norms(a, all, plan);
+    if (a->count == 0)
+        propose_narrower(a, all);
     if (a->count == 0)
         propose_narrower_pairs(a, all);
     put_in_order(a);
@@ -403,7 +444,7 @@ typedef struct {
 static void *work_out_half(void *item) {
     Half *half = item;
     if (half->ideas != NULL) {
-        propose_what_fits(half->advice, half->ideas);
+        propose_what_fits(half->advice, half->ideas, half->plan);
         return NULL;
     }
     Pool *pool = pool_new();
@@ -454,6 +495,10 @@ Comparison compare(Pool *pool, const Plan *plan, const FitQuestion *asked) {
         FitQuestion q = without_budget(asked, plan);
         q.options.no_recompute = true;
         c.without_recomputation = fit_try(&q).arena;
+    }
+    if (plan_fits(plan)) { /* else advise() proposes them */
+        c.norms = other_norms(pool, plan, asked);
+        try_other_norms(&c.norms, plan);
     }
     const Model *model = lower(pool, diag_quiet(pool), asked->file, &asked->lower);
     if (model != NULL)

@@ -3,6 +3,7 @@
 #define ADVICE_H
 
 #include "search/fit.h"
+#include "search/other_norms.h"
 #include "search/whole_batch.h"
 
 enum { MAX_PROPOSALS = 16 };
@@ -10,8 +11,9 @@ enum { MAX_PROPOSALS = 16 };
 typedef struct {
     const char *text; /* as one would type it */
     FitTrial trial;
-    bool narrower; /* another network, with less work */
-    bool smaller;  /* images */
+    bool other;   /* another network: a narrower one, or with other normalisations */
+    bool smaller; /* images */
+    bool fewer;   /* samples of a step */
 } Proposal;
 
 typedef struct {
@@ -31,6 +33,7 @@ typedef struct {
     int64_t without_bands;         /* the same; or -1: there are none */
     int64_t eager;                 /* bytes that an eager framework keeps for the backward pass, or -1 */
     SweepEnd ends;                 /* as of Advice */
+    OtherNorms norms;
 } Comparison;
 
 Comparison compare(Pool *pool, const Plan *plan, const FitQuestion *question);

@@ -41,6 +41,12 @@ static void eager_input(Eager *e, const Node *node) {
     keep(e, node->in[0]);
 }
 
+/* A factor that nobody learns has no gradient, so its operand is not kept. */
+static void eager_scale(Eager *e, const Node *node) {
+    if (e->graph->value[node->in[1]].class == CLASS_PARAMETER)
+        keep(e, node->in[0]);
+}
+
 static void eager_output(Eager *e, const Node *node) {
     keep(e, node->out[0]);
 }

@@ -1,5 +1,6 @@
 /* norm_fold.c - of the weights and the bias of a convolution those of the convolution with its
- * normalisation. Weight i is of output channel i / INNER % CO. */
+ * normalisation. Weight i is of output channel i / INNER % CO. Without weights (AFFINE is 0), a factor and
+ * a summand for each channel: those of the normalisation alone. */
 #include "norms.c"
 
 #define KERNEL norm_fold
@@ -8,7 +9,7 @@
 /* BEGIN */
 UNUSED static double KERNEL_factor(int channel, const real *variance, const real *gamma) {
     SIZES;
-    return (double)gamma[channel] / sqrt((double)variance[channel] + EPSILON);
+    return (AFFINE ? (double)gamma[channel] : 1) / sqrt((double)variance[channel] + EPSILON);
 }
 
 UNUSED static void KERNEL(real *folded, real *shift, const real *w, const real *b, const real *mean,
@@ -17,13 +18,14 @@ UNUSED static void KERNEL(real *folded, real *shift, const real *w, const real *
 #pragma omp for schedule(static)
     for (int c = 0; c < CO; c++) {
         const double factor = KERNEL_factor(c, variance, gamma);
-        shift[c] = (real)(((BIAS ? (double)b[c] : 0) - (double)mean[c]) * factor + (double)beta[c]);
+        shift[c] =
+            (real)(((BIAS ? (double)b[c] : 0) - (double)mean[c]) * factor + (AFFINE ? (double)beta[c] : 0));
     }
 #pragma omp for schedule(static)
     for (long k = 0; k < COUNT / INNER; k++) {
         const double factor = KERNEL_factor((int)(k % CO), variance, gamma);
         for (long i = k * INNER; i < (k + 1) * INNER; i++)
-            folded[i] = (real)((double)w[i] * factor);
+            folded[i] = (real)((AFFINE ? (double)w[i] : 1) * factor);
     }
 }
 /* END */

@@ -1,11 +1,17 @@
 /* norm_fold.cu - of the weights and the bias of a convolution those of the convolution with its
- * normalisation. Weight i is of output channel i / INNER % CO. */
+ * normalisation. Weight i is of output channel i / INNER % CO. Without weights (AFFINE is 0), a factor and
+ * a summand for each channel: those of the normalisation alone. */
 #include "prologue.cuh"
 
 #define KERNEL norm_fold
 #include "../example_cuda.h"
 
 /* BEGIN */
+static __device__ double KERNEL_factor(unsigned channel, const real *variance, const real *gamma) {
+    SIZES;
+    return (AFFINE ? (double)gamma[channel] : 1) / sqrt((double)variance[channel] + EPSILON);
+}
+
 static __global__ void KERNEL_weights(real *__restrict__ folded, real *__restrict__ shift,
                                       const real *__restrict__ w, const real *__restrict__ b,
                                       const real *__restrict__ mean, const real *__restrict__ variance,
@@ -14,12 +20,11 @@ static __global__ void KERNEL_weights(real *__restrict__ folded, real *__restric
     const unsigned i = thread_index();
     if (i >= COUNT)
         return;
-    const int c = i / INNER % CO;
-    folded[i] = (real)(w[i] * ((double)gamma[c] / sqrt((double)variance[c] + EPSILON)));
+    folded[i] = (real)((AFFINE ? (double)w[i] : 1) * KERNEL_factor(i / INNER % CO, variance, gamma));
     if (i >= CO) /* there are as many weights, or more */
         return;
-    const double factor = (double)gamma[i] / sqrt((double)variance[i] + EPSILON);
-    shift[i] = (real)(((BIAS ? (double)b[i] : 0) - (double)mean[i]) * factor + (double)beta[i]);
+    const double bias = BIAS ? (double)b[i] : 0, offset = AFFINE ? (double)beta[i] : 0;
+    shift[i] = (real)((bias - (double)mean[i]) * KERNEL_factor(i, variance, gamma) + offset);
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, real *folded, real *shift, const real *w, const real *b,

@@ -612,6 +612,11 @@ def running(cases):
         cases.numbers(name, c)
     cases.node("norm_track", {"running_mean": "running_mean", "running_var": "running_var", "mean": "mean",
                               "variance": "variance"}, momentum=0.2, points=r.randint(1, 9), groups=c, batch=1)
+    cases.case("statistics as factors, %d channels" % c, nearness="SUMS")
+    for name in ("folded", "shift", "mean", "variance"):
+        cases.numbers(name, c)
+    cases.node("norm_fold", {"folded": "folded", "shift": "shift", "w": None, "b": None, "mean": "mean", "variance": "variance",
+                             "gamma": None, "beta": None}, epsilon=1e-3, groups=c, batch=1)
     cases.case("weights folded, %d channels, %d each" % (c, inner), nearness="SUMS")
     for name, shape in (("folded", [c, inner]), ("shift", [c]), ("w", [c, inner]), ("b", [c]), ("mean", [c]), ("variance", [c]),
                         ("gamma", [c]), ("beta", [c])):

@@ -84,6 +84,8 @@ CASES = [
     {**_case("batch_norm_accumulate", "tests/oracle/cases/batch_norm.unet", "batch_norm", (12, 10), 3, 7,
              {"parts": 2, "average": 0.8}, optimizer=("sgd", {"lr": 0.1, "momentum": 0.9}), valid=5, loops=False),
      "accumulate": 2, "ema": 0.8},
+    _case("running_statistics", "tests/oracle/cases/batch_norm.unet", "batch_norm", (12, 10), 3, 7, {"statistics": '"running"'},
+          optimizer=("sgd", {"lr": 0.1, "momentum": 0.9}), valid=2),
     _case("groups", "tests/oracle/cases/groups.unet", "groups", (16, 12), 2, 8),
     _optimizer("sgd", ("sgd", {"lr": 0.1})),
     _optimizer("nesterov", ("sgd", {"lr": 0.05, "momentum": 0.9, "weight_decay": 0.01, "nesterov": True})),

@@ -232,8 +232,8 @@ def test_pairs():
            "over budget: two options, and what had been forbidden")
     _, found = refusal(TINY, ["--mem=12MiB"])
     texts = [text for text, *_ in found]
-    expect("--conv=direct and --precision=bf16" in texts and texts[-1].startswith("-D base="),
-           "over budget: two options rather than a third of the size, another network last: %s" % texts)
+    expect("--conv=direct and --precision=bf16" in texts and not any(text.startswith("-D base=") for text in texts),
+           "over budget: two options rather than a third of the size or another network: %s" % texts)
     err, found = refusal(TINY, ["--mem=4MiB"])
     expect("take 7.36 MiB" in err and "only a narrower network" in err, "over budget: the fixed part")
     expect(found and all(re.match(r"-D base=\d+ and --size=", text) for text, *_ in found),
@@ -243,10 +243,44 @@ def test_pairs():
 def test_size_and_width():
     options = ["--batch=2", "--size=128x128", "--micro-batches=off", "--mem=180MiB"]
     _, found = refusal(WIDE, options)
-    sizes = [(int(text.split("x")[1]), float(work)) for text, _, work, *_ in found if text.startswith("--size=")]
-    expect(any(text.startswith("-D base=") for text, *_ in found), "over budget: a narrower network is proposed")
+    sizes = [(int(text.split("x")[1]), float(work)) for text, _, _, work, *_ in found if text.startswith("--size=")]
+    expect(not any(text.startswith("-D base=") for text, *_ in found), "over budget: no narrower network where a size fits")
     expect(len(sizes) == 1 or (len(sizes) == 2 and sizes[1][0] < sizes[0][0] and sizes[1][1] <= 26 < sizes[0][1]),
            "over budget: a size, and one of less work: %s" % sizes)
+
+
+NORMAL = """input  x : image(3, 64, 64)
+target t : image(4)
+a = x -> conv(16, 3) -> batch_norm -> relu -> conv(16, 3) -> batch_norm -> relu
+output y = conv(a, 4, 3)
+train {
+    loss      mse(y, t)
+    optimizer sgd(lr = 0.1)
+    batch     8
+    steps     10
+}
+"""
+
+
+def test_other_norms(folder):
+    """Statistics of less than the batch have a price each, in the report and over budget, and their plans are those figures."""
+    path = os.path.join(folder, "normal.unet")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(NORMAL)
+    _, text, _ = unetc("mem", path)
+    rows = re.findall(r"^    (as it is|--batch\S+(?: --accumulate=8)?) .*?([\d,]+) B  (.*)$", text, re.MULTILINE)
+    expect([row[0] for row in rows] == ["as it is", "--batch=1 --accumulate=8", "--batch-norm=group", "--batch-norm=instance",
+                                        "--batch-norm=running"], "mem: other statistics: %s" % rows)
+    budget = int(re.search(r"other statistics .*?([\d,]+) B", text).group(1).replace(",", ""))
+    for option, bytes_, note in rows[1:]:
+        code, made = plan(path, *option.split(), "--mem=%d" % budget)
+        expect((code == 0) == ("DOES NOT FIT" not in note), "mem %s: fits as the report says: %s" % (option, note))
+        expect(code != 0 or made["arena"]["bytes"] <= budget, "mem %s: %s, planned %s" % (option, bytes_, made["arena"]["bytes"]))
+    err = unetc("mem", path, "--mem=2500KiB")[2]
+    for option in ("--batch=1 --accumulate=8", "--batch-norm=group", "--batch-norm=running"):
+        expect(re.search("^help: %s: .* of its own work" % option, err, re.MULTILINE), "over budget: %s is proposed" % option)
+        expect(plan(path, "--mem=2500KiB", *option.split())[0] == 0, "over budget: %s fits" % option)
+    expect("other statistics" not in unetc("mem", path, "--batch-norm=group")[1], "mem: nothing sees the batch any more")
 
 
 def test_sweep_end(folder):
@@ -465,6 +499,7 @@ def main():
         test_fit_tables()
         test_waiting()
         test_bands()
+        test_other_norms(folder)
         test_sweep_end(folder)
         test_floor()
         test_at_once()

@@ -844,17 +844,23 @@ def merging(cases, variances):
 def folding(cases):
     r = cases.random
     co, inner, outer = (300, 9, 30) if cases.wide else (r.randint(1, 20), r.randint(1, 9), r.randint(1, 4))
-    numbers = {"COUNT": co * inner * outer, "CO": co, "INNER": inner, "BIAS": r.randint(0, 1)}
+    fold(cases, {"COUNT": co * inner * outer, "CO": co, "INNER": inner, "AFFINE": 1, "BIAS": r.randint(0, 1)})
+    fold(cases, {"COUNT": co, "CO": co, "INNER": 1, "AFFINE": 0, "BIAS": 0})
+
+
+def fold(cases, numbers):
+    """Into weights, or, without AFFINE, a factor and a summand for each channel."""
     names = ("b", "mean", "gamma", "beta", "variance")
+    given = lambda constant, *names: {name: name if numbers[constant] else None for name in names}
     cases.function("weights folded, %s" % numbers, [
         "Tensor w = test.reals(%d), folded = test.real_output(%d), shift = test.real_output(%d);" % (
-            numbers["COUNT"], numbers["COUNT"], co),
-        "Tensor %s;" % ", ".join("%s = test.reals(%d)" % (name, co) for name in names),
+            numbers["COUNT"], numbers["COUNT"], numbers["CO"]),
+        "Tensor %s;" % ", ".join("%s = test.reals(%d)" % (name, numbers["CO"]) for name in names),
         "for (long i = 0; i < variance.count(); i++)",
         "    variance.set(i, 0.1f + fabsf(variance.get(i)));",
         *cases.run("norm_fold", "norm_fold", cases.both("norm_fold", numbers, {}, {"EPSILON": 1e-3}),
-                   {"folded": "folded", "shift": "shift", "w": "w", "b": "b" if numbers["BIAS"] else None, "mean": "mean",
-                    "variance": "variance", "gamma": "gamma", "beta": "beta"})])
+                   {"folded": "folded", "shift": "shift", **given("AFFINE", "w"), **given("BIAS", "b"), "mean": "mean",
+                    "variance": "variance", **given("AFFINE", "gamma", "beta")})])
 
 
 # ---- losses ----
