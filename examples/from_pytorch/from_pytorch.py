@@ -106,11 +106,13 @@ def smaller(network, size, translation, text):
 
 
 def compared(network, size, translation, text, tensors):
+    """The largest relative error, or None where nothing can be compiled."""
     with evaluating(network):
         try:
-            checking.compare(network, *smaller(network, size, translation, text), tensors)
+            return checking.compare(network, *smaller(network, size, translation, text), tensors)
         except checking.Unable as error:
             print("from_pytorch.py: the files are not compared with the network: %s" % error, file=sys.stderr)
+            return None
 
 
 def load(source):

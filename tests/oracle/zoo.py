@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""zoo.py [NAME...] [--record] [--no-check]: how many published networks examples/from_pytorch converts.
+
+The networks of zoo_nets.py are made by the packages that publish them, with random weights and small inputs.  The converter
+converts each one in a process of its own, within a time limit, and compares the file with the network in double precision.
+A row tells: converted, with the largest relative error; or refused, with the converter's line.  NAME is a network, or the
+beginning of several names; without one all are tried.  --record keeps the rows in zoo.tsv, --update writes the table of
+examples/README.md from there, and --agree, a test that needs no PyTorch, compares the two.
+
+Runs in a Python that has PyTorch and the packages; unetc is the one of build/, or named by UNETC=.
+"""
+
+import argparse
+import datetime
+import importlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import zlib
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+RECORD = os.path.join(HERE, "zoo.tsv")
+README = os.path.join(ROOT, "examples", "README.md")
+COLUMNS = ["name", "package", "size", "parameters", "error", "result", "constructor"]
+SECONDS = 400
+BEGIN, END = "<!-- zoo.py --update writes from here -->", "<!-- to here -->"
+
+import zoo_nets  # noqa: E402
+
+
+# ---- one network --------------------------------------------------------------------------------------------------
+
+
+def made(name, constructor):
+    """The network, with weights that follow from its name and hide nothing."""
+    import torch
+    words = zoo_nets.MODULES[name.partition("_")[0]]
+    torch.manual_seed(zlib.crc32(name.encode()))
+    network = eval(constructor, {word: importlib.import_module(module) for word, module in words.items()}).eval()
+    for key, value in network.state_dict().items():
+        if key.endswith("running_var"):
+            value.uniform_(0.5, 2)
+        elif value.is_floating_point() and value.numel() and (value.dim() == 1 or bool((value == value.flatten()[0]).all())):
+            value.uniform_(-1, 1)
+    return network
+
+
+def tried(name, sizes, constructor, check):
+    """A row of the record, without the package."""
+    # others' packages mean another one by the name `safetensors`
+    sys.path[:] = [path for path in sys.path if os.path.abspath(path) != HERE]
+    sys.path.insert(0, os.path.join(ROOT, "examples", "from_pytorch"))
+    import from_pytorch
+    network = made(name, constructor)
+    row = {"parameters": sum(parameter.numel() for parameter in network.parameters()), "error": "", "result": "converts"}
+    try:
+        translation, text = from_pytorch.translated(network, sizes)
+        from_pytorch.checking.accepted(text)
+        if check:
+            tensors = from_pytorch.weights.file_tensors(translation)
+            row["error"] = "%.1e" % from_pytorch.compared(network, sizes, translation, text, tensors)
+    except (from_pytorch.Inexpressible, from_pytorch.NotEqual) as error:
+        row["result"] = re.sub(r"/\S*/site-packages/", "", " ".join(str(error).split()))
+    return row
+
+
+def alone(name, sizes, constructor, check):
+    """The row of a network that is tried in a process of its own."""
+    command = [sys.executable, "-B", os.path.abspath(__file__), "--alone", name] + ([] if check else ["--no-check"])
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    try:
+        out, errors = process.communicate(timeout=SECONDS)
+        last = (errors.decode(errors="replace").strip().splitlines() or ["no message"])[-1]
+        row = json.loads(out.decode().splitlines()[-1]) if process.returncode == 0 else {"result": "fails: " + last}
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        row = {"result": "fails: it takes longer than %d s" % SECONDS}
+    package = zoo_nets.PACKAGES[name.partition("_")[0]]
+    row.update(name=name, package=package, size=" ".join("x".join(map(str, size)) for size in sizes), constructor=constructor)
+    return {column: str(row.get(column, "")) for column in COLUMNS}
+
+
+# ---- the record ---------------------------------------------------------------------------------------------------
+
+
+def recorded():
+    """The first line, and the rows by name."""
+    with open(RECORD) as file:
+        head, columns, *lines = file.read().splitlines()
+    rows = [dict(zip(columns.split("\t"), line.split("\t"))) for line in lines]
+    return head, {row["name"]: row for row in rows}
+
+
+def versions():
+    import importlib.metadata
+    return ", ".join("%s %s" % (package, importlib.metadata.version(package))
+                     for package in ["torch", *zoo_nets.PACKAGES.values()])
+
+
+def record(rows):
+    """Rows of networks that were not tried stay."""
+    kept = recorded()[1] if os.path.exists(RECORD) else {}
+    kept.update({row["name"]: row for row in rows})
+    names = {name for name, _, _ in zoo_nets.nets()}
+    lines = ["# %s: %s" % (datetime.date.today(), versions()), "\t".join(COLUMNS)]
+    lines += ["\t".join(row[column] for column in COLUMNS) for name, row in sorted(kept.items()) if name in names]
+    with open(RECORD, "w") as file:
+        file.write("\n".join(lines) + "\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("name", nargs="*")
+    parser.add_argument("--record", action="store_true", help="keep the rows in zoo.tsv")
+    parser.add_argument("--no-check", action="store_true", help="convert alone, do not compare")
+    parser.add_argument("--alone", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    chosen = [net for net in zoo_nets.nets() if not options.name or net[0].startswith(tuple(options.name))]
+    if options.alone:
+        name = next(net for net in chosen if net[0] == options.name[0])
+        print(json.dumps(tried(*name, not options.no_check)))
+        return 0
+    rows = []
+    for net in chosen:
+        rows.append(alone(*net, not options.no_check))
+        print("%-32s %11s  %-8s %s" % tuple(rows[-1][column] for column in ("name", "parameters", "error", "result")), flush=True)
+        if options.record:
+            record(rows)
+    print("%d of %d convert" % (sum(row["result"] == "converts" for row in rows), len(rows)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
