@@ -206,6 +206,30 @@ def change_over(s, x):
     return z + y.permute(0, 3, 1, 2)
 
 
+def standardised(s, x):
+    """Weight standardisation: a convolution of weights that other operators compute, in place as well."""
+    k = s.c.weight
+    apart = torch.relu_(k - k.mean((1, 2, 3), keepdim=True) + 0.1)
+    return F.conv2d(x, apart / (apart.std((1, 2, 3), keepdim=True) + 1e-5), s.c.bias, padding=1)
+
+
+def edges(s, x):
+    """A filter that is written in the code."""
+    sobel = torch.tensor([[1.0, 0, -1], [2, 0, -2], [1, 0, -1]]).expand(4, 1, 3, 3)
+    return F.conv2d(x, sobel, padding=1, groups=4)
+
+
+def tokens_with_places(s, x):
+    """Positions of tokens, as in vision transformers."""
+    return (x.flatten(2).transpose(1, 2) * s.t + s.p).transpose(1, 2).view(x.shape)
+
+
+def own_norms(s, x):
+    """Norms that are written out."""
+    y = (x - x.mean(1, True)) / (x.var(1, unbiased=False, keepdim=True) + 1e-5).sqrt()
+    return torch.addcmul(x, y, x.std((2, 3), keepdim=True), value=0.5) + F.normalize(x, dim=1) * x.norm(p=1, dim=3, keepdim=True)
+
+
 def attributed():
     network = Formed(lambda s, x: s.c(x) * s.mean, c=conv())
     network.mean = torch.rand(1, 4, 1, 1)
@@ -316,6 +340,20 @@ RIGHT = ONCE_WRONG + [
         torch.zeros(8)), m=nn.Parameter(torch.rand(8, 1))), IMAGE),
     ("tokens_with_positions", of(lambda s, x: (x.flatten(2).transpose(1, 2) + s.b).transpose(1, 2).view(1, 4, 8, 8) * s.w,
                                  b=nn.Parameter(torch.rand(4)), w=torch.tensor([0.5, 1.0, 2.0, 0.25]).view(-1, 1, 1)), IMAGE),
+    ("places", of(tokens_with_places, p=nn.Parameter(torch.rand(1, 64, 4)), t=nn.Parameter(torch.rand(64, 1))), IMAGE),
+    ("own_norms", of(own_norms), IMAGE),
+    ("bare_norms", of(lambda s, x: F.layer_norm(x.permute(0, 2, 3, 1), [4], s.w).permute(0, 3, 1, 2) + F.group_norm(x, 1) * s.n(x),
+                      n=nn.LayerNorm([4, 8, 8]), w=nn.Parameter(torch.rand(4))), IMAGE),
+    ("shares", of(lambda s, x: x.view(1, 2, 2, 8, 8).softmax(1).flatten(1, 2) + torch.stack([x, x.tanh()]).softmax(0)[1] + x.softmax(2)
+                  * F.log_softmax(x, 3) + F.logsigmoid(x) * torch.rsqrt(x.square() + 1)), IMAGE),
+    ("standardised", lambda: Formed(standardised, c=conv()), IMAGE),
+    ("edges", of(edges), IMAGE),
+    ("computed", lambda: Formed(lambda s, x: F.conv2d(x, s.k * 2, s.b, padding=1), k=nn.Parameter(torch.rand(4, 3, 3, 3)),
+                                b=nn.Parameter(torch.rand(4))), IMAGE),
+    ("computed_linear", of(lambda s, x: F.linear(x.permute(0, 2, 3, 1), s.f.weight / s.f.weight.norm()).permute(0, 3, 1, 2),
+                           f=nn.Linear(4, 5)), IMAGE),
+    ("computed_constant", of(lambda s, x: (x - s.m.view(1, -1, 1, 1) * 2) * s.m.sum(), m=torch.rand(4)), IMAGE),
+    ("constant_condition", of(lambda s, x: x * 2 if s.m.sum() > 1 else x, m=torch.rand(4) + 1), IMAGE),
     ("normalised", lambda: Formed(lambda s, x: s.c((x - s.mean) / s.std), c=conv(), mean=torch.rand(1, 3, 1, 1),
                                   std=torch.rand(3, 1, 1) + 0.5), IMAGE),
     ("reflect", lambda: nn.Sequential(conv(padding_mode="reflect"), nn.ReflectionPad2d((1, 0, 2, 1)), conv(4, 4, padding_mode="circular"),
@@ -351,12 +389,13 @@ REFUSED = [
     ("in_place_on_part", lambda: Formed(in_place_on_part, c=conv()), IMAGE, "changes a part of a tensor in place"),
     ("always_dropout", of(lambda s, x: F.dropout(x, 0.5)), IMAGE, "drops elements in evaluation, too"),
     ("blur", lambda: Formed(lambda s, x: F.conv_transpose2d(x, s.f, groups=1), f=torch.rand(3, 1, 3, 3)), IMAGE, "fixed filter"),
-    ("computed", lambda: Formed(lambda s, x: F.conv2d(x, s.k * 2, padding=1), k=nn.Parameter(torch.rand(4, 3, 3, 3))), IMAGE,
+    ("computed", lambda: Formed(lambda s, x: F.conv_transpose2d(x, s.k * 2), k=nn.Parameter(torch.rand(3, 4, 3, 3))), IMAGE,
      "its weight is computed of `k`"),
+    ("weight_condition", of(lambda s, x: x * 2 if s.c.bias.sum() > 0 else x), IMAGE, "Python code asks for a value of a tensor"),
     ("condition", lambda: Formed(condition, c=conv()), IMAGE, "Python code asks for a value of a tensor"),
     ("flipped_channels", of(lambda s, x: torch.flip(x, [1])), IMAGE, "an axis that is not depth, height or width"),
     ("sorted", of(lambda s, x: torch.sort(x, 1)[0]), IMAGE, "unetc has no operator for it (aten.sort"),
-    ("summand", of(lambda s, x: (x.permute(0, 2, 3, 1) + s.b).permute(0, 3, 1, 2), b=nn.Parameter(torch.rand(8, 8, 4))), IMAGE,
+    ("summand", of(lambda s, x: (x.view(1, 2, 2, 8, 8) + s.b).flatten(1, 2), b=nn.Parameter(torch.rand(2, 8, 8))), IMAGE,
      "`b`, a weight of the network, whose axes are not channels, height and width"),
     ("constant_map", of(lambda s, x: x + s.b, b=torch.rand(8, 8)), IMAGE, "a constant of 8x8 elements"),
     ("attention_of_channels", of(lambda s, x: x.flatten(2) @ x.flatten(2).transpose(1, 2)), IMAGE, "no attention over points"),

@@ -113,13 +113,67 @@ def record(rows):
         file.write("\n".join(lines) + "\n")
 
 
+# ---- the table of examples/README.md ------------------------------------------------------------------------------
+
+
+def reason(row):
+    """The converter's line without paths: the class, the reason, the operator."""
+    text = re.sub(r"^`[^`]*`, an? ", "", row["result"]).replace("|", "\\|")
+    text = re.sub(r" \((?!aten\.)\S*:\d+\)$", "", text)
+    return text if len(text) <= 240 else text[:240].rpartition(" ")[0] + " ..."
+
+
+def table():
+    """The record in Markdown: a row for each package, a line for each network that is refused."""
+    head, rows = recorded()
+    lines = ["Of %d networks of these packages, with random weights and small inputs, %d convert (%s):" % (
+        len(rows), sum(row["result"] == "converts" for row in rows.values()), head[2:].partition(": ")[0]), "",
+        "| package | networks | convert | largest relative error |", "|---|---|---|---|"]
+    for package in zoo_nets.PACKAGES.values():
+        own = [row for row in rows.values() if row["package"] == package]
+        version = re.search(re.escape(package) + r" ([^\s,]+)", head)
+        errors = [float(row["error"]) for row in own if row["error"]]
+        lines.append("| %s %s | %d | %d | %.1e |" % (package, version.group(1), len(own), sum(
+            row["result"] == "converts" for row in own), max(errors, default=0)))
+    lines += ["", "| refused | why |", "|---|---|"]
+    lines += ["| `%s` | %s |" % (name, reason(row)) for name, row in rows.items() if row["result"] != "converts"]
+    return "\n".join(lines) + "\n"
+
+
+def readme():
+    """What stands before the table, the table, what stands behind it."""
+    with open(README) as file:
+        before, _, rest = file.read().partition(BEGIN + "\n")
+    inside, _, after = rest.partition(END + "\n")
+    return before, inside, after
+
+
+def update():
+    before, _, after = readme()
+    with open(README, "w") as file:
+        file.write(before + BEGIN + "\n" + table() + END + "\n" + after)
+
+
+def agree():
+    """Returns what differs between the record, the list of networks and the README, or None."""
+    _, rows = recorded()
+    listed = {name: constructor for name, _, constructor in zoo_nets.nets()}
+    if listed != {name: row["constructor"] for name, row in rows.items()}:
+        return "zoo.tsv has other networks than zoo_nets.py: run zoo.py --record with the names of new ones"
+    return None if readme()[1] == table() else "examples/README.md has another table than zoo.tsv: run zoo.py --update"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", nargs="*")
     parser.add_argument("--record", action="store_true", help="keep the rows in zoo.tsv")
     parser.add_argument("--no-check", action="store_true", help="convert alone, do not compare")
     parser.add_argument("--alone", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--update", action="store_true", help="write the table of examples/README.md")
+    parser.add_argument("--agree", action="store_true", help="test that this table is the record's")
     options = parser.parse_args()
+    if options.update or options.agree:
+        return update() if options.update else agree()
     chosen = [net for net in zoo_nets.nets() if not options.name or net[0].startswith(tuple(options.name))]
     if options.alone:
         name = next(net for net in chosen if net[0] == options.name[0])

@@ -7,7 +7,7 @@ Of two tensors that differ in size the smaller one is repeated, by `*` itself or
 import math
 import struct
 
-from . import attention, naming
+from . import naming
 from .axes import settled
 from .table import given, number, operator, plainly
 from .values import Computed, Products, Value, Weight, letters, product
@@ -98,9 +98,15 @@ def finite(bound):
     return None if bound is None or math.isinf(bound) else bound
 
 
-@operator("reciprocal", "self")
+@operator("reciprocal rsqrt", "self")
 def reciprocal(n):
-    return of_points(n, lambda x: arithmetic(n, "/", 1, x))
+    root = n.name.startswith("rsqrt")
+    return of_points(n, lambda x: arithmetic(n, "/", 1, n.emit("sqrt", [x]) if root else x))
+
+
+@operator("log_sigmoid", "self")
+def log_sigmoid(n):
+    return of_points(n, lambda x: n.emit("-", [n.emit("softplus", [n.emit("-", [x])])]))
 
 
 @operator("hardtanh", "self min_val max_val")
@@ -144,16 +150,6 @@ def power(n):
 @operator("neg", "self")
 def negative(n):
     return of_points(n, lambda x: n.emit("-", [x]))
-
-
-@operator("softmax.int", "self dim dtype")
-def softmax(n):
-    if isinstance(n.value("self"), Products):
-        return attention.softmax_of(n, n.value("self"), n["dim"])
-    value = n.made("self")
-    if n["dtype"] is not None or not value.whole_channels(n["dim"]) or value.channels == 1:
-        n.refuse("softmax over an axis other than channels")
-    return value.with_base(n.emit("softmax", [value.base]))
 
 
 @operator("dropout feature_dropout", "input self p train")
@@ -201,9 +197,24 @@ def operate(n):
             right = right * alpha
     if word == "rsub":
         left, right = right, left
+    return combined(n, sign, left, right)
+
+
+def combined(n, sign, left, right):
+    """Of tensors, of which one may be a weight, a number or a constant."""
     if isinstance(left, Value) and isinstance(right, Value):
         return of_two(n, sign, left, right)
     return with_other(n, sign, left, right)
+
+
+@operator("addcmul addcdiv", "self tensor1 tensor2 value")
+def add_product(n):
+    sign = "*" if "mul" in n.name else "/"
+    first, second, summand = (scalar(n, n.value(name)) for name in ("tensor1", "tensor2", "self"))
+    if not isinstance(first, Value) and not isinstance(second, Value):
+        n.refuse("a product of two weights")
+    made = settled(n, combined(n, sign, first, second))
+    return combined(n, "+", summand, made.with_base(scaled(n, made.base, n["value"])))
 
 
 def scaled_products(n, sign, left, right):
@@ -221,7 +232,7 @@ def scalar(n, side):
         side = n.translation.program.tensors[side.path]
     if isinstance(side, (Value, Weight, bool, int, float)):
         return side
-    if isinstance(side, Computed):
+    if isinstance(side, Computed):  # of weights that are learnt
         n.refuse("a factor or summand that %s computes of `%s`, a weight" % (side.function, side.path))
     if not hasattr(side, "numel"):
         n.refuse("arithmetic with %s" % type(side).__name__)
@@ -276,7 +287,8 @@ def init_of(n, weight, default):
 
 
 def beside(n, value, shape, what):
-    """The size of a tensor of this SHAPE beside VALUE, in the axes of the language, and its own axes."""
+    """The size of a tensor of this SHAPE beside VALUE, in the axes of the language, its own axes, and how its elements move to
+    be in this order: sizes and order, or None twice."""
     shape = aligned(value, shape)
     if len(shape) != len(value.axes) or shape[0] != 1 and value.shape()[0] == 1:
         n.refuse("%s, which has more axes than the tensor beside it" % what)
@@ -284,18 +296,22 @@ def beside(n, value, shape, what):
     own = Value(None, value.size, axes)
     held = {atom.letter for axis in axes for atom in axis}
     size = [count if letter in held else 1 for letter, count in zip(letters(len(value.points)), value.size)]
-    if own.shape() != shape or not Value(None, size, axes).in_order():
-        n.refuse("%s, whose axes are not channels, height and width of the tensor beside it, in this order" % what)
-    return size, axes
+    parts = [atom for axis in own.axes for atom in axis]
+    order = sorted(range(len(parts)), key=lambda i: (letters(len(value.points)).find(parts[i].letter), -parts[i].inner))
+    if own.shape() != shape or not Value(None, size, [[parts[i] for i in order]]).in_order():
+        n.refuse("%s, whose axes are not channels, height and width of the tensor beside it" % what)
+    if order == sorted(order):
+        return size, axes, None, None
+    return size, axes, tuple(atom.size for atom in parts), tuple(order)
 
 
 def parameter(n, value, weight):
     """A weight by itself, of the axes of VALUE or of one element along some; it is made once."""
-    size, axes = beside(n, value, weight.shape, "`%s`, a weight of the network" % weight.path)
+    size, axes, sizes, order = beside(n, value, weight.shape, "`%s`, a weight of the network" % weight.path)
     made = n.translation.given
     if (weight.path, tuple(size)) not in made:
         name = naming.weight_name(weight.path)
-        n.translation.tensor(n, name, weight.path, size if any(count > 1 for count in size[1:]) else size[:1])
+        n.translation.tensor(n, name, weight.path, size if any(count > 1 for count in size[1:]) else size[:1], sizes, order)
         points = given("size", number(size[1:]), 1)
         made[weight.path, tuple(size)] = n.emit("parameter", [], [(None, size[0])] + init_of(n, weight, 0) + points, size, name)
     return Value(made[weight.path, tuple(size)], size, axes)
@@ -303,7 +319,7 @@ def parameter(n, value, weight):
 
 def constant(n, value, tensor):
     """Numbers of the file, one for each channel."""
-    size, axes = beside(n, value, tensor.shape, "a constant of %s elements" % "x".join(map(str, tensor.shape)))
+    size, axes, _, _ = beside(n, value, tensor.shape, "a constant of %s elements" % "x".join(map(str, tensor.shape)))
     if product(size[1:]) > 1 or size[0] > MOST_CONSTANTS:
         n.refuse("a constant of %s elements: a file has one for each of up to %d channels; make it a Parameter" % (
             "x".join(map(str, tensor.shape)), MOST_CONSTANTS))

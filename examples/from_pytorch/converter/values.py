@@ -135,10 +135,10 @@ class Weight:
 
 
 class Computed:
-    """What is computed of weights alone."""
+    """What is computed of weights alone: of PATH and others, by FUNCTION; and its numbers."""
 
-    def __init__(self, path, function):
-        self.path, self.function = path, function
+    def __init__(self, path, function, tensor):
+        self.path, self.function, self.tensor = path, function, tensor
 
 
 class Indices:

@@ -280,9 +280,15 @@ def output_names(translation):
 
 def head(title, translation):
     lines = ["# " + title]
-    for name, (path, _) in translation.tensors.items():
-        if name != path:
-            lines.append("# %s is `%s` of the state dict." % (name, path))
+    for name, stored in translation.tensors.items():
+        if stored.path in translation.folded:
+            source = translation.folded[stored.path][1]
+            lines.append("# %s is %s: training leaves it as it is." % (name, "computed of `%s`" % source if source else "a constant"))
+            continue
+        moved = "" if stored.order is None else ", axes of %s in the order %s" % tuple(
+            " ".join(map(str, numbers)) for numbers in (stored.sizes, stored.order))
+        if name != stored.path or moved:
+            lines.append("# %s is `%s` of the state dict%s." % (name, stored.path, moved))
     names = input_names(translation)
     for value, shape in translation.inputs:
         lines.append("input %s : %s(%s)" % (names[value], "image" if len(shape) == 4 else "volume",
