@@ -224,6 +224,31 @@ def tokens_with_places(s, x):
     return (x.flatten(2).transpose(1, 2) * s.t + s.p).transpose(1, 2).view(x.shape)
 
 
+def with_class_token(s, x):
+    """Learnt tokens in front of those of the map, as in vision transformers."""
+    n, c, *points = x.shape
+    tokens = torch.cat([s.cls.expand(n, -1, -1), s.more, x.flatten(2).transpose(1, 2)], dim=1) + s.places
+    tokens = torch.softmax(tokens @ tokens.transpose(1, 2), -1) @ tokens
+    return tokens[:, 3:].transpose(1, 2).reshape(x.shape) * tokens[:, 0].view(n, c, *[1] * len(points)) + x
+
+
+def of_two_scales(s, x):
+    """Tokens of two maps in one row, and each map back."""
+    small = F.max_pool2d(x, 2)
+    tokens = torch.cat([part.flatten(2).permute(0, 2, 1) for part in (x, small)], 1)
+    tokens = s.f(tokens).tanh()
+    first, second = tokens[:, :64], tokens[:, 64:]
+    second = second.permute(0, 2, 1).view(1, 5, 4, 4)
+    return first.reshape(1, 8, 8, 5).permute(0, 3, 1, 2) + F.interpolate(second, scale_factor=2)
+
+
+def one_key_for_heads(s, x):
+    """Queries of several heads, keys and values of one."""
+    q = s.q(x).view(1, 3, 4, -1).transpose(2, 3)
+    k, v = (F.max_pool2d(x, 2).flatten(2).transpose(1, 2).unsqueeze(1) * factor for factor in (1, 2))
+    return (torch.softmax(q @ k.transpose(2, 3), -1) @ v).transpose(1, 2).reshape(1, 64, 12).transpose(1, 2).view(1, 12, 8, 8)
+
+
 def own_norms(s, x):
     """Norms that are written out."""
     y = (x - x.mean(1, True)) / (x.var(1, unbiased=False, keepdim=True) + 1e-5).sqrt()
@@ -341,6 +366,11 @@ RIGHT = ONCE_WRONG + [
     ("tokens_with_positions", of(lambda s, x: (x.flatten(2).transpose(1, 2) + s.b).transpose(1, 2).view(1, 4, 8, 8) * s.w,
                                  b=nn.Parameter(torch.rand(4)), w=torch.tensor([0.5, 1.0, 2.0, 0.25]).view(-1, 1, 1)), IMAGE),
     ("places", of(tokens_with_places, p=nn.Parameter(torch.rand(1, 64, 4)), t=nn.Parameter(torch.rand(64, 1))), IMAGE),
+    ("class_token", of(with_class_token, cls=nn.Parameter(torch.rand(1, 1, 4)), more=nn.Parameter(torch.rand(1, 2, 4)),
+                       places=nn.Parameter(torch.rand(1, 67, 4))), IMAGE),
+    ("two_scales", of(of_two_scales, f=nn.Linear(4, 5)), IMAGE),
+    ("one_key", of(one_key_for_heads, q=nn.Conv2d(4, 12, 1)), IMAGE),
+    ("unpooled_ceil", of(lambda s, x: F.max_unpool2d(*F.max_pool2d(x, 2, ceil_mode=True, return_indices=True), 2)), IMAGE),
     ("own_norms", of(own_norms), IMAGE),
     ("bare_norms", of(lambda s, x: F.layer_norm(x.permute(0, 2, 3, 1), [4], s.w).permute(0, 3, 1, 2) + F.group_norm(x, 1) * s.n(x),
                       n=nn.LayerNorm([4, 8, 8]), w=nn.Parameter(torch.rand(4))), IMAGE),

@@ -8,17 +8,13 @@ import math
 
 from .axes import settled
 from .table import given, operator
-from .values import Atom, Products, Side, Value, joined, letters, product
+from .values import Atom, Products, Side, Value, every_point, joined, product
 
 OTHERS = "a product of two tensors that is no attention over points: unetc has none of the channels"
 
 
 def same(atoms, *wanted):
     return [atom.key() for atom in joined(atoms)] == [atom.key() for atom in joined(wanted)]
-
-
-def every_point(value):
-    return tuple(Atom(letter, size) for letter, size in zip(letters(len(value.points))[1:], value.points))
 
 
 def side_of(n, value, points, channels):
@@ -33,6 +29,17 @@ def side_of(n, value, points, channels):
             same(heads, Atom("C", count, of_head)) and count * of_head == value.channels):
         n.refuse(OTHERS)
     return Side(value, count)
+
+
+def spread(n, side, other):
+    """A side of one head for all heads of another one."""
+    if side.heads != 1 or other.heads == 1:
+        return side
+    of_head, own = side.value.channels, other.value.channels // other.heads
+    size = (of_head * other.heads, *side.value.points)
+    heads = [[Atom("C", atom.size, atom.inner // own * of_head) for atom in axis] for axis in other.value.axes[:-2]]
+    name = n.emit("concat", [side.value.base] * other.heads, size=size)
+    return Side(Value(name, size, heads + list(side.value.axes[-2:])), other.heads)
 
 
 def attended(n, q, k, v, scale, causal=False):
@@ -57,6 +64,7 @@ def scaled_dot_product_attention(n):
         n.refuse("attention with a mask or a bias; none but `causal` is found here, and a file may have `window`, `shift` and `bias`")
     q, k, v = (side_of(n, n.tensor(name), 0, 1) for name in ("query", "key", "value"))
     scale = n["scale"] if n.has("scale") else None
+    k, v = spread(n, k, q), spread(n, v, q)
     return result(attended(n, q, k, v, scale, n["is_causal"]), q, v, False)
 
 
@@ -79,14 +87,15 @@ def add_multiplied(n):
 
 def multiplied(n, left, right):
     if isinstance(left, Products) and left.shares == "right":
-        v = side_of(n, n.image(right), 0, 1)
+        v = spread(n, side_of(n, n.image(right), 0, 1), left.left)
         return result(attended(n, left.left, left.right, v, left.scale), left.left, v, False)
     if isinstance(right, Products) and right.shares == "left":
-        v = side_of(n, n.image(left), 1, 0)
+        v = spread(n, side_of(n, n.image(left), 1, 0), right.right)
         return result(attended(n, right.right, right.left, v, right.scale), right.right, v, True)
     if isinstance(left, Products) or isinstance(right, Products):
         n.refuse(OTHERS)
-    return Products(side_of(n, n.image(left), 0, 1), side_of(n, n.image(right), 1, 0))
+    left, right = side_of(n, n.image(left), 0, 1), side_of(n, n.image(right), 1, 0)
+    return Products(spread(n, left, right), spread(n, right, left))
 
 
 @operator("einsum", "equation tensors", "path")

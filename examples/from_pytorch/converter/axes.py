@@ -6,20 +6,24 @@
 
 import math
 
+from . import rows
 from .capture import Ref
 from .table import listed, number, operator, plainly
-from .values import Atom, Products, Value, Weight, joined, product
+from .values import Atom, Products, Value, Weight, every_point, joined, product
 
 TRACED_FLOATS = (5, 6, 7, 15)  # of 16, 32 and 64 bits, and bfloat16
 
 
 @operator("cat concat concatenate", "tensors dim")
 def cat(n):
-    values = [n.image(n.translation.value(raw)) for raw in n["tensors"] if not empty(n, raw)]
+    values = [n.translation.value(raw) for raw in n["tensors"] if not empty(n, raw)]
+    values = with_learnt_tokens(n, values) if any(isinstance(v, Weight) for v in values) else [n.image(v) for v in values]
     rank = len(values[0].axes)
     axis = n["dim"] % rank
     hint = next((value.base for value in values if value.is_plain() and not value.pads), None)
     values = [settled(n, v, hint) for v in values]
+    if not all(v.is_plain() for v in values) and all(rows.has_every_point(v, axis) for v in values):
+        return rows.beside(n, values, axis)
     if any(atom.letter in "DHW" for atom in values[0].axes[axis]):
         return beside(n, [plainly(n, n.translation.forced(n, v)) for v in values], axis)
     rest = [[tuple(a.key() for a in atoms) for i, atoms in enumerate(v.axes) if i != axis] for v in values]
@@ -42,6 +46,15 @@ def beside(n, values, axis):
     size[axis - 1] = sum(v.size[axis - 1] for v in values)
     word = "dhw"[-len(first.points):][axis - 2]
     return Value(n.emit("concat", [v.base for v in values], [("axis", word)], size), size)
+
+
+def with_learnt_tokens(n, values):
+    """Weights beside tensors, along an axis of points."""
+    like = next((v for v in values if isinstance(v, Value)), None)
+    axis = n["dim"] % len(like.axes)
+    if like.pads or like.stack or not rows.has_every_point(like, axis):
+        return [n.image(v) for v in values]
+    return [rows.learnt(n, v, like, axis) if isinstance(v, Weight) else n.image(v) for v in values]
 
 
 def value_of_channels(value, name, channels, axis):
@@ -113,7 +126,7 @@ def select(n):
     axis = n["dim"] % len(value.axes)
     count = value.shape()[axis]
     index = n["index"] % count
-    return without(value if count == 1 else channel_part(n, value, axis, index, index + 1), axis)
+    return without(value if count == 1 else narrowed(n, value, axis, index, index + 1), axis)
 
 
 @operator("slice.Tensor", "self dim start end step", "", True)
@@ -141,12 +154,32 @@ def narrowed(n, value, axis, begin, end):
     count = value.shape()[axis]
     if (begin, end) == (0, count):
         return value
+    at = None if value.stack or value.is_plain() or value.pads else whole_axis(value, axis)
+    if at is not None:
+        return cropped(n, value, axis, at, begin, end)
     if value.stack or not (value.is_plain() or value.pads) or axis < 2:
         return channel_part(n, value, axis, begin, end)
     pads = list(value.pads or [(0, 0)] * len(value.points))
     front, back = pads[axis - 2]
     pads[axis - 2] = (front - begin, back - (count - end))
     return Value(value.base, value.size, None, pads)
+
+
+def whole_axis(value, axis):
+    """Which axis of points this one is, as a whole; None if it is none."""
+    for at, atom in enumerate(every_point(value)):
+        if atom.size > 1 and [a.key() for a in value.axes[axis]] == [atom.key()]:
+            return at
+    return None
+
+
+def cropped(n, value, axis, at, begin, end):
+    """Elements BEGIN to END of an axis that is the base's axis AT of points."""
+    front, size = [0] * len(value.points), list(value.points)
+    front[at], size[at] = begin, end - begin
+    name = n.emit("crop", [value.base], [(None, number(front)), (None, number(size))], (value.channels, *size))
+    atoms = (Atom(every_point(value)[at].letter, end - begin),)
+    return Value(name, (value.channels, *size), value.axes[:axis] + (atoms,) + value.axes[axis + 1:])
 
 
 @operator("stack", "tensors dim")
@@ -189,14 +222,17 @@ def laid_out(n, value):
     repeated = [i for i, axis in enumerate(value.axes) if any(a.letter == "*" for a in axis)]
     if repeated:
         return repeat_axes(n, value, shape)
+    map_name = rows.of_row(n, value)
+    if map_name is not None:
+        return map_name
     if len(value.points) != 2 or len(shape) != 4 or shape[0] != 1:
         return None
-    channels, rows, columns = value.axes[1:]
-    if (len(rows) == len(columns) == 2 and len(channels) < 2 and rows[0].letter == "H" and columns[0].letter == "W"
-            and rows[1].letter == columns[1].letter == "C" and rows[1].size == columns[1].size
-            and columns[1].inner == 1 and rows[1].inner == columns[1].size
-            and product(a.size for a in channels) * rows[1].size ** 2 == value.channels):
-        return n.emit("pixel_shuffle", [value.base], [(None, rows[1].size)], shape[1:])
+    channels, high, wide = value.axes[1:]
+    if (len(high) == len(wide) == 2 and len(channels) < 2 and high[0].letter == "H" and wide[0].letter == "W"
+            and high[1].letter == wide[1].letter == "C" and high[1].size == wide[1].size
+            and wide[1].inner == 1 and high[1].inner == wide[1].size
+            and product(a.size for a in channels) * high[1].size ** 2 == value.channels):
+        return n.emit("pixel_shuffle", [value.base], [(None, high[1].size)], shape[1:])
     return None
 
 

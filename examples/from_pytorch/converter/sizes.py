@@ -30,7 +30,9 @@ def max_pool(n):
     kernel, stride, padding = pool_windows(n)
     name = n.emit("max_pool", [source], windows(n, kernel, stride) + given("padding", padding, 0)
                   + given("dilation", number(listed(n["dilation"], 2)), 1) + given("ceil", n["ceil_mode"], False), after(n))
-    exact = padding == 0 and not n["ceil_mode"] and number(listed(n["dilation"], 2)) == 1
+    points = n.translation.size[source][1:]
+    divided = all((p - k) % s == 0 for p, k, s in zip(points, *(listed(size, len(points)) for size in (kernel, stride))))
+    exact = padding == 0 and (divided or not n["ceil_mode"]) and number(listed(n["dilation"], 2)) == 1
     return [plainly(n, name), Indices(source if exact else None, kernel, stride)]
 
 

@@ -127,6 +127,11 @@ def plain_axes(size):
     return ((),) + tuple(joined([Atom(letter, number)]) for letter, number in zip(letters(len(size) - 1), size))
 
 
+def every_point(value):
+    """The points of a value in their order."""
+    return tuple(Atom(letter, size) for letter, size in zip(letters(len(value.points))[1:], value.points))
+
+
 class Weight:
     """A tensor of the state dict, whose elements are in the order of the state dict."""
 
