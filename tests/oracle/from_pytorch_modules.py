@@ -249,6 +249,15 @@ def one_key_for_heads(s, x):
     return (torch.softmax(q @ k.transpose(2, 3), -1) @ v).transpose(1, 2).reshape(1, 64, 12).transpose(1, 2).view(1, 12, 8, 8)
 
 
+def packed_by_heads(s, x):
+    """Each head has its queries, keys and values behind one another, and more values than keys."""
+    tokens = s.qkv(x.flatten(2).transpose(1, 2)).view(1, 64, 3, 8)
+    q, k, v = tokens.split([2, 2, 4], dim=3)
+    q, k, v = (part.permute(0, 2, 1, 3) for part in (q, k, v))
+    y = (torch.softmax(q @ k.transpose(2, 3), -1) @ v).transpose(1, 2).reshape(1, 64, 12)
+    return y.transpose(1, 2).view(1, 12, 8, 8) + s.qkv(x.flatten(2).transpose(1, 2)).view(1, 64, 2, 3, 4)[:, :, :, 1].sum(2).mean()
+
+
 def own_norms(s, x):
     """Norms that are written out."""
     y = (x - x.mean(1, True)) / (x.var(1, unbiased=False, keepdim=True) + 1e-5).sqrt()
@@ -350,6 +359,8 @@ RIGHT = ONCE_WRONG + [
      IMAGE),
     ("parts_of_points", of(lambda s, x: F.interpolate(F.adaptive_avg_pool2d(x, 3), (16, 16)) + F.adaptive_avg_pool2d(x, 16)),
      IMAGE),
+    ("overlapping_parts", of(lambda s, x: F.adaptive_avg_pool2d(x[:, :, :4, :5], (6, 3)) + F.adaptive_avg_pool2d(x, (3, 2))[:, :, :1, :1]),
+     IMAGE),
     ("rows", of(lambda s, x: x * x.mean(3, keepdim=True) + x.mean(2, keepdim=True)), (3, 4, 8)),
     ("mapped", of(lambda s, x: x + x[:, :1] - x[:, 1:2].expand(-1, 4, -1, -1) + x[:, :2].repeat(1, 2, 1, 1)), IMAGE),
     ("repeated", of(lambda s, x: (x[:, :1].expand(-1, 4, -1, -1)[:, 1:].permute(0, 2, 3, 1) * 2).permute(0, 3, 1, 2) + x.repeat(
@@ -369,6 +380,7 @@ RIGHT = ONCE_WRONG + [
     ("class_token", of(with_class_token, cls=nn.Parameter(torch.rand(1, 1, 4)), more=nn.Parameter(torch.rand(1, 2, 4)),
                        places=nn.Parameter(torch.rand(1, 67, 4))), IMAGE),
     ("two_scales", of(of_two_scales, f=nn.Linear(4, 5)), IMAGE),
+    ("packed_by_heads", of(packed_by_heads, qkv=nn.Linear(4, 24)), IMAGE),
     ("one_key", of(one_key_for_heads, q=nn.Conv2d(4, 12, 1)), IMAGE),
     ("unpooled_ceil", of(lambda s, x: F.max_unpool2d(*F.max_pool2d(x, 2, ceil_mode=True, return_indices=True), 2)), IMAGE),
     ("own_norms", of(own_norms), IMAGE),
@@ -432,7 +444,6 @@ REFUSED = [
     ("attention_with_bias", of(lambda s, x: (lambda t: torch.softmax(t.transpose(1, 2) @ t + s.b, -1) @ t.transpose(1, 2))(x.flatten(2)),
                                b=nn.Parameter(torch.rand(64, 64))), IMAGE, "a factor and a softmax there, and nothing else"),
     ("attention_alone", of(lambda s, x: torch.softmax(x.flatten(2).transpose(1, 2) @ x.flatten(2), -1)), IMAGE, "is a weight, or a constant"),
-    ("unequal_pool", of(lambda s, x: F.adaptive_avg_pool2d(x, 12)), IMAGE, "which is no multiple"),
     ("unequal_maxima", of(lambda s, x: F.adaptive_max_pool2d(x, 3)), IMAGE, "no equal parts"),
     ("averages_all", of(lambda s, x: s.b(x), b=nn.BatchNorm2d(4, momentum=None)), IMAGE, "momentum = None"),
     ("moved_output", of(lambda s, x: x.permute(0, 2, 3, 1)), IMAGE, "axes in an order"),

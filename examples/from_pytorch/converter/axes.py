@@ -11,6 +11,7 @@ from .capture import Ref
 from .table import listed, number, operator, plainly
 from .values import Atom, Products, Value, Weight, every_point, joined, product
 
+MOST_PARTS = 64
 TRACED_FLOATS = (5, 6, 7, 15)  # of 16, 32 and 64 bits, and bfloat16
 
 
@@ -80,9 +81,11 @@ def channel_part(n, value, axis, begin, end):
     if value.stack:
         value = stacked(n, value)
     atoms = value.axes[axis]
-    if len(atoms) != 1 or atoms[0].letter != "C" or atoms[0].inner * atoms[0].size != value.channels:
+    if len(atoms) != 1 or atoms[0].letter != "C":
         n.refuse("a part of an axis other than channels, or of a group of them")
     inner = atoms[0].inner
+    if atoms[0].inner * atoms[0].size != value.channels:
+        return part_of_groups(n, value, axis, begin, end)
     begin, end = begin * inner, end * inner
     common = math.gcd(math.gcd(begin, end), value.channels)
     if common == value.channels:
@@ -93,6 +96,26 @@ def channel_part(n, value, axis, begin, end):
     axes = list(value.axes)
     axes[axis] = joined([Atom("C", count // inner, inner)])
     return Value(name, (count, *value.points), axes)
+
+
+def part_of_groups(n, value, axis, begin, end):
+    """The same part of every group of channels, which are an axis of their own, such as heads."""
+    atom = value.axes[axis][0]
+    span, size = atom.inner * atom.size, end - begin
+    step = math.gcd(math.gcd(begin, end), atom.size) * atom.inner
+    if value.channels // step > MOST_PARTS:
+        n.refuse("a part of each of %d groups of channels" % (value.channels // span))
+    names = n.translation.chunked(n.node, value.base, value.channels // step)
+    begin, end = begin * atom.inner, end * atom.inner
+    chosen = [names[(group + at) // step] for group in range(0, value.channels, span) for at in range(begin, end, step)]
+    channels = value.channels * size // atom.size
+    name = n.emit("concat", chosen, size=(channels, *value.points))
+
+    def kept(other):
+        if other.letter != "C" or other.inner < atom.inner or other is atom:
+            return Atom("C", size, atom.inner) if other is atom else other
+        return Atom("C", other.size, other.inner // atom.size * size)
+    return Value(name, (channels, *value.points), [tuple(kept(other) for other in part) for part in value.axes])
 
 
 @operator("chunk unsafe_chunk split.Tensor split split_with_sizes split.sizes unsafe_split.Tensor tensor_split.sections",

@@ -85,14 +85,29 @@ def adaptive_avg_pool(n):
     source = n.plain("self")
     channels, *points = n.translation.size[source]
     size = after(n)[1:]
-    if any(s > p and s % p for p, s in zip(points, size)):
-        n.refuse("adaptive pooling of %s points to more, %s, which is no multiple" % (
-            "x".join(map(str, points)), "x".join(map(str, size))))
+    for axis, (p, s) in enumerate(zip(points, size)):
+        if s > p and s % p:
+            source, points = overlapping_means(n, source, axis, s), points[:axis] + [s] + points[axis + 1:]
     means = [min(p, s) for p, s in zip(points, size)]
     name = pooled(n, source, (channels, *means))
     if means != size:
         name = n.emit("resize", [name], [("scale", number([s // m for s, m in zip(size, means)]))], after(n))
     return plainly(n, name)
+
+
+def overlapping_means(n, source, axis, count):
+    """Means of COUNT parts of an axis of fewer points: part i reaches from floor(i p / count) to ceil((i + 1) p / count)."""
+    channels, *points = n.translation.size[source]
+    word = "dhw"[-len(points):][axis]
+    one = (channels, *points[:axis], 1, *points[axis + 1:])
+    parts = []
+    for i in range(count):
+        begin, end = i * points[axis] // count, -(-(i + 1) * points[axis] // count)
+        front = [begin if at == axis else 0 for at in range(len(points))]
+        size = (*points[:axis], end - begin, *points[axis + 1:])
+        part = n.emit("crop", [source], [(None, number(front)), (None, number(list(size)))], (channels, *size))
+        parts.append(pooled(n, part, one))
+    return n.emit("concat", parts, [("axis", word)], (channels, *points[:axis], count, *points[axis + 1:]))
 
 
 @operator("adaptive_max_pool2d adaptive_max_pool3d", "self output_size")
