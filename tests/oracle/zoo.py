@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""zoo.py [NAME...] [--record] [--no-check]: how many published networks examples/from_pytorch converts.
+"""zoo.py [NAME...] [--record] [--no-check | --gradients]: how many published networks examples/from_pytorch converts.
 
 The networks of zoo_nets.py are made by the packages that publish them, with random weights and small inputs.  The converter
 converts each one in a process of its own, within a time limit, and compares the file with the network in double precision.
 A row tells: converted, with the largest relative error; or refused, with the converter's line.  NAME is a network, or the
-beginning of several names; without one all are tried.  --record keeps the rows in zoo.tsv, --update writes the table of
+beginning of several names; without one all are tried.  With --gradients those of a training step are compared with PyTorch's,
+of networks that have one output (zoo_gradients.py).  --record keeps the rows in zoo.tsv, --update writes the table of
 examples/README.md from there, and --agree, a test that needs no PyTorch, compares the two.
 
 Runs in a Python that has PyTorch and the packages; unetc is the one of build/, or named by UNETC=.
@@ -25,7 +26,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 RECORD = os.path.join(HERE, "zoo.tsv")
 README = os.path.join(ROOT, "examples", "README.md")
-COLUMNS = ["name", "package", "size", "parameters", "error", "result", "constructor"]
+COLUMNS = ["name", "package", "size", "parameters", "error", "gradients", "result", "constructor"]
 SECONDS = 400
 BEGIN, END = "<!-- zoo.py --update writes from here -->", "<!-- to here -->"
 
@@ -49,8 +50,10 @@ def made(name, constructor):
     return network
 
 
-def tried(name, sizes, constructor, check):
+def tried(name, sizes, constructor, check, gradients=False):
     """A row of the record, without the package."""
+    if gradients:
+        import zoo_gradients
     # others' packages mean another one by the name `safetensors`
     sys.path[:] = [path for path in sys.path if os.path.abspath(path) != HERE]
     sys.path.insert(0, os.path.join(ROOT, "examples", "from_pytorch"))
@@ -58,6 +61,9 @@ def tried(name, sizes, constructor, check):
     network = made(name, constructor)
     row = {"parameters": sum(parameter.numel() for parameter in network.parameters()), "error": "", "result": "converts"}
     try:
+        if gradients:
+            row["gradients"] = "%.1e" % zoo_gradients.largest_error(from_pytorch, network, sizes[0])
+            return row
         translation, text = from_pytorch.translated(network, sizes)
         from_pytorch.checking.accepted(text)
         if check:
@@ -68,9 +74,9 @@ def tried(name, sizes, constructor, check):
     return row
 
 
-def alone(name, sizes, constructor, check):
+def alone(name, sizes, constructor, *flags):
     """The row of a network that is tried in a process of its own."""
-    command = [sys.executable, "-B", os.path.abspath(__file__), "--alone", name] + ([] if check else ["--no-check"])
+    command = [sys.executable, "-B", os.path.abspath(__file__), "--alone", name, *flags]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
     try:
         out, errors = process.communicate(timeout=SECONDS)
@@ -102,10 +108,11 @@ def versions():
                      for package in ["torch", *zoo_nets.PACKAGES.values()])
 
 
-def record(rows):
-    """Rows of networks that were not tried stay."""
+def record(rows, columns):
+    """These columns of networks that were tried; others stay."""
     kept = recorded()[1] if os.path.exists(RECORD) else {}
-    kept.update({row["name"]: row for row in rows})
+    for row in rows:
+        kept.setdefault(row["name"], dict(row)).update({column: row[column] for column in columns})
     names = {name for name, _, _ in zoo_nets.nets()}
     lines = ["# %s: %s" % (datetime.date.today(), versions()), "\t".join(COLUMNS)]
     lines += ["\t".join(row[column] for column in COLUMNS) for name, row in sorted(kept.items()) if name in names]
@@ -168,6 +175,7 @@ def main():
     parser.add_argument("name", nargs="*")
     parser.add_argument("--record", action="store_true", help="keep the rows in zoo.tsv")
     parser.add_argument("--no-check", action="store_true", help="convert alone, do not compare")
+    parser.add_argument("--gradients", action="store_true", help="compare those of a training step")
     parser.add_argument("--alone", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--update", action="store_true", help="write the table of examples/README.md")
     parser.add_argument("--agree", action="store_true", help="test that this table is the record's")
@@ -177,14 +185,16 @@ def main():
     chosen = [net for net in zoo_nets.nets() if not options.name or net[0].startswith(tuple(options.name))]
     if options.alone:
         name = next(net for net in chosen if net[0] == options.name[0])
-        print(json.dumps(tried(*name, not options.no_check)))
+        print(json.dumps(tried(*name, not options.no_check, options.gradients)))
         return 0
+    measured = "gradients" if options.gradients else "error"
+    columns = ["gradients"] if options.gradients else [column for column in COLUMNS if column != "gradients"]
     rows = []
     for net in chosen:
-        rows.append(alone(*net, not options.no_check))
-        print("%-32s %11s  %-8s %s" % tuple(rows[-1][column] for column in ("name", "parameters", "error", "result")), flush=True)
+        rows.append(alone(*net, *["--no-check"] * options.no_check, *["--gradients"] * options.gradients))
+        print("%-32s %11s  %-8s %s" % tuple(rows[-1][column] for column in ("name", "parameters", measured, "result")), flush=True)
         if options.record:
-            record(rows)
+            record(rows, columns)
     print("%d of %d convert" % (sum(row["result"] == "converts" for row in rows), len(rows)))
     return 0
 
