@@ -145,6 +145,63 @@ def diffused(s, x):
     return torch.bmm(shares, x).transpose(1, 2).reshape(n, c, height, width)
 
 
+class Windows(nn.Module):
+    """Attention of Swin: windows of a rolled map, a table of relative positions, a mask."""
+
+    def __init__(self, channels=4, heads=2, window=(4, 2), shift=(0, 0), points=(8, 8)):
+        super().__init__()
+        self.heads, self.window, self.shift = heads, window, shift
+        self.norm, self.qkv, self.out = nn.LayerNorm(channels), nn.Linear(channels, 3 * channels), nn.Linear(channels, channels)
+        self.table = nn.Parameter(torch.randn((2 * window[0] - 1) * (2 * window[1] - 1), heads))
+        places = torch.stack(torch.meshgrid(*[torch.arange(size) for size in window], indexing="ij")).flatten(1)
+        apart = (places[:, :, None] - places[:, None]).permute(1, 2, 0) + torch.tensor(window) - 1
+        self.register_buffer("index", apart[..., 0] * (2 * window[1] - 1) + apart[..., 1])
+        sides = torch.zeros(1, *points, 1)
+        for at, (size, by) in enumerate(zip(window, shift)):
+            sides.transpose(1, 1 + at)[:, -size:] += 3 ** at
+            sides.transpose(1, 1 + at)[:, points[at] - by:] += 3 ** at
+        sides = self.parted(sides).flatten(1)
+        self.register_buffer("mask", (sides[:, None] != sides[:, :, None]) * -100.0 if any(shift) else None)
+
+    def parted(self, x):
+        n, height, width, c = x.shape
+        x = x.view(n, height // self.window[0], self.window[0], width // self.window[1], self.window[1], c)
+        return x.permute(0, 1, 3, 2, 4, 5).reshape(-1, self.window[0] * self.window[1], c)
+
+    def shares(self, q, k):
+        table = self.table[self.index.view(-1)].view(*self.index.shape, -1).permute(2, 0, 1)
+        products = q @ k.transpose(2, 3) * 0.7 + table[None]
+        if self.mask is not None:
+            parts = len(self.mask)
+            products = (products.view(-1, parts, *products.shape[1:]) + self.mask[None, :, None]).view(products.shape)
+        return products.softmax(-1)
+
+    def forward(self, x):
+        n, c, height, width = x.shape
+        y = self.parted(torch.roll(self.norm(x.permute(0, 2, 3, 1)), [-by for by in self.shift], (1, 2)))
+        q, k, v = self.qkv(y).view(*y.shape[:2], 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+        y = self.out((self.shares(q, k) @ v).transpose(1, 2).reshape(y.shape))
+        y = y.view(n, height // self.window[0], width // self.window[1], *self.window, c).permute(0, 1, 3, 2, 4, 5)
+        return x + torch.roll(y.reshape(n, height, width, c), self.shift, (1, 2)).permute(0, 3, 1, 2)
+
+
+def other_windows():
+    """The table is read in another order than Swin's."""
+    network = Windows()
+    network.index = network.index.flip(0)
+    return network
+
+
+def merged(s, x):
+    """Every other point is a channel, in three orders."""
+    n, c, height, width = x.shape
+    last = x.permute(0, 2, 3, 1)
+    by_slices = torch.cat([last[:, i::2, j::2] for j in (0, 1) for i in (0, 1)], -1)
+    by_views = last.reshape(n, height // 2, 2, width // 2, 2, c).permute(0, 1, 3, 4, 2, 5).flatten(3)
+    whole = x.view(n, c, height // 2, 2, width // 2, 2).permute(0, 1, 3, 5, 2, 4).reshape(n, 4 * c, height // 2, width // 2)
+    return s.f(by_slices * by_views).permute(0, 3, 1, 2) + s.d(whole) + x[:, :, ::3, 1::2].mean()
+
+
 class Cropped(nn.Module):
     """U-Net of 2015: no padding, skips are cut."""
 
@@ -377,6 +434,9 @@ RIGHT = ONCE_WRONG + [
     ("tokens_with_positions", of(lambda s, x: (x.flatten(2).transpose(1, 2) + s.b).transpose(1, 2).view(1, 4, 8, 8) * s.w,
                                  b=nn.Parameter(torch.rand(4)), w=torch.tensor([0.5, 1.0, 2.0, 0.25]).view(-1, 1, 1)), IMAGE),
     ("places", of(tokens_with_places, p=nn.Parameter(torch.rand(1, 64, 4)), t=nn.Parameter(torch.rand(64, 1))), IMAGE),
+    ("windows", lambda: nn.Sequential(conv(), Windows(), Windows(shift=(2, 1)), Windows(shift=(0, 1)), Windows(window=(8, 8))), IMAGE),
+    ("merged", of(merged, f=nn.Linear(16, 5), d=nn.Conv2d(16, 5, 1)), IMAGE),
+    ("zeros_at_the_end", of(lambda s, x: F.pad(x.permute(0, 2, 3, 1), (0, 0, 0, 2, 0, 1)).tanh()[:, :8, 1:9].permute(0, 3, 1, 2)), IMAGE),
     ("class_token", of(with_class_token, cls=nn.Parameter(torch.rand(1, 1, 4)), more=nn.Parameter(torch.rand(1, 2, 4)),
                        places=nn.Parameter(torch.rand(1, 67, 4))), IMAGE),
     ("two_scales", of(of_two_scales, f=nn.Linear(4, 5)), IMAGE),
@@ -442,7 +502,10 @@ REFUSED = [
     ("constant_map", of(lambda s, x: x + s.b, b=torch.rand(8, 8)), IMAGE, "a constant of 8x8 elements"),
     ("attention_of_channels", of(lambda s, x: x.flatten(2) @ x.flatten(2).transpose(1, 2)), IMAGE, "no attention over points"),
     ("attention_with_bias", of(lambda s, x: (lambda t: torch.softmax(t.transpose(1, 2) @ t + s.b, -1) @ t.transpose(1, 2))(x.flatten(2)),
-                               b=nn.Parameter(torch.rand(64, 64))), IMAGE, "a factor and a softmax there, and nothing else"),
+                               b=nn.Parameter(torch.rand(64, 64))), IMAGE, "a mask or a bias other than Swin's"),
+    ("attention_with_mask", of(lambda s, x: (lambda t: torch.softmax(t.transpose(1, 2) @ t + s.b, -1) @ t.transpose(1, 2))(x.flatten(2)),
+                               b=torch.rand(64, 64)), IMAGE, "a mask or a bias other than Swin's"),
+    ("other_windows", lambda: nn.Sequential(conv(), other_windows()), IMAGE, "a mask or a bias other than Swin's"),
     ("attention_alone", of(lambda s, x: torch.softmax(x.flatten(2).transpose(1, 2) @ x.flatten(2), -1)), IMAGE, "is a weight, or a constant"),
     ("unequal_maxima", of(lambda s, x: F.adaptive_max_pool2d(x, 3)), IMAGE, "no equal parts"),
     ("averages_all", of(lambda s, x: s.b(x), b=nn.BatchNorm2d(4, momentum=None)), IMAGE, "momentum = None"),

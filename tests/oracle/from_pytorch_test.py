@@ -20,7 +20,8 @@ TOLERANCE = 1e-9
 # The file lacks a layer that is never called, a buffer whose numbers stand in the text, and weights of which others are computed.
 STAY = {"unused_layer": ["unused.weight", "unused.bias"], "number_buffer": ["g"], "tokens_with_positions": ["w"],
         "normalised": ["mean", "std"], "standardised": ["c.weight", "c.bias"], "computed": ["k", "b"],
-        "computed_linear": ["f.weight", "f.bias"], "computed_constant": ["m"], "constant_condition": ["m"]}
+        "computed_linear": ["f.weight", "f.bias"], "computed_constant": ["m"], "constant_condition": ["m"],
+        "windows": ["2.mask", "3.mask"]}
 TRAIN = """
 target truth : image({size})
 train {{

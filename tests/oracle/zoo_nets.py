@@ -76,7 +76,7 @@ monai_segresnet_vae          1x64x64      nets.SegResNetVAE((64, 64), spatial_di
 monai_vnet                   1x32x32x32   nets.VNet(3, 1, 2)
 monai_unetr                  1x32x32x32   nets.UNETR(1, 2, (32, 32, 32), feature_size=8, hidden_size=48, mlp_dim=96, num_heads=4)
 monai_unetr_2d               1x64x64      nets.UNETR(1, 2, (64, 64), feature_size=8, hidden_size=48, mlp_dim=96, num_heads=4, spatial_dims=2)
-monai_swin_unetr             1x64x64      nets.SwinUNETR(1, 2, feature_size=12, spatial_dims=2)
+monai_swin_unetr             1x128x128    nets.SwinUNETR(1, 2, feature_size=12, spatial_dims=2)
 monai_flexible_unet          3x64x64      nets.FlexibleUNet(3, 2, "efficientnet-b0", decoder_channels=(64, 32, 16, 16, 8))
 monai_highresnet             1x32x32x32   nets.HighResNet(3, 1, 2)
 monai_dints                  1x32x32x32   nets.DiNTS(nets.TopologyInstance(channel_mul=0.25, num_blocks=6, num_depths=3), 1, 2)

@@ -4,6 +4,7 @@
     laid_out(n, value)                a tensor in the order of the language, where an operator can lay it out so
 """
 
+import itertools
 import math
 
 from . import rows
@@ -160,9 +161,19 @@ def sliced(n):
     begin, end, _ = slice(n["start"], n["end"]).indices(count)
     if (begin, end) == (0, count) and n["step"] == 1:
         return value
-    if n["step"] != 1:
-        n.refuse("every other row or channel")
-    return narrowed(n, value, axis, begin, end)
+    if n["step"] == 1:
+        return narrowed(n, value, axis, begin, end)
+    at = None if value.stack or value.pads else whole_axis(value, axis)
+    if at is None:
+        n.refuse("every other element of an axis that is not depth, height or width")
+    steps = [n["step"] if i == at else 1 for i in range(len(value.points))]
+    value = narrowed(n, value, axis, begin, end)
+    if value.pads:
+        value = plainly(n, n.translation.forced(n, value))
+    name = every_other(n, value.base, [0] * len(steps), steps)
+    size = n.translation.size[name]
+    atoms = (Atom(every_point(value)[at].letter, size[1 + at]),)
+    return Value(name, size, value.axes[:axis] + (atoms,) + value.axes[axis + 1:])
 
 
 @operator("narrow", "self dim start length", "", True)
@@ -186,6 +197,43 @@ def narrowed(n, value, axis, begin, end):
     front, back = pads[axis - 2]
     pads[axis - 2] = (front - begin, back - (count - end))
     return Value(value.base, value.size, None, pads)
+
+
+def every_other(n, base, front, steps):
+    """The points of a tensor at a step along each axis, behind FRONT."""
+    channels, *points = n.translation.size[base]
+    left = [size - begin for size, begin in zip(points, front)]
+    if any(front):
+        base = n.emit("crop", [base], [(None, number(front)), (None, number(left))], (channels, *left))
+    size = (channels, *[-(-count // step) for count, step in zip(left, steps)])
+    return n.emit("avg_pool", [base], [(None, 1), ("stride", number(steps))], size) if any(s > 1 for s in steps) else base
+
+
+def unshuffled(n, value):
+    """A value one of whose axes has every other point beside the channels: these are channels, too."""
+    mixed = [i for i, axis in enumerate(value.axes) if len(axis) > 1 and any(atom.letter == "C" for atom in axis)
+             and all(atom.letter == "C" or atom.letter != "*" and atom.inner == 1 for atom in axis)]
+    if len(mixed) != 1 or value.stack:
+        return value
+    atoms = value.axes[mixed[0]]
+    channels = [atom for atom in atoms if atom.letter == "C"]
+    inner = {atom.letter: atom.size for atom in atoms if atom.letter != "C"}
+    names = [atom.letter for atom in every_point(value)]
+    steps = [inner.get(letter, 1) for letter in names]
+    axes = [tuple(Atom(a.letter, a.size) if a.inner == inner.get(a.letter) else a for a in axis) for axis in value.axes]
+    size = [value.channels * product(steps), *[count // step for count, step in zip(value.points, steps)]]
+    axes[mixed[0]] = (Atom("C", size[0]),)
+    if len(channels) != 1 or channels[0].size != value.channels or channels[0] not in (atoms[0], atoms[-1]) or len(
+            inner) != len(atoms) - 1 or Value(None, size, axes).shape() != value.shape():
+        return value
+    if channels[0] is atoms[-1]:
+        fronts = itertools.product(*[range(atom.size) for atom in atoms[:-1]])
+        places = [dict(zip([atom.letter for atom in atoms[:-1]], front)) for front in fronts]
+        parts = [every_other(n, value.base, [place.get(letter, 0) for letter in names], steps) for place in places]
+        return Value(n.emit("concat", parts, size=size), size, axes)
+    if len(steps) == 2 and steps[0] == steps[1] and [atom.letter for atom in atoms[1:]] == names:
+        return Value(n.emit("pixel_unshuffle", [value.base], [(None, steps[0])], size), size, axes)
+    return value
 
 
 def whole_axis(value, axis):
@@ -289,7 +337,11 @@ def movable(n, name="self"):
 @operator("view reshape flatten.using_ints unflatten.int squeeze squeeze.dim squeeze.dims unsqueeze _unsafe_view view_as "
           "reshape_as _reshape_copy", "self size shape start_dim end_dim dim sizes other", "", True)
 def reshape(n):
-    return movable(n).reshaped(n.shape())
+    value = n.value("self")
+    if isinstance(value, Products) and n.shape()[-2:] == [product(place.size for place in side.place())
+                                                          for side in (value.left, value.right)]:
+        return value
+    return unshuffled(n, movable(n).reshaped(n.shape()))
 
 
 @operator("permute", "self dims")

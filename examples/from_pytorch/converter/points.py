@@ -6,6 +6,7 @@ Of two tensors that differ in size the smaller one is repeated, by `*` itself or
 
 import math
 
+from . import windows
 from .axes import laid_out, settled
 from .learnt import constant, fits_scale, parameter, scale_by
 from .table import given, operator, plainly
@@ -216,8 +217,10 @@ def add_product(n):
 def scaled_products(n, sign, left, right):
     """Products of queries and keys times a number."""
     products, other = (left, right) if isinstance(left, Products) else (right, left)
+    if sign == "+" and not isinstance(other, (Products, Value, int, float)):
+        return windows.biased(n, products, other)
     factor = scalar(n, other) if not isinstance(other, Products) else None
-    if sign not in "*/" or (sign == "/" and products is right) or products.shares or not isinstance(factor, (int, float)):
+    if sign not in "*/" or (sign == "/" and products is right) or products.shares or products.bias or products.shift or not isinstance(factor, (int, float)):
         n.image(products)
     return products.times(factor if sign == "*" else 1 / factor)
 

@@ -5,15 +5,15 @@ Variances, norms and softmax over axes for which the language has no word are sp
 
 import fractions
 
-from . import attention
-from .axes import channel_part, copied, settled
+from . import attention, windows
+from .axes import channel_part, copied, settled, whole_axis
 from .points import arithmetic, combined, of_two, scaled, shifted
 from .table import after, given, listed, number, operator, plainly
-from .values import Indices, Products, Value, letters, product
+from .values import Atom, Indices, Products, Value, letters, product
 
 
 
-def windows(n, kernel, stride):
+def pool_arguments(n, kernel, stride):
     return ([(None, kernel)] if kernel != 2 or stride != 2 else []) + given("stride", stride, kernel)
 
 
@@ -28,7 +28,7 @@ def pool_windows(n):
 def max_pool(n):
     source = n.plain("self")
     kernel, stride, padding = pool_windows(n)
-    name = n.emit("max_pool", [source], windows(n, kernel, stride) + given("padding", padding, 0)
+    name = n.emit("max_pool", [source], pool_arguments(n, kernel, stride) + given("padding", padding, 0)
                   + given("dilation", number(listed(n["dilation"], 2)), 1) + given("ceil", n["ceil_mode"], False), after(n))
     points = n.translation.size[source][1:]
     divided = all((p - k) % s == 0 for p, k, s in zip(points, *(listed(size, len(points)) for size in (kernel, stride))))
@@ -42,7 +42,7 @@ def max_unpool(n):
     if not isinstance(indices, Indices) or indices.like is None or list(after(n)[1:]) != list(
             n.translation.size[indices.like][1:]):
         n.refuse("max_unpool by other indices than those of a max_pool without padding, back to its size")
-    return plainly(n, n.emit("max_unpool", [n.plain("self"), indices.like], windows(n, indices.kernel, indices.stride),
+    return plainly(n, n.emit("max_unpool", [n.plain("self"), indices.like], pool_arguments(n, indices.kernel, indices.stride),
                              after(n)))
 
 
@@ -67,7 +67,7 @@ def avg_pool(n):
     counted = n["count_include_pad"] or bool(waiting)
     if divisor is not None and padding != 0 and not counted:
         n.refuse("an average pool with a divisor of its own")
-    name = n.emit("avg_pool", [source], windows(n, kernel, stride) + given("padding", padding, 0)
+    name = n.emit("avg_pool", [source], pool_arguments(n, kernel, stride) + given("padding", padding, 0)
                   + given("count_include_pad", counted or padding == 0, True), after(n))
     if divisor is not None:
         name = scaled(n, name, product(sides) / divisor)
@@ -116,7 +116,7 @@ def adaptive_max_pool(n):
     points, size = n.translation.size[source][1:], after(n)[1:]
     equal_parts(n, points, size)
     kernel = number([p // s for p, s in zip(points, size)])
-    return [plainly(n, n.emit("max_pool", [source], windows(n, kernel, kernel), after(n))), Indices(None, kernel, kernel)]
+    return [plainly(n, n.emit("max_pool", [source], pool_arguments(n, kernel, kernel), after(n))), Indices(None, kernel, kernel)]
 
 
 def reduced(n, value, dims, keepdim, over_points, over_channels, over_parts):
@@ -218,7 +218,7 @@ def maximum_of(n, value, dims, keepdim=True):
     def over_points(base, size, _):
         points = n.translation.size[base][1:]
         kernel = number([p // s for p, s in zip(points, size[1:])])
-        return n.emit("max_pool", [base], windows(n, kernel, kernel), size)
+        return n.emit("max_pool", [base], pool_arguments(n, kernel, kernel), size)
 
     def over_parts(parts, count):
         return together(n, "maximum", parts_of(n, parts, count))
@@ -414,6 +414,10 @@ def surround(n, pads, mode, filling):
         return value
     if mode in ("reflect", "circular") or filling != 0:
         return copies_around(n, value, pads, mode, filling)
+    if mode == "constant" and not (value.stack or value.pads or value.is_plain()):
+        moved = zeros_on_axes(n, value, pads)
+        if moved is not None:
+            return moved
     if value.stack or not value.is_plain() and not value.pads:
         value = plainly(n, n.translation.forced(n, value))
     spatial = len(value.points)
@@ -431,6 +435,22 @@ def surround(n, pads, mode, filling):
     if mode == "replicate":
         return plainly(n, n.translation.surrounded(n, total, None, "replicate"))
     return total
+
+
+def zeros_on_axes(n, value, pads):
+    """Zeros along axes that are axes of points of the base, wherever they stand; None if others get some, too."""
+    amounts, size, axes = [[0, 0] for _ in value.points], list(value.size), list(value.axes)
+    for i in range(0, len(pads), 2):
+        axis = len(axes) - 1 - i // 2
+        if not any(pads[i:i + 2]):
+            continue
+        at = whole_axis(value, axis)
+        if at is None or min(pads[i:i + 2]) < 0:
+            return None
+        amounts[at] = list(pads[i:i + 2])
+        size[1 + at] += sum(amounts[at])
+        axes[axis] = (Atom(axes[axis][0].letter, size[1 + at]),)
+    return Value(n.emit("pad", [value.base], [(None, amounts)], size), size, axes)
 
 
 def copies_around(n, value, pads, mode, filling):
@@ -467,7 +487,7 @@ def roll(n):
         at = axis_of_points(n, value, axis)
         if at is not None:
             shift[at] += by
-    return value.with_base(n.emit("roll", [value.base], [(None, number(shift))])) if any(shift) else value
+    return value.with_base(windows.rolled(n, value.base, shift))
 
 
 @operator("flip", "self dims")

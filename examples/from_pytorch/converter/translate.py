@@ -27,6 +27,11 @@ class Call:
         self.arguments, self.layer, self.modules, self.block = list(arguments), layer, list(modules), block
 
 
+# Operators that put elements of a tensor into other places.
+MOVES = ("index.Tensor index_select view reshape permute transpose.int unsqueeze squeeze.dim contiguous clone expand flatten.using_ints "
+         "select.int slice.Tensor _unsafe_view alias detach").split()
+
+
 class Stored(collections.namedtuple("Stored", "path shape sizes order")):
     """A tensor of the file: PATH of the state dict, in this SHAPE; where it has a given ORDER, its axes, of these SIZES, are
     moved first."""
@@ -176,7 +181,7 @@ class Translation:
     def __init__(self, program, title):
         self.title, self.program, self.words = title, program, naming.words()
         self.calls, self.size, self.order = [], {}, []
-        self.cells, self.number = {}, 0
+        self.cells, self.number, self.maker = {}, 0, {}
         self.tensors = collections.OrderedDict()
         self.owner, self.parts, self.alone, self.given, self.folded = {}, {}, {}, {}, {}
         self.probes = []
@@ -192,8 +197,8 @@ class Translation:
         for node in needed(program):
             self.visit(node)
         self.outputs = [(label, self.output(ref, label)) for label, ref in program.outputs]
-        self.share()
         self.drop_unread()
+        self.share()
 
     def value(self, raw):
         if isinstance(raw, Ref):
@@ -252,7 +257,22 @@ class Translation:
         """What an operator makes of VALUES, which depend on no input: constants, where nobody learns any of them."""
         learnt = any(isinstance(value, Computed) or isinstance(value, Weight) and value.path not in self.program.buffers
                      for value in values)
-        return (Computed(path, "aten." + n.name, tensor) if learnt else tensor for tensor in self.numbers_of(n))
+        if not learnt:
+            return self.numbers_of(n)
+        return (Computed(path, "aten." + n.name, tensor, self.moved(n, values)) for tensor in self.numbers_of(n))
+
+    def moved(self, n, values):
+        """Where each element comes from, if the operator only moves elements of one weight."""
+        import torch
+        argument = n.node.arguments.get("self")
+        weight = self.value(argument) if isinstance(argument, Ref) else None
+        others = [value for value in values if value is not weight and (isinstance(value, Computed) or isinstance(
+            value, Weight) and value.path not in self.program.buffers)]
+        if n.name not in MOVES or others or isinstance(weight, Computed) and weight.ids is None or not isinstance(
+                weight, (Computed, Weight)):
+            return None
+        ids = weight.ids if isinstance(weight, Computed) else torch.arange(product(weight.shape)).reshape(weight.shape)
+        return next(self.numbers_of(n, {argument.name: ids}))
 
     def over_computed(self, n, path, values):
         """In place: of what was computed just now, not of a weight."""
@@ -264,11 +284,13 @@ class Translation:
         for ref in each(n.node.outputs, Ref):
             self.cells[ref.name] = seen
 
-    def numbers_of(self, n):
-        """The tensors that an operator makes of weights."""
+    def numbers_of(self, n, given=()):
+        """The tensors that an operator makes of weights; GIVEN: other tensors for some, by name."""
         import torch
 
         def real(leaf):
+            if isinstance(leaf, Ref) and leaf.name in given:
+                return given[leaf.name]
             value = self.value(leaf)
             if isinstance(value, Weight):
                 return self.program.tensors[value.path].detach().reshape(value.shape).clone()
@@ -338,9 +360,16 @@ class Translation:
         self.number += 1
         name = "t%d" % self.number
         self.calls.append(Call(function, inputs, [name], arguments, layer, modules_of(node)))
+        self.maker[name] = self.calls[-1]
         self.size[name] = tuple(size if size is not None else self.size[inputs[0]])
         self.order.append(name)
         return name
+
+    def applied_to(self, call, base):
+        """The same operator, as in CALL, of another tensor."""
+        made = self.emit(None, call.function, [base], call.arguments, self.size[call.outputs[0]], call.layer)
+        self.calls[-1].modules = call.modules
+        return made
 
     def chunked(self, node, base, count):
         """The names of COUNT equal parts of the channels of BASE; a part is made once."""
@@ -348,6 +377,7 @@ class Translation:
             self.number += 1
             names = ["t%d.%d" % (self.number, i) for i in range(count)]
             self.calls.append(Call("chunk", [base], names, [(None, count)], None, modules_of(node)))
+            self.maker.update({name: self.calls[-1] for name in names})
             channels, *rest = self.size[base]
             for name in names:
                 self.size[name] = (channels // count, *rest)
@@ -439,7 +469,6 @@ class Translation:
         live = {call.layer for call in self.calls}
         self.tensors = collections.OrderedDict(
             (name, entry) for name, entry in self.tensors.items() if name in live or name.rpartition(".")[0] in live)
-        self.alone = {layer: call for layer, call in self.alone.items() if layer in live}
 
 
 def key_of(value):

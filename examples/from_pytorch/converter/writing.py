@@ -71,6 +71,8 @@ class Writer:
         words = [self.operand(value) for value in call.inputs]
         if call.function == "resize" and len(words) == 2:
             words[1] = "like = " + words[1]
+        if call.function == "attention" and len(words) == 4:
+            words[3] = "bias = " + words[3]
         if call.layer in self.alone:
             return "%s(%s)" % (self.alone[call.layer], ", ".join(words))
         return "%s(%s)" % (call.function, ", ".join(words + self.arguments(call)))
