@@ -170,7 +170,7 @@ def defects(module, modules):
         (rows["batch_norm"], "rule", blind(rows["batch_norm"].rule, "training"), *known["batch_statistics"],
          "first at layer of the network itself (aten.batch_norm"),
         (points, "scalar", attribute, *known["attribute"], "the file has 2 inputs, the network 1"),
-        (translate.Translation, "write_back", lost_part, *known["in_place_on_part"], "an operator that changes in place"),
+        (translate.Translation, "write_back", lost_part, *known["in_place_on_rows"], "an operator that changes in place"),
         (rows["dropout"], "rule", blind(rows["dropout"].rule, "train"), *known["always_dropout"], "first at layer"),
         (rows["leaky_relu"], "rule", rows["relu"].rule, *leaky(modules), "first at layer `1.1`"),
     ]

@@ -281,6 +281,15 @@ def tokens_with_places(s, x):
     return (x.flatten(2).transpose(1, 2) * s.t + s.p).transpose(1, 2).view(x.shape)
 
 
+def of_a_row(s, x):
+    """Convolutions of kernel 1 on tokens, as in the attention of diffusion networks."""
+    n, c, *points = x.shape
+    q, k, v = s.qkv(s.norm(x.reshape(n, c, -1))).chunk(3, dim=1)
+    shares = torch.softmax(torch.einsum("bct,bcs->bts", q, k), dim=-1)
+    y = s.out(torch.einsum("bts,bcs->bct", shares, v))
+    return (x + y.reshape(n, c, *points)) * s.turned(x.transpose(2, 3)).transpose(2, 3)
+
+
 def with_class_token(s, x):
     """Learnt tokens in front of those of the map, as in vision transformers."""
     n, c, *points = x.shape
@@ -328,10 +337,15 @@ def attributed():
 
 
 def in_place_on_part(s, x):
+    """What was seen of the tensor before sees the changes."""
     x = s.c(x)
-    a, _ = x.chunk(2, 1)
+    a, b = x.chunk(2, 1)
     a.mul_(2.0)
-    return x
+    x[:, 1:3] = b.tanh()
+    y = x + b[:, :1]
+    x[:, :1] = 0
+    b[:, 1] += 3
+    return torch.cat([x, y, a], 1)
 
 
 def batch_statistics(s, x):
@@ -355,6 +369,7 @@ ONCE_WRONG = [
     ("scale_factor", of(lambda s, x: F.interpolate(x, scale_factor=0.5, mode="bilinear", align_corners=False)), (3, 7, 7)),
     ("scale_factor_15", of(lambda s, x: F.interpolate(x, scale_factor=1.5, mode="bilinear", align_corners=False)), (3, 7, 7)),
     ("attribute", attributed, IMAGE),
+    ("in_place_on_part", lambda: Formed(in_place_on_part, c=conv()), IMAGE),
 ]
 RIGHT = ONCE_WRONG + [
     ("recomputed", of(lambda s, x: F.interpolate(x, scale_factor=1.5, mode="bilinear", recompute_scale_factor=True)), (3, 7, 7)),
@@ -437,6 +452,8 @@ RIGHT = ONCE_WRONG + [
     ("windows", lambda: nn.Sequential(conv(), Windows(), Windows(shift=(2, 1)), Windows(shift=(0, 1)), Windows(window=(8, 8))), IMAGE),
     ("merged", of(merged, f=nn.Linear(16, 5), d=nn.Conv2d(16, 5, 1)), IMAGE),
     ("zeros_at_the_end", of(lambda s, x: F.pad(x.permute(0, 2, 3, 1), (0, 0, 0, 2, 0, 1)).tanh()[:, :8, 1:9].permute(0, 3, 1, 2)), IMAGE),
+    ("row", of(of_a_row, norm=nn.GroupNorm(2, 4), qkv=nn.Conv1d(4, 12, 1), out=nn.Conv1d(4, 4, 1, groups=2),
+               turned=nn.Conv2d(4, 4, 1, bias=False)), IMAGE),
     ("class_token", of(with_class_token, cls=nn.Parameter(torch.rand(1, 1, 4)), more=nn.Parameter(torch.rand(1, 2, 4)),
                        places=nn.Parameter(torch.rand(1, 67, 4))), IMAGE),
     ("two_scales", of(of_two_scales, f=nn.Linear(4, 5)), IMAGE),
@@ -488,7 +505,7 @@ RIGHT = ONCE_WRONG + [
 # Name, what makes it, size, what the error says.
 REFUSED = [
     ("batch_statistics", lambda: Formed(batch_statistics, c=conv(), b=nn.BatchNorm2d(4)), IMAGE, "statistics of the batch"),
-    ("in_place_on_part", lambda: Formed(in_place_on_part, c=conv()), IMAGE, "changes a part of a tensor in place"),
+    ("in_place_on_rows", of(lambda s, x: (x[:, :, 2:4].mul_(2), x)[1]), IMAGE, "changes a part of a tensor in place"),
     ("always_dropout", of(lambda s, x: F.dropout(x, 0.5)), IMAGE, "drops elements in evaluation, too"),
     ("blur", lambda: Formed(lambda s, x: F.conv_transpose2d(x, s.f, groups=1), f=torch.rand(3, 1, 3, 3)), IMAGE, "fixed filter"),
     ("computed", lambda: Formed(lambda s, x: F.conv_transpose2d(x, s.k * 2), k=nn.Parameter(torch.rand(3, 4, 3, 3))), IMAGE,

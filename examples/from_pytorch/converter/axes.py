@@ -94,6 +94,7 @@ def channel_part(n, value, axis, begin, end):
     names = n.translation.chunked(n.node, value.base, value.channels // common)[begin // common:end // common]
     count = end - begin
     name = names[0] if len(names) == 1 else n.emit("concat", names, size=(count, *value.points))
+    n.translation.part_of[name] = (value.base, begin)
     axes = list(value.axes)
     axes[axis] = joined([Atom("C", count // inner, inner)])
     return Value(name, (count, *value.points), axes)

@@ -28,6 +28,8 @@ def conv(n):
     if bias is not None and n.is_fixed(bias) != fixed:
         n.refuse("a weight that is learnt beside a bias that is not, or the other way round")
     out, _, *kernel = weight.shape
+    if is_pointwise(n, kernel):
+        return pointwise(n, weight, bias)
     if len(kernel) == 1:
         n.refuse(advice("conv1d"))
     dilation, padding = listed(n["dilation"], len(kernel)), n["padding"]
@@ -41,6 +43,24 @@ def conv(n):
                              + zeros_given(zeros, kernel, dilation) + given("dilation", number(dilation), 1)
                              + given("groups", n["groups"], 1) + given("bias", bias is not None, True)
                              + given("weights", "fixed" if fixed else "learnt", "learnt"), after(n), layer))
+
+
+def is_pointwise(n, kernel):
+    """Does it compute each point by itself, of points that are in another order than a map's?"""
+    still = all(k == 1 for k in kernel) and all(s == 1 for s in listed(n["stride"], 1)) and (
+        n["padding"] in ("same", "valid") or not any(listed(n["padding"], 1)))
+    value = n.tensor("input")
+    return still and not value.pads and not value.is_plain() and n.made("input").whole_channels(1)
+
+
+def pointwise(n, weight, bias):
+    value = n.made("input")
+    out, each, *_ = weight.shape
+    layer = n.layer({"weight": weight, "bias": bias}, {"weight": (out, each, *[1] * len(value.points))})
+    fixed = [("weights", "fixed")] if n.is_fixed(weight) else []
+    name = n.emit("conv", [value.base], [(None, out), (None, 1)] + given("groups", n["groups"], 1)
+                  + given("bias", bias is not None, True) + fixed, (out, *value.points), layer)
+    return value_of_channels(value, name, out, 1)
 
 
 def all_folded(n, weight, bias):

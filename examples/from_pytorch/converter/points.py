@@ -144,6 +144,14 @@ def power(n):
     return of_points(n, repeated)
 
 
+@operator("fill.Scalar fill.Tensor zero", "self value")
+def fill(n):
+    value = scalar(n, n["value"] if n.has("value") else 0)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        n.refuse("it fills a tensor with %s" % (value if isinstance(value, (int, float)) else "a tensor"))
+    return of_points(n, lambda x: arithmetic(n, "+", scaled(n, x, 0), value) if value else scaled(n, x, 0))
+
+
 @operator("neg", "self")
 def negative(n):
     return of_points(n, lambda x: n.emit("-", [x]))

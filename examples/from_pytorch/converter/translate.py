@@ -181,7 +181,7 @@ class Translation:
     def __init__(self, program, title):
         self.title, self.program, self.words = title, program, naming.words()
         self.calls, self.size, self.order = [], {}, []
-        self.cells, self.number, self.maker = {}, 0, {}
+        self.cells, self.number, self.maker, self.part_of = {}, 0, {}, {}
         self.tensors = collections.OrderedDict()
         self.owner, self.parts, self.alone, self.given, self.folded = {}, {}, {}, {}, {}
         self.probes = []
@@ -351,8 +351,26 @@ class Translation:
         elif (isinstance(old, Value) and isinstance(now, Value) and isinstance(result, Value) and now.base == old.base
               and not (old.pads or now.pads or result.pads) and result.key() == now.key() and result.size == old.size):
             seen.cell.value = Value(result.base, old.size, old.axes)
-        else:
+        elif not self.put_back(n, seen.cell, now, result):
             n.refuse("it changes a part of a tensor in place: write `x = x * 2`, or concatenate the parts anew")
+
+    def put_back(self, n, cell, now, result):
+        """The memory has RESULT where NOW was, some of its channels; False if NOW is something else."""
+        old = cell.value
+        if not all(isinstance(value, Value) and not value.stack for value in (old, now, result)) or old.pads:
+            return False
+        result = axes.settled(n, result)
+        base, begin, end = now.base, 0, now.channels
+        while base != old.base and base in self.part_of:
+            base, at = self.part_of[base]
+            begin, end = begin + at, end + at
+        if base != old.base or now.pads or result.key() != now.key() or result.size != now.size:
+            return False
+        whole = Value(old.base, old.size)
+        parts = [axes.channel_part(n, whole, 1, first, last).base for first, last in ((0, begin), (end, old.channels)) if first < last]
+        parts.insert(0 if begin == 0 else 1, result.base)
+        cell.value = old.with_base(self.emit(n.node, "concat", parts, size=old.size))
+        return True
 
     # ---- calls ----
 
