@@ -290,6 +290,15 @@ def of_a_row(s, x):
     return (x + y.reshape(n, c, *points)) * s.turned(x.transpose(2, 3)).transpose(2, 3)
 
 
+def along_each_axis(s, x):
+    """Means of rows and of columns side by side, as in coordinate attention."""
+    n, c, height, width = x.shape
+    rows, columns = x.mean(3, keepdim=True), x.mean(2, keepdim=True).permute(0, 1, 3, 2)
+    y = F.hardswish(s.b(s.d(torch.cat([rows, columns], 2))))
+    rows, columns = y.split([height, width], 2)
+    return x * s.r(rows).sigmoid() * s.w(columns.permute(0, 1, 3, 2)).sigmoid()
+
+
 def with_class_token(s, x):
     """Learnt tokens in front of those of the map, as in vision transformers."""
     n, c, *points = x.shape
@@ -452,6 +461,11 @@ RIGHT = ONCE_WRONG + [
     ("windows", lambda: nn.Sequential(conv(), Windows(), Windows(shift=(2, 1)), Windows(shift=(0, 1)), Windows(window=(8, 8))), IMAGE),
     ("merged", of(merged, f=nn.Linear(16, 5), d=nn.Conv2d(16, 5, 1)), IMAGE),
     ("zeros_at_the_end", of(lambda s, x: F.pad(x.permute(0, 2, 3, 1), (0, 0, 0, 2, 0, 1)).tanh()[:, :8, 1:9].permute(0, 3, 1, 2)), IMAGE),
+    ("along_each_axis", of(along_each_axis, d=nn.Conv2d(4, 2, 1), b=nn.BatchNorm2d(2), r=nn.Conv2d(2, 4, 1), w=nn.Conv2d(2, 4, 1)), IMAGE),
+    ("least", of(lambda s, x: (x - x.amin((2, 3), True)) / (x.amax((2, 3), True) - x.amin((2, 3), True) + 1) + x.min(1, True)[0]), IMAGE),
+    ("gated", of(lambda s, x: F.glu(x, 1) + F.glu(x.permute(0, 2, 3, 1), 3).permute(0, 3, 1, 2)), IMAGE),
+    ("spreads", of(lambda s, x: (x - torch.var_mean(x, (2, 3), keepdim=True)[1]) * torch.std_mean(x, 1, unbiased=False, keepdim=True)[0]),
+     IMAGE),
     ("row", of(of_a_row, norm=nn.GroupNorm(2, 4), qkv=nn.Conv1d(4, 12, 1), out=nn.Conv1d(4, 4, 1, groups=2),
                turned=nn.Conv2d(4, 4, 1, bias=False)), IMAGE),
     ("class_token", of(with_class_token, cls=nn.Parameter(torch.rand(1, 1, 4)), more=nn.Parameter(torch.rand(1, 2, 4)),
@@ -502,9 +516,12 @@ RIGHT = ONCE_WRONG + [
     ("words", lambda: Formed(lambda s, x: s.input(F.relu(s.conv(x))) + s.photo(s.relu(x)), conv=conv(), input=conv(4, 4),
                              photo=conv(4, 4), relu=conv()), IMAGE),
 ]
+if hasattr(nn, "RMSNorm"):  # PyTorch 2.4
+    RIGHT.append(("rms", of(lambda s, x: s.n(x.permute(0, 2, 3, 1)).permute(0, 3, 1, 2), n=nn.RMSNorm(4)), IMAGE))
 # Name, what makes it, size, what the error says.
 REFUSED = [
     ("batch_statistics", lambda: Formed(batch_statistics, c=conv(), b=nn.BatchNorm2d(4)), IMAGE, "statistics of the batch"),
+    ("into_zeros", of(lambda s, x: x + x.new_zeros(x.shape).copy_(x)), IMAGE, "writes into a tensor of constants"),
     ("in_place_on_rows", of(lambda s, x: (x[:, :, 2:4].mul_(2), x)[1]), IMAGE, "changes a part of a tensor in place"),
     ("always_dropout", of(lambda s, x: F.dropout(x, 0.5)), IMAGE, "drops elements in evaluation, too"),
     ("blur", lambda: Formed(lambda s, x: F.conv_transpose2d(x, s.f, groups=1), f=torch.rand(3, 1, 3, 3)), IMAGE, "fixed filter"),

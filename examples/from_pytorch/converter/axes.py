@@ -128,7 +128,7 @@ def chunk(n):
     parts, at = [], 0
     for i in range(len(n.node.outputs)):
         size = n.shape(i)[axis]
-        parts.append(channel_part(n, value, axis, at, at + size))
+        parts.append(narrowed(n, value, axis, at, at + size))
         at += size
     return parts
 
@@ -137,7 +137,7 @@ def chunk(n):
 def unbind(n):
     value = n.tensor("self")
     axis = n["dim"] % len(value.axes)
-    return [without(channel_part(n, value, axis, i, i + 1), axis) for i in range(len(n.node.outputs))]
+    return [without(narrowed(n, value, axis, i, i + 1), axis) for i in range(len(n.node.outputs))]
 
 
 def without(value, axis):

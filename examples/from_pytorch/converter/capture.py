@@ -107,8 +107,10 @@ class Recorder:
         import torch
         if re.fullmatch(r"_?assert_.*|sym_constrain_range.*", function._schema.name.partition("::")[2]):
             return None
-        result = call(function, self.real_of(arguments))
         depends = [leaf for leaf in each(list(arguments.values()), Ref)]
+        if depends:
+            refuse_into_constant(function, arguments, modules, line)
+        result = call(function, self.real_of(arguments))
         if not depends or function._schema.name.partition("::")[2] in SHAPES_ONLY:
             return result
         outputs = mapped(list(result) if isinstance(result, tuple) else result,
@@ -128,6 +130,17 @@ class Recorder:
                     node.alias.setdefault(ref.name, argument.name)
         self.program.nodes.append(node)
         return outputs
+
+
+def refuse_into_constant(function, arguments, modules, line):
+    """What is written into a constant would be what this one input made of it."""
+    import torch
+    for argument in function._schema.arguments:
+        if argument.alias_info is not None and argument.alias_info.is_write and isinstance(
+                arguments.get(argument.name), torch.Tensor) and argument.name != "out":
+            path, kind = modules[-1] if modules else ("", "the network itself")
+            raise Inexpressible(located(path, kind.rpartition(".")[2], "it writes into a tensor of constants, such as torch.zeros; "
+                                        "concatenate the parts in place of that", line))
 
 
 def storage(tensor):

@@ -7,7 +7,7 @@ Of two tensors that differ in size the smaller one is repeated, by `*` itself or
 import math
 
 from . import windows
-from .axes import laid_out, settled
+from .axes import laid_out, narrowed, settled
 from .learnt import constant, fits_scale, parameter, scale_by
 from .table import given, operator, plainly
 from .values import Computed, Products, Value, Weight, product
@@ -99,6 +99,14 @@ def finite(bound):
 def reciprocal(n):
     root = n.name.startswith("rsqrt")
     return of_points(n, lambda x: arithmetic(n, "/", 1, n.emit("sqrt", [x]) if root else x))
+
+
+@operator("glu", "self dim")
+def glu(n):
+    value, axis = n.tensor("self"), n["dim"] % len(n.shape())
+    half = n.shape()[axis]
+    value, gate = (settled(n, narrowed(n, value, axis, begin, begin + half)) for begin in (0, half))
+    return of_two(n, "*", value, gate.with_base(n.emit("sigmoid", [gate.base])))
 
 
 @operator("log_sigmoid", "self")

@@ -236,6 +236,22 @@ def max_along(n):
     return [maximum_of(n, n.tensor("self"), [n["dim"]], n["keepdim"]), Indices(None, 0, 0)]
 
 
+def minimum_of(n, value, dims, keepdim):
+    def negative(x):
+        return n.emit("-", [x])
+    return mapped(n, negative, settled(n, maximum_of(n, mapped(n, negative, settled(n, value)), dims, keepdim)))
+
+
+@operator("amin", "self dim keepdim")
+def amin(n):
+    return minimum_of(n, n.tensor("self"), dims_of(n), n["keepdim"])
+
+
+@operator("min.dim", "self dim keepdim")
+def min_along(n):
+    return [minimum_of(n, n.tensor("self"), [n["dim"]], n["keepdim"]), Indices(None, 0, 0)]
+
+
 # ---- spelt out: variances, norms, softmax -------------------------------------------------------------------------
 
 
@@ -254,7 +270,8 @@ def deviations(n, value, dims):
     return apart, mean_of(n, squared(n, apart), dims)
 
 
-@operator("var.dim var.correction std.dim std.correction", "self dim unbiased correction keepdim")
+@operator("var.dim var.correction std.dim std.correction var_mean.dim var_mean.correction std_mean.dim std_mean.correction",
+          "self dim unbiased correction keepdim")
 def variance(n):
     value = n.made("self")
     dims, rank = dims_of(n), len(value.axes)
@@ -266,7 +283,9 @@ def variance(n):
     spread = mapped(n, lambda x: scaled(n, x, count / left), deviations(n, value, dims)[1])
     if n.name.startswith("std"):
         spread = mapped(n, lambda x: n.emit("sqrt", [x]), spread)
-    return spread if n["keepdim"] else without_axes(spread, {dim % rank for dim in dims})
+    made = [spread, mean_of(n, value, dims)] if "mean" in n.name else [spread]
+    made = made if n["keepdim"] else [without_axes(part, {dim % rank for dim in dims}) for part in made]
+    return made if "mean" in n.name else made[0]
 
 
 def without_axes(value, dims):
@@ -337,6 +356,17 @@ def layer_norm(n):
         return value.with_base(n.emit("layer_norm", [value.base], given("eps", n["eps"], 1e-5), layer=layer))
     rank = len(value.axes)
     return with_weights(n, normalised(n, value, list(range(rank - count, rank)), n["eps"]))
+
+
+@operator("rms_norm", "input normalized_shape weight eps")
+def rms_norm(n):
+    import torch
+    value, count = n.made("input"), len(n["normalized_shape"])
+    eps = torch.finfo(torch.float32).eps if n["eps"] is None else n["eps"]
+    rank = len(value.axes)
+    size = mean_of(n, squared(n, value), list(range(rank - count, rank)))
+    result = of_two(n, "/", value, mapped(n, lambda x: n.emit("sqrt", [shifted(n, x, eps)]), size))
+    return result if n["weight"] is None else combined(n, "*", result, n.weight("weight"))
 
 
 def with_weights(n, value):
