@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""zoo.py [NAME...] [--record] [--no-check | --gradients]: how many published networks examples/from_pytorch converts.
+"""zoo.py [NAME...] [--record] [--no-check | --gradients]: published networks that examples/from_pytorch converts.
 
-The networks of zoo_nets.py are made by the packages that publish them, with random weights and small inputs.  The converter
-converts each one in a process of its own, within a time limit, and compares the file with the network in double precision.
-A row tells: converted, with the largest relative error; or refused, with the converter's line.  NAME is a network, or the
-beginning of several names; without one all are tried.  With --gradients those of a training step are compared with PyTorch's,
-of networks that have one output (zoo_gradients.py).  --record keeps the rows in zoo.tsv, --update writes the table of
-examples/README.md from there, and --agree, a test that needs no PyTorch, compares the two.
+The packages that publish the networks of zoo_nets.py make them, with random weights and small inputs.  The
+converter converts each one in a process of its own, within a time limit, and compares the file with the network
+in double precision.  A row tells: converted, with the largest relative error; or refused, with the converter's
+line.  NAME is a network, or the beginning of several names; without one all are tried.  With --gradients those of
+a training step are compared with PyTorch's, of networks that have one output (zoo_gradients.py).  --record keeps
+the rows in zoo.tsv, --update writes the table of examples/README.md from there, and --agree, a test that needs no
+PyTorch, compares the two.
 
 Runs in a Python that has PyTorch and the packages; unetc is the one of build/, or named by UNETC=.
 """
@@ -33,7 +34,7 @@ BEGIN, END = "<!-- zoo.py --update writes from here -->", "<!-- to here -->"
 import zoo_nets  # noqa: E402
 
 
-# ---- one network --------------------------------------------------------------------------------------------------
+# ---- one network -------------------------------------------------------------------------------------------
 
 
 def made(name, constructor):
@@ -41,13 +42,17 @@ def made(name, constructor):
     import torch
     words = zoo_nets.MODULES[name.partition("_")[0]]
     torch.manual_seed(zlib.crc32(name.encode()))
-    network = eval(constructor, {word: importlib.import_module(module) for word, module in words.items()}).eval()
+    network = eval(constructor, {word: importlib.import_module(module) for word, module in words.items()})
     for key, value in network.state_dict().items():
         if key.endswith("running_var"):
             value.uniform_(0.5, 2)
-        elif value.is_floating_point() and value.numel() and (value.dim() == 1 or bool((value == value.flatten()[0]).all())):
+        elif value.is_floating_point() and value.numel() and (value.dim() == 1 or is_one_number(value)):
             value.uniform_(-1, 1)
-    return network
+    return network.eval()
+
+
+def is_one_number(tensor):
+    return bool((tensor == tensor.flatten()[0]).all())
 
 
 def tried(name, sizes, constructor, check, gradients=False):
@@ -59,7 +64,7 @@ def tried(name, sizes, constructor, check, gradients=False):
     sys.path.insert(0, os.path.join(ROOT, "examples", "from_pytorch"))
     import from_pytorch
     network = made(name, constructor)
-    row = {"parameters": sum(parameter.numel() for parameter in network.parameters()), "error": "", "result": "converts"}
+    row = {"parameters": sum(parameter.numel() for parameter in network.parameters()), "result": "converts"}
     try:
         if gradients:
             row["gradients"] = "%.1e" % zoo_gradients.largest_error(from_pytorch, network, sizes[0])
@@ -79,19 +84,19 @@ def alone(name, sizes, constructor, *flags):
     command = [sys.executable, "-B", os.path.abspath(__file__), "--alone", name, *flags]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
     try:
-        out, errors = process.communicate(timeout=SECONDS)
-        last = (errors.decode(errors="replace").strip().splitlines() or ["no message"])[-1]
-        row = json.loads(out.decode().splitlines()[-1]) if process.returncode == 0 else {"result": "fails: " + last}
+        out, errors = (data.decode(errors="replace") for data in process.communicate(timeout=SECONDS))
+        row = json.loads(out.splitlines()[-1]) if process.returncode == 0 else {
+            "result": "fails: " + (errors.strip().splitlines() or ["no message"])[-1]}
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
         row = {"result": "fails: it takes longer than %d s" % SECONDS}
-    package = zoo_nets.PACKAGES[name.partition("_")[0]]
-    row.update(name=name, package=package, size=" ".join("x".join(map(str, size)) for size in sizes), constructor=constructor)
+    row.update(name=name, package=zoo_nets.PACKAGES[name.partition("_")[0]], constructor=constructor,
+               size=" ".join("x".join(map(str, size)) for size in sizes))
     return {column: str(row.get(column, "")) for column in COLUMNS}
 
 
-# ---- the record ---------------------------------------------------------------------------------------------------
+# ---- the record --------------------------------------------------------------------------------------------
 
 
 def recorded():
@@ -115,12 +120,12 @@ def record(rows, columns):
         kept.setdefault(row["name"], dict(row)).update({column: row[column] for column in columns})
     names = {name for name, _, _ in zoo_nets.nets()}
     lines = ["# %s: %s" % (datetime.date.today(), versions()), "\t".join(COLUMNS)]
-    lines += ["\t".join(row[column] for column in COLUMNS) for name, row in sorted(kept.items()) if name in names]
+    lines += ["\t".join(kept[name][column] for column in COLUMNS) for name in sorted(kept) if name in names]
     with open(RECORD, "w") as file:
         file.write("\n".join(lines) + "\n")
 
 
-# ---- the table of examples/README.md ------------------------------------------------------------------------------
+# ---- the table of examples/README.md -----------------------------------------------------------------------
 
 
 def reason(row):
@@ -134,11 +139,12 @@ def table():
     """The record in Markdown: a row for each package, a line for each network that is refused."""
     head, rows = recorded()
     stepped = [float(row["gradients"]) for row in rows.values() if row["gradients"]]
-    lines = ["Of %d networks of these packages, with random weights and small inputs, %d convert (%s)." % (
-        len(rows), sum(row["result"] == "converts" for row in rows.values()), head[2:].partition(": ")[0]),
-        "Programs write their outputs as floats, which are off by up to 6e-8.", "In double, gradients of a training step of %d "
-        "of them are PyTorch's within %.1e of a tensor's norm (at least a millionth of the largest norm)." % (
-            len(stepped), max(stepped)), "",
+    lines = [
+        "%d of %d networks of these packages convert, with random weights and small inputs (%s)." % (
+            sum(row["result"] == "converts" for row in rows.values()), len(rows), head[2:].partition(": ")[0]),
+        "Programs write their outputs as floats, which are off by up to 6e-8.",
+        "In double, gradients of a training step of %d of them are PyTorch's within %.1e of a tensor's norm "
+        "(at least a millionth of the largest norm)." % (len(stepped), max(stepped)), "",
         "| package | networks | convert | largest relative error |", "|---|---|---|---|"]
     for package in zoo_nets.PACKAGES.values():
         own = [row for row in rows.values() if row["package"] == package]
@@ -147,7 +153,8 @@ def table():
         lines.append("| %s %s | %d | %d | %.1e |" % (package, version.group(1), len(own), sum(
             row["result"] == "converts" for row in own), max(errors, default=0)))
     lines += ["", "| refused | why |", "|---|---|"]
-    lines += ["| `%s` | %s |" % (name, reason(row)) for name, row in rows.items() if row["result"] != "converts"]
+    refused = [row for row in rows.values() if row["result"] != "converts"]
+    lines += ["| `%s` | %s |" % (row["name"], reason(row)) for row in refused]
     return "\n".join(lines) + "\n"
 
 
@@ -171,36 +178,47 @@ def agree():
     listed = {name: constructor for name, _, constructor in zoo_nets.nets()}
     if listed != {name: row["constructor"] for name, row in rows.items()}:
         return "zoo.tsv has other networks than zoo_nets.py: run zoo.py --record with the names of new ones"
-    return None if readme()[1] == table() else "examples/README.md has another table than zoo.tsv: run zoo.py --update"
+    if readme()[1] != table():
+        return "examples/README.md has another table than zoo.tsv: run zoo.py --update"
+    return None
 
 
-def main():
+def parsed():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", nargs="*")
     parser.add_argument("--record", action="store_true", help="keep the rows in zoo.tsv")
     parser.add_argument("--no-check", action="store_true", help="convert alone, do not compare")
     parser.add_argument("--gradients", action="store_true", help="compare those of a training step")
-    parser.add_argument("--alone", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--update", action="store_true", help="write the table of examples/README.md")
     parser.add_argument("--agree", action="store_true", help="test that this table is the record's")
-    options = parser.parse_args()
-    if options.update or options.agree:
-        return update() if options.update else agree()
-    chosen = [net for net in zoo_nets.nets() if not options.name or net[0].startswith(tuple(options.name))]
-    if options.alone:
-        name = next(net for net in chosen if net[0] == options.name[0])
-        print(json.dumps(tried(*name, not options.no_check, options.gradients)))
-        return 0
+    parser.add_argument("--alone", action="store_true", help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def tour(chosen, options):
+    """Tries these networks, one by one."""
     measured = "gradients" if options.gradients else "error"
     columns = ["gradients"] if options.gradients else [column for column in COLUMNS if column != "gradients"]
-    rows = []
+    flags, rows = ["--no-check"] * options.no_check + ["--gradients"] * options.gradients, []
     for net in chosen:
-        rows.append(alone(*net, *["--no-check"] * options.no_check, *["--gradients"] * options.gradients))
-        print("%-32s %11s  %-8s %s" % tuple(rows[-1][column] for column in ("name", "parameters", measured, "result")), flush=True)
+        row = alone(*net, *flags)
+        rows.append(row)
+        print("%-32s %11s  %-8s %s" % (row["name"], row["parameters"], row[measured], row["result"]), flush=True)
         if options.record:
             record(rows, columns)
     print("%d of %d convert" % (sum(row["result"] == "converts" for row in rows), len(rows)))
-    return 0
+
+
+def main():
+    options = parsed()
+    if options.update or options.agree:
+        return update() if options.update else agree()
+    chosen = [net for net in zoo_nets.nets() if not options.name or net[0].startswith(tuple(options.name))]
+    if not options.alone:
+        return tour(chosen, options)
+    net = next(net for net in chosen if net[0] == options.name[0])
+    print(json.dumps(tried(*net, not options.no_check, options.gradients)))
+    return None
 
 
 if __name__ == "__main__":

@@ -2,9 +2,9 @@
 
     largest_error(from_pytorch, network, size) -> the largest relative error
 
-Two samples of random numbers, the mean square against random targets; batch norm takes the statistics of the batch, and
-nothing drops out.  Errors are relative to the norm of a tensor's gradient.  A gradient that is zero but for rounding, as of a
-bias in front of batch norm, is compared with a millionth of the largest one.
+Two samples of random numbers, the mean square against random targets; batch norm takes the statistics of the batch,
+and nothing drops out.  Errors are relative to the norm of a tensor's gradient.  A gradient that is zero but for
+rounding, such as the one of a bias in front of batch norm, is compared with a millionth of the largest one.
 """
 
 import argparse
@@ -38,7 +38,8 @@ def numbers(tensor):
 def tools():
     unetc = os.environ.get("UNETC", os.path.join(cases.ROOT, "build", "unetc"))
     runtime = run_oracle.execute([unetc, "runtime"]).decode().strip()
-    return argparse.Namespace(unetc=unetc, runtime=os.path.join(runtime, "libunet_runtime.a"), flags=[], include=os.path.join(cases.ROOT, "runtime", "include"))
+    return argparse.Namespace(unetc=unetc, runtime=os.path.join(runtime, "libunet_runtime.a"), flags=[],
+                              include=os.path.join(cases.ROOT, "runtime", "include"))
 
 
 def learning(network):

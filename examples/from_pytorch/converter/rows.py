@@ -1,4 +1,4 @@
-"""Tokens of a map in one row: what stands beside them, as class tokens do, has no place in the map.
+"""Tokens of a map in one row: tokens that stand beside them, such as class tokens, have no place in the map.
 
     in_row(n, value, axis)      the points of a value whose axis AXIS has all of them
     of_row(n, value)            the name of a map, of a value that sees a row as one; None where it is none
@@ -28,10 +28,16 @@ def in_row(n, value, axis):
         n.refuse("tokens of %d rows of a map, with others beside them; a file has a row for each" % count)
     name, size = value.base, (value.channels, *[1] * len(outer), count * columns)
     if count > 1:
-        parts = [n.emit("crop", [name], [(None, front_of(i, outer) + [0]), (None, [1] * len(outer) + [columns])],
-                        (value.channels, *[1] * len(outer), columns)) for i in range(count)]
+        one = [1] * len(outer) + [columns]
+        parts = [n.emit("crop", [name], [(None, front_of(i, outer) + [0]), (None, one)], (value.channels, *one))
+                 for i in range(count)]
         name = n.emit("concat", parts, [("axis", "w")], size)
-    return Value(name, size, [(Atom("W", size[-1]),) if i == axis else atoms for i, atoms in enumerate(value.axes)])
+    return Value(name, size, with_axis(value, axis, size[-1]))
+
+
+def with_axis(value, axis, count):
+    """The axes of a value, of which one has COUNT columns of a row."""
+    return value.axes[:axis] + ((Atom("W", count),),) + value.axes[axis + 1:]
 
 
 def front_of(index, outer):
@@ -47,19 +53,19 @@ def beside(n, values, axis):
     """Tokens behind others, along AXIS: of tensors that have every point there."""
     rows = [in_row(n, value, axis) for value in values]
     first = rows[0]
-    if any(row.channels != first.channels or keys_beside(row, axis) != keys_beside(first, axis) for row in rows):
+    alike = [(row.channels, keys_beside(row, axis)) for row in rows]
+    if any(other != alike[0] for other in alike):
         n.refuse("tokens of different channels, one behind the other")
     size = (*first.size[:-1], sum(row.size[-1] for row in rows))
     name = n.emit("concat", [row.base for row in rows], [("axis", "w")], size)
-    return Value(name, size, first.axes[:axis] + ((Atom("W", size[-1]),),) + first.axes[axis + 1:])
+    return Value(name, size, with_axis(first, axis, size[-1]))
 
 
 def learnt(n, weight, like, axis):
     """A weight that is tokens beside LIKE."""
     count = weight.shape[axis]
     size = (like.channels, *[1] * (len(like.points) - 1), count)
-    place = Value(None, size, [(Atom("W", count),) if i == axis else atoms for i, atoms in enumerate(like.axes)])
-    return parameter(n, place, weight)
+    return parameter(n, Value(None, size, with_axis(like, axis, count)), weight)
 
 
 def keys_beside(value, axis):
@@ -67,14 +73,15 @@ def keys_beside(value, axis):
 
 
 def of_row(n, value):
-    """Where columns of one row are seen as rows and columns."""
+    """A row whose columns are seen as rows and columns, as a map."""
     height, width = value.points[:-1], value.points[-1]
     shape = value.shape()
-    if any(size > 1 for size in height) or len(shape) != len(value.points) + 2 or shape[0] != 1 or not value.whole_channels(1):
+    if any(size > 1 for size in height) or len(shape) != len(value.points) + 2 or shape[0] != 1:
         return None
     atoms = [atom for axis in value.axes[2:] for atom in axis]
-    if keys(atoms) != [("W", width, 1)] or len(shape) != 4 or shape[2] > MOST:
+    if not value.whole_channels(1) or keys(atoms) != [("W", width, 1)] or len(shape) != 4 or shape[2] > MOST:
         return None
-    parts = [n.emit("crop", [value.base], [(None, [0, i * shape[3]]), (None, [1, shape[3]])], (shape[1], 1, shape[3]))
+    one = [1, shape[3]]
+    parts = [n.emit("crop", [value.base], [(None, [0, i * shape[3]]), (None, one)], (shape[1], *one))
              for i in range(shape[2])]
     return n.emit("concat", parts, [("axis", "h")], shape[1:]) if len(parts) > 1 else parts[0]

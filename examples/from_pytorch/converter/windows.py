@@ -1,10 +1,10 @@
-"""Attention in windows, as Swin has it: relative positions, the mask of a shifted map, and the map rolled there and back.
+"""Attention in windows, as Swin has it: relative positions, the mask of a shifted map, and the rolled map.
 
-    biased(n, products, other)      products of queries and keys plus a table of relative positions, or plus a mask
-    rolled(n, name, by)             the name of a tensor that is rolled; what rolled it the other way before is left out
+    biased(n, products, other)      products of queries and keys plus a table of relative positions, or a mask
+    rolled(n, name, by)             the name of a tensor that is rolled; a roll the other way before is left out
 
-The language's `attention` shifts windows itself.  A network that rolls the map, and masks what comes together by that, is
-said by the map before it was rolled.
+The language's `attention` shifts windows itself.  A network that rolls the map, and masks pairs of points that
+come together by that, is said by the map before it was rolled.
 """
 
 import itertools
@@ -13,12 +13,12 @@ from . import naming
 from .table import number
 from .values import Computed, Weight, product
 
-# What a mask adds to pairs of points that do not see each other: less than this.
+# A mask adds less than this to pairs of points that do not see each other.
 UNSEEN = -50
 POINTWISE = ("linear", "layer_norm", "scale", "chunk", "dropout", "+", "-", "*", "/", "relu", "gelu", "silu")
 
 
-# ---- the map that was rolled --------------------------------------------------------------------------------------
+# ---- the map that was rolled -------------------------------------------------------------------------------
 
 
 def rolled(n, name, by):
@@ -29,7 +29,7 @@ def rolled(n, name, by):
 
 
 def unrolled(n, name, by):
-    """The name of the tensor before somebody rolled it the other way; functions of each point are applied to that one."""
+    """The name of the tensor before somebody rolled it the other way; functions of a point are applied to it."""
     call = n.translation.maker.get(name)
     if call is None or len(call.inputs) != 1:
         return None
@@ -45,14 +45,14 @@ def unrolled(n, name, by):
     return n.translation.applied_to(call, inner)
 
 
-# ---- what is added to the products --------------------------------------------------------------------------------
+# ---- bias and mask -----------------------------------------------------------------------------------------
 
 
 def biased(n, products, other):
     if isinstance(other, Weight) and other.path in n.translation.program.buffers:
         other = n.translation.program.tensors[other.path].detach().reshape(other.shape)
     picked = other.ids if isinstance(other, Computed) else None
-    if isinstance(other, Computed) and picked is None or products.shares or not hasattr(other, "numel") and picked is None:
+    if products.shares or picked is None and (isinstance(other, Computed) or not hasattr(other, "numel")):
         refuse(n)
     if picked is not None:
         return products.with_bias(relative(n, products, other))
@@ -63,8 +63,8 @@ def biased(n, products, other):
 
 
 def refuse(n):
-    n.refuse("attention with a mask or a bias other than Swin's; `causal`, a table of relative positions and the mask of shifted "
-             "windows are found here")
+    n.refuse("attention with a mask or a bias other than Swin's; `causal`, a table of relative positions and the "
+             "mask of shifted windows are found here")
 
 
 def by_windows(n, products, tensor):
@@ -82,7 +82,7 @@ def places(window):
 
 
 def relative(n, products, table):
-    """The name of the `relative_bias` that holds this table; its elements have to be where the language has them."""
+    """The name of the `relative_bias` that holds this table, whose elements are where the language has them."""
     ids = by_windows(n, products, table.ids)
     heads, window = products.left.heads, products.left.extent()
     numbers = []
@@ -97,7 +97,8 @@ def relative(n, products, table):
     rows = product(2 * size - 1 for size in window)
     expected = ids.new_tensor(numbers)[None] * heads + ids.new_tensor(range(heads))[:, None, None]
     stored = n.translation.program.tensors[table.path]
-    if products.bias or list(stored.shape) != [rows, heads] or ids.shape[-1] != len(numbers) or bool((ids != expected[None]).any()):
+    fits = list(stored.shape) == [rows, heads] and ids.shape[-1] == len(numbers)
+    if products.bias or not fits or bool((ids != expected[None]).any()):
         refuse(n)
     made, name = n.translation.given, naming.weight_name(table.path)
     if table.path not in made:
@@ -113,7 +114,8 @@ def shift_of(n, products, mask):
     unseen = mask[:, 0] < UNSEEN
     if products.shift or bool((mask != mask[:, :1]).any()) or bool((mask[:, 0][~unseen] != 0).any()):
         refuse(n)
-    for shift in itertools.product(*[range(size if size < extent else 1) for size, extent in zip(window, points)]):
+    ranges = [range(size if size < extent else 1) for size, extent in zip(window, points)]
+    for shift in itertools.product(*ranges):
         if any(shift) and regions_apart(window, points, shift, unseen):
             return shift
     return refuse(n)
