@@ -346,7 +346,7 @@ def attributed():
 
 
 def in_place_on_part(s, x):
-    """What was seen of the tensor before sees the changes."""
+    """A part that was taken before sees the changes."""
     x = s.c(x)
     a, b = x.chunk(2, 1)
     a.mul_(2.0)

@@ -159,7 +159,7 @@ def table():
 
 
 def readme():
-    """What stands before the table, the table, what stands behind it."""
+    """The text before the table, the table, and the text behind it."""
     with open(README) as file:
         before, _, rest = file.read().partition(BEGIN + "\n")
     inside, _, after = rest.partition(END + "\n")

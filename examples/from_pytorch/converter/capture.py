@@ -133,7 +133,7 @@ class Recorder:
 
 
 def refuse_into_constant(function, arguments, modules, line):
-    """What is written into a constant would be what this one input made of it."""
+    """A constant that an operator writes into would hold numbers of this one input."""
     import torch
     for argument in function._schema.arguments:
         if argument.alias_info is not None and argument.alias_info.is_write and isinstance(
@@ -204,7 +204,7 @@ def paths_of(network):
 
 
 class Watch:
-    """Refuses values of tensors that Python code asks for, where they depend on an input or on what is learnt."""
+    """Refuses values of tensors that Python code asks for, where they depend on an input or on a parameter."""
 
     def __init__(self, network):
         self.paths, self.network, self.derived = paths_of(network), network, {}

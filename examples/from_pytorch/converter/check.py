@@ -176,7 +176,7 @@ def exact(network, inputs):
 
 
 def with_single_eps(network):
-    """RMSNorm without an eps takes that of its precision, of which the file has the single one."""
+    """RMSNorm without an eps takes the one of its precision; the file has the one of single precision."""
     import torch
     for module in network.modules():
         if hasattr(module, "eps") and module.eps is None:

@@ -214,7 +214,7 @@ def operate(n):
 
 
 def combined(n, sign, left, right):
-    """Of tensors, of which one may be a weight, a number or a constant."""
+    """A sum, product or other of two tensors; one may be a weight, a number or a constant."""
     if isinstance(left, Value) and isinstance(right, Value):
         return of_two(n, sign, left, right)
     return with_other(n, sign, left, right)

@@ -36,7 +36,7 @@ def in_row(n, value, axis):
 
 
 def with_axis(value, axis, count):
-    """The axes of a value, of which one has COUNT columns of a row."""
+    """The axes of a value; axis AXIS gets COUNT columns of a row."""
     return value.axes[:axis] + ((Atom("W", count),),) + value.axes[axis + 1:]
 
 

@@ -125,7 +125,7 @@ class Node:
         return weight is not None and (weight.path in self.translation.program.buffers or weight.path in self.translation.folded)
 
     def filter(self, name):
-        """A weight of a convolution, or None; what is computed of weights, or is a constant, becomes numbers of the file."""
+        """A weight of a convolution, or None; a computed weight or a constant becomes numbers of the file."""
         raw = self[name]
         value = self.translation.value(raw)
         if isinstance(value, Computed):
@@ -242,7 +242,7 @@ class Translation:
                 n.refuse("its argument `%s` is %s, which has no counterpart" % (name, n.raw(name)))
 
     def of_weights(self, n, row, values):
-        """What is computed of weights alone: moving axes keeps a weight, anything else does not.  Buffers make constants."""
+        """An operator on weights alone: one that moves axes keeps a weight.  Operators on buffers make constants."""
         first = next((value for value in values if not hasattr(value, "numel")), None)
         path = first.path if first is not None else None
         kept = (isinstance(first, Weight) and row is not None and row.keeps_order and len(values) == 1
@@ -254,7 +254,7 @@ class Translation:
             self.cells[ref.name] = Seen(Cell(Weight(path, n.shape(i)) if kept else value))
 
     def computed(self, n, path, values):
-        """What an operator makes of VALUES, which depend on no input: constants, where nobody learns any of them."""
+        """Results of an operator on VALUES that depend on no input: constants, if nobody learns any of these."""
         learnt = any(isinstance(value, Computed) or isinstance(value, Weight) and value.path not in self.program.buffers
                      for value in values)
         if not learnt:
@@ -262,7 +262,7 @@ class Translation:
         return (Computed(path, "aten." + n.name, tensor, self.moved(n, values)) for tensor in self.numbers_of(n))
 
     def moved(self, n, values):
-        """Where each element comes from, if the operator only moves elements of one weight."""
+        """The place in a weight that each element comes from, if the operator only moves elements of one."""
         import torch
         argument = n.node.arguments.get("self")
         weight = self.value(argument) if isinstance(argument, Ref) else None

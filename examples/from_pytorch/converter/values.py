@@ -140,7 +140,7 @@ class Weight:
 
 
 class Computed:
-    """What is computed of weights alone: of PATH and others, by FUNCTION; and its numbers.  ids: where each element comes from,
+    """A result of FUNCTION on weights alone, PATH and others, with its numbers.  ids: the place that each element comes from,
     as a number in PATH, if it is that weight's elements moved."""
 
     def __init__(self, path, function, tensor, ids=None):
@@ -162,7 +162,7 @@ class Side:
         self.value, self.heads, self.window = value, heads, window
 
     def extent(self):
-        """Of a window, or of the map."""
+        """The points of a window, or of the map."""
         return self.window or self.value.points
 
     def place(self):
@@ -173,7 +173,7 @@ class Side:
 
 class Products:
     """Products of the points of two Sides, times SCALE: rows are points of the left one, columns points of the right one.
-    SHARES: None, or whose points their softmax is over.  BIAS: the name of what is added, SHIFT: of windows whose mask is
+    SHARES: None, or whose points their softmax is over.  BIAS: the name of a summand, SHIFT: the shift of windows whose mask is
     added; None without."""
 
     def __init__(self, left, right, scale=1, shares=None, bias=None, shift=None):
