@@ -9,6 +9,8 @@ refused, since the program would hold what this one input made of it.
 """
 
 import contextlib
+import io
+import logging
 import os
 import re
 import sys
@@ -448,6 +450,17 @@ def jit_node(node, known, classes, recorder):
 # ---- torch.export -------------------------------------------------------------------------------------------------
 
 
+@contextlib.contextmanager
+def quiet():
+    """torch.export prints its graph before it fails; the tracer may still take the network."""
+    logging.disable(logging.WARNING)
+    try:
+        with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
+            yield
+    finally:
+        logging.disable(logging.NOTSET)
+
+
 class Unexported(Inexpressible):
     """torch.export does not take it."""
 
@@ -456,7 +469,8 @@ def by_export(network, wrapped, inputs, recorder):
     """`torch.export`, PyTorch 2.5 and newer."""
     import torch
     try:
-        program = torch.export.export(wrapped, tuple(tensor.clone() for tensor in inputs), strict=False)
+        with quiet():
+            program = torch.export.export(wrapped, tuple(tensor.clone() for tensor in inputs), strict=False)
     except Exception as error:  # noqa: BLE001 - whatever PyTorch raises, the user gets a line
         raise Unexported("torch.export does not take it: %s: %s" % (
             type(error).__name__, " ".join(str(error).split())[:300])) from None
