@@ -76,6 +76,9 @@ def convert(network, size, path, check=True):
     the network: raises NotEqual."""
     translation, text = translated(network, size)
     checking.accepted(text)
+    if translation.folded:
+        print("from_pytorch.py: %d weights are computed of others or are constants, `%s` for example: the file has their numbers, "
+              "which training leaves as they are" % (len(translation.folded), next(iter(translation.folded))), file=sys.stderr)
     beside = os.path.splitext(path)[0] + ".safetensors"
     tensors = weights.file_tensors(translation)
     weights.write_file(path, text.encode())
@@ -106,11 +109,13 @@ def smaller(network, size, translation, text):
 
 
 def compared(network, size, translation, text, tensors):
+    """The largest relative error, or None where nothing can be compiled."""
     with evaluating(network):
         try:
-            checking.compare(network, *smaller(network, size, translation, text), tensors)
+            return checking.compare(network, *smaller(network, size, translation, text), tensors)
         except checking.Unable as error:
             print("from_pytorch.py: the files are not compared with the network: %s" % error, file=sys.stderr)
+            return None
 
 
 def load(source):

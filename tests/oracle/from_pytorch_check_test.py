@@ -170,7 +170,7 @@ def defects(module, modules):
         (rows["batch_norm"], "rule", blind(rows["batch_norm"].rule, "training"), *known["batch_statistics"],
          "first at layer of the network itself (aten.batch_norm"),
         (points, "scalar", attribute, *known["attribute"], "the file has 2 inputs, the network 1"),
-        (translate.Translation, "write_back", lost_part, *known["in_place_on_part"], "an operator that changes in place"),
+        (translate.Translation, "write_back", lost_part, *known["in_place_on_rows"], "an operator that changes in place"),
         (rows["dropout"], "rule", blind(rows["dropout"].rule, "train"), *known["always_dropout"], "first at layer"),
         (rows["leaky_relu"], "rule", rows["relu"].rule, *leaky(modules), "first at layer `1.1`"),
     ]
@@ -234,6 +234,8 @@ def check_command(module, modules):
         refused = run(folder, made.format("nn.ConvTranspose2d(2, 2, 3, groups=2)"), "--size=2x8x8")
         expect(refused, 1, "from_pytorch.py: ConvTranspose2d: a transposed convolution in groups")
         assert refused[2].count("\n") == 0, refused
+        quiet = run(folder, made.format("looking_at_numbers()"), "--size=3x8x8", "-o", "q.unet")
+        assert quiet[0] == 0 and not quiet[2], quiet
         tool = tempfile.mkdtemp(dir=folder)
         expect(run(folder, made.format("conv(3, 4)"), "--size=3x8x8", PATH=tool, CC=""), 0,
                "not compared with the network: there is no C compiler")

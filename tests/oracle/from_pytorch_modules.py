@@ -145,6 +145,63 @@ def diffused(s, x):
     return torch.bmm(shares, x).transpose(1, 2).reshape(n, c, height, width)
 
 
+class Windows(nn.Module):
+    """Attention of Swin: windows of a rolled map, a table of relative positions, a mask."""
+
+    def __init__(self, channels=4, heads=2, window=(4, 2), shift=(0, 0), points=(8, 8)):
+        super().__init__()
+        self.heads, self.window, self.shift = heads, window, shift
+        self.norm, self.qkv, self.out = nn.LayerNorm(channels), nn.Linear(channels, 3 * channels), nn.Linear(channels, channels)
+        self.table = nn.Parameter(torch.randn((2 * window[0] - 1) * (2 * window[1] - 1), heads))
+        places = torch.stack(torch.meshgrid(*[torch.arange(size) for size in window], indexing="ij")).flatten(1)
+        apart = (places[:, :, None] - places[:, None]).permute(1, 2, 0) + torch.tensor(window) - 1
+        self.register_buffer("index", apart[..., 0] * (2 * window[1] - 1) + apart[..., 1])
+        sides = torch.zeros(1, *points, 1)
+        for at, (size, by) in enumerate(zip(window, shift)):
+            sides.transpose(1, 1 + at)[:, -size:] += 3 ** at
+            sides.transpose(1, 1 + at)[:, points[at] - by:] += 3 ** at
+        sides = self.parted(sides).flatten(1)
+        self.register_buffer("mask", (sides[:, None] != sides[:, :, None]) * -100.0 if any(shift) else None)
+
+    def parted(self, x):
+        n, height, width, c = x.shape
+        x = x.view(n, height // self.window[0], self.window[0], width // self.window[1], self.window[1], c)
+        return x.permute(0, 1, 3, 2, 4, 5).reshape(-1, self.window[0] * self.window[1], c)
+
+    def shares(self, q, k):
+        table = self.table[self.index.view(-1)].view(*self.index.shape, -1).permute(2, 0, 1)
+        products = q @ k.transpose(2, 3) * 0.7 + table[None]
+        if self.mask is not None:
+            parts = len(self.mask)
+            products = (products.view(-1, parts, *products.shape[1:]) + self.mask[None, :, None]).view(products.shape)
+        return products.softmax(-1)
+
+    def forward(self, x):
+        n, c, height, width = x.shape
+        y = self.parted(torch.roll(self.norm(x.permute(0, 2, 3, 1)), [-by for by in self.shift], (1, 2)))
+        q, k, v = self.qkv(y).view(*y.shape[:2], 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+        y = self.out((self.shares(q, k) @ v).transpose(1, 2).reshape(y.shape))
+        y = y.view(n, height // self.window[0], width // self.window[1], *self.window, c).permute(0, 1, 3, 2, 4, 5)
+        return x + torch.roll(y.reshape(n, height, width, c), self.shift, (1, 2)).permute(0, 3, 1, 2)
+
+
+def other_windows():
+    """The table is read in another order than Swin's."""
+    network = Windows()
+    network.index = network.index.flip(0)
+    return network
+
+
+def merged(s, x):
+    """Every other point is a channel, in three orders."""
+    n, c, height, width = x.shape
+    last = x.permute(0, 2, 3, 1)
+    by_slices = torch.cat([last[:, i::2, j::2] for j in (0, 1) for i in (0, 1)], -1)
+    by_views = last.reshape(n, height // 2, 2, width // 2, 2, c).permute(0, 1, 3, 4, 2, 5).flatten(3)
+    whole = x.view(n, c, height // 2, 2, width // 2, 2).permute(0, 1, 3, 5, 2, 4).reshape(n, 4 * c, height // 2, width // 2)
+    return s.f(by_slices * by_views).permute(0, 3, 1, 2) + s.d(whole) + x[:, :, ::3, 1::2].mean()
+
+
 class Cropped(nn.Module):
     """U-Net of 2015: no padding, skips are cut."""
 
@@ -206,6 +263,82 @@ def change_over(s, x):
     return z + y.permute(0, 3, 1, 2)
 
 
+def standardised(s, x):
+    """Weight standardisation: a convolution of weights that other operators compute, in place as well."""
+    k = s.c.weight
+    apart = torch.relu_(k - k.mean((1, 2, 3), keepdim=True) + 0.1)
+    return F.conv2d(x, apart / (apart.std((1, 2, 3), keepdim=True) + 1e-5), s.c.bias, padding=1)
+
+
+def edges(s, x):
+    """A filter that is written in the code."""
+    sobel = torch.tensor([[1.0, 0, -1], [2, 0, -2], [1, 0, -1]]).expand(4, 1, 3, 3)
+    return F.conv2d(x, sobel, padding=1, groups=4)
+
+
+def tokens_with_places(s, x):
+    """Positions of tokens, as in vision transformers."""
+    return (x.flatten(2).transpose(1, 2) * s.t + s.p).transpose(1, 2).view(x.shape)
+
+
+def of_a_row(s, x):
+    """Convolutions of kernel 1 on tokens, as in the attention of diffusion networks."""
+    n, c, *points = x.shape
+    q, k, v = s.qkv(s.norm(x.reshape(n, c, -1))).chunk(3, dim=1)
+    shares = torch.softmax(torch.einsum("bct,bcs->bts", q, k), dim=-1)
+    y = s.out(torch.einsum("bts,bcs->bct", shares, v))
+    return (x + y.reshape(n, c, *points)) * s.turned(x.transpose(2, 3)).transpose(2, 3)
+
+
+def along_each_axis(s, x):
+    """Means of rows and of columns side by side, as in coordinate attention."""
+    n, c, height, width = x.shape
+    rows, columns = x.mean(3, keepdim=True), x.mean(2, keepdim=True).permute(0, 1, 3, 2)
+    y = F.hardswish(s.b(s.d(torch.cat([rows, columns], 2))))
+    rows, columns = y.split([height, width], 2)
+    return x * s.r(rows).sigmoid() * s.w(columns.permute(0, 1, 3, 2)).sigmoid()
+
+
+def with_class_token(s, x):
+    """Learnt tokens in front of those of the map, as in vision transformers."""
+    n, c, *points = x.shape
+    tokens = torch.cat([s.cls.expand(n, -1, -1), s.more, x.flatten(2).transpose(1, 2)], dim=1) + s.places
+    tokens = torch.softmax(tokens @ tokens.transpose(1, 2), -1) @ tokens
+    return tokens[:, 3:].transpose(1, 2).reshape(x.shape) * tokens[:, 0].view(n, c, *[1] * len(points)) + x
+
+
+def of_two_scales(s, x):
+    """Tokens of two maps in one row, and each map back."""
+    small = F.max_pool2d(x, 2)
+    tokens = torch.cat([part.flatten(2).permute(0, 2, 1) for part in (x, small)], 1)
+    tokens = s.f(tokens).tanh()
+    first, second = tokens[:, :64], tokens[:, 64:]
+    second = second.permute(0, 2, 1).view(1, 5, 4, 4)
+    return first.reshape(1, 8, 8, 5).permute(0, 3, 1, 2) + F.interpolate(second, scale_factor=2)
+
+
+def one_key_for_heads(s, x):
+    """Queries of several heads, keys and values of one."""
+    q = s.q(x).view(1, 3, 4, -1).transpose(2, 3)
+    k, v = (F.max_pool2d(x, 2).flatten(2).transpose(1, 2).unsqueeze(1) * factor for factor in (1, 2))
+    return (torch.softmax(q @ k.transpose(2, 3), -1) @ v).transpose(1, 2).reshape(1, 64, 12).transpose(1, 2).view(1, 12, 8, 8)
+
+
+def packed_by_heads(s, x):
+    """Each head has its queries, keys and values behind one another, and more values than keys."""
+    tokens = s.qkv(x.flatten(2).transpose(1, 2)).view(1, 64, 3, 8)
+    q, k, v = tokens.split([2, 2, 4], dim=3)
+    q, k, v = (part.permute(0, 2, 1, 3) for part in (q, k, v))
+    y = (torch.softmax(q @ k.transpose(2, 3), -1) @ v).transpose(1, 2).reshape(1, 64, 12)
+    return y.transpose(1, 2).view(1, 12, 8, 8) + s.qkv(x.flatten(2).transpose(1, 2)).view(1, 64, 2, 3, 4)[:, :, :, 1].sum(2).mean()
+
+
+def own_norms(s, x):
+    """Norms that are written out."""
+    y = (x - x.mean(1, True)) / (x.var(1, unbiased=False, keepdim=True) + 1e-5).sqrt()
+    return torch.addcmul(x, y, x.std((2, 3), keepdim=True), value=0.5) + F.normalize(x, dim=1) * x.norm(p=1, dim=3, keepdim=True)
+
+
 def attributed():
     network = Formed(lambda s, x: s.c(x) * s.mean, c=conv())
     network.mean = torch.rand(1, 4, 1, 1)
@@ -213,10 +346,15 @@ def attributed():
 
 
 def in_place_on_part(s, x):
+    """A part that was taken before sees the changes."""
     x = s.c(x)
-    a, _ = x.chunk(2, 1)
+    a, b = x.chunk(2, 1)
     a.mul_(2.0)
-    return x
+    x[:, 1:3] = b.tanh()
+    y = x + b[:, :1]
+    x[:, :1] = 0
+    b[:, 1] += 3
+    return torch.cat([x, y, a], 1)
 
 
 def batch_statistics(s, x):
@@ -226,6 +364,11 @@ def batch_statistics(s, x):
 def condition(s, x):
     x = s.c(x)
     return x * 2 if x.mean() > 0 else x
+
+
+def looking_at_numbers():
+    """Python looks at a buffer, as torch.export does not allow."""
+    return Formed(lambda s, x: s.c(x) * 2 if s.m.sum() > 1 else s.c(x), c=conv(), m=torch.ones(4))
 
 
 Pair = collections.namedtuple("Pair", "mask edge")
@@ -240,6 +383,7 @@ ONCE_WRONG = [
     ("scale_factor", of(lambda s, x: F.interpolate(x, scale_factor=0.5, mode="bilinear", align_corners=False)), (3, 7, 7)),
     ("scale_factor_15", of(lambda s, x: F.interpolate(x, scale_factor=1.5, mode="bilinear", align_corners=False)), (3, 7, 7)),
     ("attribute", attributed, IMAGE),
+    ("in_place_on_part", lambda: Formed(in_place_on_part, c=conv()), IMAGE),
 ]
 RIGHT = ONCE_WRONG + [
     ("recomputed", of(lambda s, x: F.interpolate(x, scale_factor=1.5, mode="bilinear", recompute_scale_factor=True)), (3, 7, 7)),
@@ -301,6 +445,8 @@ RIGHT = ONCE_WRONG + [
      IMAGE),
     ("parts_of_points", of(lambda s, x: F.interpolate(F.adaptive_avg_pool2d(x, 3), (16, 16)) + F.adaptive_avg_pool2d(x, 16)),
      IMAGE),
+    ("overlapping_parts", of(lambda s, x: F.adaptive_avg_pool2d(x[:, :, :4, :5], (6, 3)) + F.adaptive_avg_pool2d(x, (3, 2))[:, :, :1, :1]),
+     IMAGE),
     ("rows", of(lambda s, x: x * x.mean(3, keepdim=True) + x.mean(2, keepdim=True)), (3, 4, 8)),
     ("mapped", of(lambda s, x: x + x[:, :1] - x[:, 1:2].expand(-1, 4, -1, -1) + x[:, :2].repeat(1, 2, 1, 1)), IMAGE),
     ("repeated", of(lambda s, x: (x[:, :1].expand(-1, 4, -1, -1)[:, 1:].permute(0, 2, 3, 1) * 2).permute(0, 3, 1, 2) + x.repeat(
@@ -316,6 +462,36 @@ RIGHT = ONCE_WRONG + [
         torch.zeros(8)), m=nn.Parameter(torch.rand(8, 1))), IMAGE),
     ("tokens_with_positions", of(lambda s, x: (x.flatten(2).transpose(1, 2) + s.b).transpose(1, 2).view(1, 4, 8, 8) * s.w,
                                  b=nn.Parameter(torch.rand(4)), w=torch.tensor([0.5, 1.0, 2.0, 0.25]).view(-1, 1, 1)), IMAGE),
+    ("places", of(tokens_with_places, p=nn.Parameter(torch.rand(1, 64, 4)), t=nn.Parameter(torch.rand(64, 1))), IMAGE),
+    ("windows", lambda: nn.Sequential(conv(), Windows(), Windows(shift=(2, 1)), Windows(shift=(0, 1)), Windows(window=(8, 8))), IMAGE),
+    ("merged", of(merged, f=nn.Linear(16, 5), d=nn.Conv2d(16, 5, 1)), IMAGE),
+    ("zeros_at_the_end", of(lambda s, x: F.pad(x.permute(0, 2, 3, 1), (0, 0, 0, 2, 0, 1)).tanh()[:, :8, 1:9].permute(0, 3, 1, 2)), IMAGE),
+    ("along_each_axis", of(along_each_axis, d=nn.Conv2d(4, 2, 1), b=nn.BatchNorm2d(2), r=nn.Conv2d(2, 4, 1), w=nn.Conv2d(2, 4, 1)), IMAGE),
+    ("least", of(lambda s, x: (x - x.amin((2, 3), True)) / (x.amax((2, 3), True) - x.amin((2, 3), True) + 1) + x.min(1, True)[0]), IMAGE),
+    ("gated", of(lambda s, x: F.glu(x, 1) + F.glu(x.permute(0, 2, 3, 1), 3).permute(0, 3, 1, 2)), IMAGE),
+    ("spreads", of(lambda s, x: (x - torch.var_mean(x, (2, 3), keepdim=True)[1]) * torch.std_mean(x, 1, unbiased=False, keepdim=True)[0]),
+     IMAGE),
+    ("row", of(of_a_row, norm=nn.GroupNorm(2, 4), qkv=nn.Conv1d(4, 12, 1), out=nn.Conv1d(4, 4, 1, groups=2),
+               turned=nn.Conv2d(4, 4, 1, bias=False)), IMAGE),
+    ("class_token", of(with_class_token, cls=nn.Parameter(torch.rand(1, 1, 4)), more=nn.Parameter(torch.rand(1, 2, 4)),
+                       places=nn.Parameter(torch.rand(1, 67, 4))), IMAGE),
+    ("two_scales", of(of_two_scales, f=nn.Linear(4, 5)), IMAGE),
+    ("packed_by_heads", of(packed_by_heads, qkv=nn.Linear(4, 24)), IMAGE),
+    ("one_key", of(one_key_for_heads, q=nn.Conv2d(4, 12, 1)), IMAGE),
+    ("unpooled_ceil", of(lambda s, x: F.max_unpool2d(*F.max_pool2d(x, 2, ceil_mode=True, return_indices=True), 2)), IMAGE),
+    ("own_norms", of(own_norms), IMAGE),
+    ("bare_norms", of(lambda s, x: F.layer_norm(x.permute(0, 2, 3, 1), [4], s.w).permute(0, 3, 1, 2) + F.group_norm(x, 1) * s.n(x),
+                      n=nn.LayerNorm([4, 8, 8]), w=nn.Parameter(torch.rand(4))), IMAGE),
+    ("shares", of(lambda s, x: x.view(1, 2, 2, 8, 8).softmax(1).flatten(1, 2) + torch.stack([x, x.tanh()]).softmax(0)[1] + x.softmax(2)
+                  * F.log_softmax(x, 3) + F.logsigmoid(x) * torch.rsqrt(x.square() + 1)), IMAGE),
+    ("standardised", lambda: Formed(standardised, c=conv()), IMAGE),
+    ("edges", of(edges), IMAGE),
+    ("computed", lambda: Formed(lambda s, x: F.conv2d(x, s.k * 2, s.b, padding=1), k=nn.Parameter(torch.rand(4, 3, 3, 3)),
+                                b=nn.Parameter(torch.rand(4))), IMAGE),
+    ("computed_linear", of(lambda s, x: F.linear(x.permute(0, 2, 3, 1), s.f.weight / s.f.weight.norm()).permute(0, 3, 1, 2),
+                           f=nn.Linear(4, 5)), IMAGE),
+    ("computed_constant", of(lambda s, x: (x - s.m.view(1, -1, 1, 1) * 2) * s.m.sum(), m=torch.rand(4)), IMAGE),
+    ("constant_condition", looking_at_numbers, IMAGE),
     ("normalised", lambda: Formed(lambda s, x: s.c((x - s.mean) / s.std), c=conv(), mean=torch.rand(1, 3, 1, 1),
                                   std=torch.rand(3, 1, 1) + 0.5), IMAGE),
     ("reflect", lambda: nn.Sequential(conv(padding_mode="reflect"), nn.ReflectionPad2d((1, 0, 2, 1)), conv(4, 4, padding_mode="circular"),
@@ -345,25 +521,31 @@ RIGHT = ONCE_WRONG + [
     ("words", lambda: Formed(lambda s, x: s.input(F.relu(s.conv(x))) + s.photo(s.relu(x)), conv=conv(), input=conv(4, 4),
                              photo=conv(4, 4), relu=conv()), IMAGE),
 ]
+if hasattr(nn, "RMSNorm"):  # PyTorch 2.4
+    RIGHT.append(("rms", of(lambda s, x: s.n(x.permute(0, 2, 3, 1)).permute(0, 3, 1, 2), n=nn.RMSNorm(4)), IMAGE))
 # Name, what makes it, size, what the error says.
 REFUSED = [
     ("batch_statistics", lambda: Formed(batch_statistics, c=conv(), b=nn.BatchNorm2d(4)), IMAGE, "statistics of the batch"),
-    ("in_place_on_part", lambda: Formed(in_place_on_part, c=conv()), IMAGE, "changes a part of a tensor in place"),
+    ("into_zeros", of(lambda s, x: x + x.new_zeros(x.shape).copy_(x)), IMAGE, "writes into a tensor of constants"),
+    ("in_place_on_rows", of(lambda s, x: (x[:, :, 2:4].mul_(2), x)[1]), IMAGE, "changes a part of a tensor in place"),
     ("always_dropout", of(lambda s, x: F.dropout(x, 0.5)), IMAGE, "drops elements in evaluation, too"),
     ("blur", lambda: Formed(lambda s, x: F.conv_transpose2d(x, s.f, groups=1), f=torch.rand(3, 1, 3, 3)), IMAGE, "fixed filter"),
-    ("computed", lambda: Formed(lambda s, x: F.conv2d(x, s.k * 2, padding=1), k=nn.Parameter(torch.rand(4, 3, 3, 3))), IMAGE,
+    ("computed", lambda: Formed(lambda s, x: F.conv_transpose2d(x, s.k * 2), k=nn.Parameter(torch.rand(3, 4, 3, 3))), IMAGE,
      "its weight is computed of `k`"),
+    ("weight_condition", of(lambda s, x: x * 2 if s.c.bias.sum() > 0 else x), IMAGE, "Python code asks for a value of a tensor"),
     ("condition", lambda: Formed(condition, c=conv()), IMAGE, "Python code asks for a value of a tensor"),
     ("flipped_channels", of(lambda s, x: torch.flip(x, [1])), IMAGE, "an axis that is not depth, height or width"),
     ("sorted", of(lambda s, x: torch.sort(x, 1)[0]), IMAGE, "unetc has no operator for it (aten.sort"),
-    ("summand", of(lambda s, x: (x.permute(0, 2, 3, 1) + s.b).permute(0, 3, 1, 2), b=nn.Parameter(torch.rand(8, 8, 4))), IMAGE,
+    ("summand", of(lambda s, x: (x.view(1, 2, 2, 8, 8) + s.b).flatten(1, 2), b=nn.Parameter(torch.rand(2, 8, 8))), IMAGE,
      "`b`, a weight of the network, whose axes are not channels, height and width"),
     ("constant_map", of(lambda s, x: x + s.b, b=torch.rand(8, 8)), IMAGE, "a constant of 8x8 elements"),
     ("attention_of_channels", of(lambda s, x: x.flatten(2) @ x.flatten(2).transpose(1, 2)), IMAGE, "no attention over points"),
     ("attention_with_bias", of(lambda s, x: (lambda t: torch.softmax(t.transpose(1, 2) @ t + s.b, -1) @ t.transpose(1, 2))(x.flatten(2)),
-                               b=nn.Parameter(torch.rand(64, 64))), IMAGE, "a factor and a softmax there, and nothing else"),
+                               b=nn.Parameter(torch.rand(64, 64))), IMAGE, "a mask or a bias other than Swin's"),
+    ("attention_with_mask", of(lambda s, x: (lambda t: torch.softmax(t.transpose(1, 2) @ t + s.b, -1) @ t.transpose(1, 2))(x.flatten(2)),
+                               b=torch.rand(64, 64)), IMAGE, "a mask or a bias other than Swin's"),
+    ("other_windows", lambda: nn.Sequential(conv(), other_windows()), IMAGE, "a mask or a bias other than Swin's"),
     ("attention_alone", of(lambda s, x: torch.softmax(x.flatten(2).transpose(1, 2) @ x.flatten(2), -1)), IMAGE, "is a weight, or a constant"),
-    ("unequal_pool", of(lambda s, x: F.adaptive_avg_pool2d(x, 12)), IMAGE, "which is no multiple"),
     ("unequal_maxima", of(lambda s, x: F.adaptive_max_pool2d(x, 3)), IMAGE, "no equal parts"),
     ("averages_all", of(lambda s, x: s.b(x), b=nn.BatchNorm2d(4, momentum=None)), IMAGE, "momentum = None"),
     ("moved_output", of(lambda s, x: x.permute(0, 2, 3, 1)), IMAGE, "axes in an order"),

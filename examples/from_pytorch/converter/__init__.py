@@ -3,7 +3,9 @@
 capture.py    runs the network once and writes down its operators
 values.py     tensors as the language has them, seen through PyTorch's axes
 translate.py  turns operators into calls of the language
-table.py      has a row for each operator; its rule stands in layers.py, points.py, sizes.py or axes.py
+table.py      has a row for each operator; its rule stands in layers.py, points.py, sizes.py, axes.py or attention.py
+windows.py    finds Swin's attention
+learnt.py     has weights that stand beside a tensor, rows.py tokens that stand beside those of a map
 blocks.py     finds modules that repeat
 naming.py     names, and the words of the language
 writing.py    writes the file

@@ -6,8 +6,9 @@ be added, until values are multiplied with them.
 
 import math
 
+from . import windows
 from .axes import settled
-from .table import given, operator
+from .table import given, number, operator
 from .values import Atom, Products, Side, Value, joined, letters, product
 
 OTHERS = "a product of two tensors that is no attention over points: unetc has none of the channels"
@@ -17,47 +18,75 @@ def same(atoms, *wanted):
     return [atom.key() for atom in joined(atoms)] == [atom.key() for atom in joined(wanted)]
 
 
-def every_point(value):
-    return tuple(Atom(letter, size) for letter, size in zip(letters(len(value.points))[1:], value.points))
-
-
 def side_of(n, value, points, channels):
     """A Value whose last two axes have the points and the channels of a head; those before them have the heads."""
     value = settled(n, value)
     if len(value.axes) < 2:
         n.refuse(OTHERS)
-    heads, last = [atom for axis in value.axes[:-2] for atom in axis], value.axes[-2:]
+    lead, last = [atom for axis in value.axes[:-2] for atom in axis], value.axes[-2:]
     of_head = product(atom.size for atom in last[channels])
     count = value.channels // of_head
-    if not (same(last[points], *every_point(value)) and same(last[channels], Atom("C", of_head)) and
-            same(heads, Atom("C", count, of_head)) and count * of_head == value.channels):
+    side = Side(value, count, window_of(value, last[points]))
+    outer = [Atom(atom.letter, all_points // atom.size, atom.size) for atom, all_points in zip(side.place(), value.points)]
+    if not (same(last[points], *side.place()) and same(last[channels], Atom("C", of_head)) and
+            same(lead, *outer, Atom("C", count, of_head)) and count * of_head == value.channels):
         n.refuse(OTHERS)
-    return Side(value, count)
+    return side
 
 
-def attended(n, q, k, v, scale, causal=False):
-    """The name of the tensor."""
-    if not q.heads == k.heads == v.heads or q.value.channels != k.value.channels or k.value.points != v.value.points:
+def window_of(value, atoms):
+    """The points of a window, if these atoms are a part of the map's points alone."""
+    found = {atom.letter: atom.size for atom in atoms if atom.inner == 1}
+    window = tuple(found.get(letter, 1) for letter in letters(len(value.points))[1:])
+    return None if window == value.points or any(extent % size for extent, size in zip(value.points, window)) else window
+
+
+def spread(n, side, other):
+    """A side of one head for all heads of another one."""
+    if side.heads != 1 or other.heads == 1:
+        return side
+    of_head, own = side.value.channels, other.value.channels // other.heads
+    size = (of_head * other.heads, *side.value.points)
+    heads = [[Atom("C", atom.size, atom.inner // own * of_head) if atom.letter == "C" else atom for atom in axis]
+             for axis in other.value.axes[:-2]]
+    name = n.emit("concat", [side.value.base] * other.heads, size=size)
+    return Side(Value(name, size, heads + list(side.value.axes[-2:])), other.heads, side.window)
+
+
+def attended(n, products, v, causal=False):
+    """The name of the tensor; PRODUCTS as the queries see them."""
+    q, k = products.left, products.right
+    if not q.heads == k.heads == v.heads or q.value.channels != k.value.channels or k.value.points != v.value.points or not (
+            q.window == k.window == v.window) or q.window and q.value.points != k.value.points:
         n.refuse(OTHERS)
     usual = 1 / math.sqrt(q.value.channels // q.heads)
-    options = given("heads", q.heads, 1) + ([] if scale is None or abs(scale - usual) < 1e-6 * usual else [("scale", scale)])
-    return n.emit("attention", [side.value.base for side in (q, k, v)], options + given("causal", causal, False),
-                  (v.value.channels, *q.value.points))
+    scale, shift = products.scale, products.shift or ()
+    options = given("heads", q.heads, 1) + ([] if abs(scale - usual) < 1e-6 * usual else [("scale", scale)])
+    options += given("causal", causal, False)
+    if q.window or products.bias:
+        options.append(("window", number(list(q.extent()))))
+    if shift:
+        options.append(("shift", number(list(shift))))
+    inputs = [windows.rolled(n, side.value.base, shift) for side in (q, k, v)] + [products.bias] * bool(products.bias)
+    name = n.emit("attention", inputs, options, (v.value.channels, *q.value.points))
+    return windows.rolled(n, name, [-step for step in shift])
 
 
 def result(name, q, v, turned):
     """The axes of v, with the points of q; TURNED: behind the channels of a head."""
-    size, last = (v.value.channels, *q.value.points), [every_point(q.value), (Atom("C", v.value.channels // v.heads),)]
+    size, last = (v.value.channels, *q.value.points), [q.place(), (Atom("C", v.value.channels // v.heads),)]
     return Value(name, size, list(v.value.axes[:-2]) + (last[::-1] if turned else last))
 
 
 @operator("scaled_dot_product_attention", "query key value attn_mask is_causal scale")
 def scaled_dot_product_attention(n):
-    if n["attn_mask"] is not None:
-        n.refuse("attention with a mask or a bias; none but `causal` is found here, and a file may have `window`, `shift` and `bias`")
     q, k, v = (side_of(n, n.tensor(name), 0, 1) for name in ("query", "key", "value"))
+    k, v = spread(n, k, q), spread(n, v, q)
     scale = n["scale"] if n.has("scale") else None
-    return result(attended(n, q, k, v, scale, n["is_causal"]), q, v, False)
+    products = Products(q, k, 1 / math.sqrt(q.value.channels // q.heads) if scale is None else scale)
+    if n["attn_mask"] is not None:
+        products = windows.biased(n, products, n.value("attn_mask"))
+    return result(attended(n, products, v, n["is_causal"]), q, v, False)
 
 
 # ---- spelt out ----------------------------------------------------------------------------------------------------
@@ -72,21 +101,22 @@ def multiply(n):
 @operator("baddbmm", "batch1 batch2 beta alpha", "self")
 def add_multiplied(n):
     if n["beta"] != 0:
-        n.refuse("attention with a mask or a bias; none but `causal` is found here, and a file may have `window`, `shift` and `bias`")
+        windows.refuse(n)
     products = multiplied(n, n.value("batch1"), n.value("batch2"))
     return products.times(n["alpha"]) if isinstance(products, Products) else n.refuse(OTHERS)
 
 
 def multiplied(n, left, right):
     if isinstance(left, Products) and left.shares == "right":
-        v = side_of(n, n.image(right), 0, 1)
-        return result(attended(n, left.left, left.right, v, left.scale), left.left, v, False)
+        v = spread(n, side_of(n, n.image(right), 0, 1), left.left)
+        return result(attended(n, left, v), left.left, v, False)
     if isinstance(right, Products) and right.shares == "left":
-        v = side_of(n, n.image(left), 1, 0)
-        return result(attended(n, right.right, right.left, v, right.scale), right.right, v, True)
+        v = spread(n, side_of(n, n.image(left), 1, 0), right.right)
+        return result(attended(n, Products(right.right, right.left, right.scale), v), right.right, v, True)
     if isinstance(left, Products) or isinstance(right, Products):
         n.refuse(OTHERS)
-    return Products(side_of(n, n.image(left), 0, 1), side_of(n, n.image(right), 1, 0))
+    left, right = side_of(n, n.image(left), 0, 1), side_of(n, n.image(right), 1, 0)
+    return Products(spread(n, left, right), spread(n, right, left))
 
 
 @operator("einsum", "equation tensors", "path")

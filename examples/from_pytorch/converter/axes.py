@@ -4,22 +4,28 @@
     laid_out(n, value)                a tensor in the order of the language, where an operator can lay it out so
 """
 
+import itertools
 import math
 
+from . import rows
 from .capture import Ref
 from .table import listed, number, operator, plainly
-from .values import Atom, Products, Value, Weight, joined, product
+from .values import Atom, Products, Value, Weight, every_point, joined, product
 
+MOST_PARTS = 64
 TRACED_FLOATS = (5, 6, 7, 15)  # of 16, 32 and 64 bits, and bfloat16
 
 
 @operator("cat concat concatenate", "tensors dim")
 def cat(n):
-    values = [n.image(n.translation.value(raw)) for raw in n["tensors"] if not empty(n, raw)]
+    values = [n.translation.value(raw) for raw in n["tensors"] if not empty(n, raw)]
+    values = with_learnt_tokens(n, values) if any(isinstance(v, Weight) for v in values) else [n.image(v) for v in values]
     rank = len(values[0].axes)
     axis = n["dim"] % rank
     hint = next((value.base for value in values if value.is_plain() and not value.pads), None)
     values = [settled(n, v, hint) for v in values]
+    if not all(v.is_plain() for v in values) and all(rows.has_every_point(v, axis) for v in values):
+        return rows.beside(n, values, axis)
     if any(atom.letter in "DHW" for atom in values[0].axes[axis]):
         return beside(n, [plainly(n, n.translation.forced(n, v)) for v in values], axis)
     rest = [[tuple(a.key() for a in atoms) for i, atoms in enumerate(v.axes) if i != axis] for v in values]
@@ -42,6 +48,15 @@ def beside(n, values, axis):
     size[axis - 1] = sum(v.size[axis - 1] for v in values)
     word = "dhw"[-len(first.points):][axis - 2]
     return Value(n.emit("concat", [v.base for v in values], [("axis", word)], size), size)
+
+
+def with_learnt_tokens(n, values):
+    """Weights beside tensors, along an axis of points."""
+    like = next((v for v in values if isinstance(v, Value)), None)
+    axis = n["dim"] % len(like.axes)
+    if like.pads or like.stack or not rows.has_every_point(like, axis):
+        return [n.image(v) for v in values]
+    return [rows.learnt(n, v, like, axis) if isinstance(v, Weight) else n.image(v) for v in values]
 
 
 def value_of_channels(value, name, channels, axis):
@@ -67,9 +82,11 @@ def channel_part(n, value, axis, begin, end):
     if value.stack:
         value = stacked(n, value)
     atoms = value.axes[axis]
-    if len(atoms) != 1 or atoms[0].letter != "C" or atoms[0].inner * atoms[0].size != value.channels:
+    if len(atoms) != 1 or atoms[0].letter != "C":
         n.refuse("a part of an axis other than channels, or of a group of them")
     inner = atoms[0].inner
+    if atoms[0].inner * atoms[0].size != value.channels:
+        return part_of_groups(n, value, axis, begin, end)
     begin, end = begin * inner, end * inner
     common = math.gcd(math.gcd(begin, end), value.channels)
     if common == value.channels:
@@ -77,9 +94,30 @@ def channel_part(n, value, axis, begin, end):
     names = n.translation.chunked(n.node, value.base, value.channels // common)[begin // common:end // common]
     count = end - begin
     name = names[0] if len(names) == 1 else n.emit("concat", names, size=(count, *value.points))
+    n.translation.part_of[name] = (value.base, begin)
     axes = list(value.axes)
     axes[axis] = joined([Atom("C", count // inner, inner)])
     return Value(name, (count, *value.points), axes)
+
+
+def part_of_groups(n, value, axis, begin, end):
+    """The same part of every group of channels, which are an axis of their own, such as heads."""
+    atom = value.axes[axis][0]
+    span, size = atom.inner * atom.size, end - begin
+    step = math.gcd(math.gcd(begin, end), atom.size) * atom.inner
+    if value.channels // step > MOST_PARTS:
+        n.refuse("a part of each of %d groups of channels" % (value.channels // span))
+    names = n.translation.chunked(n.node, value.base, value.channels // step)
+    begin, end = begin * atom.inner, end * atom.inner
+    chosen = [names[(group + at) // step] for group in range(0, value.channels, span) for at in range(begin, end, step)]
+    channels = value.channels * size // atom.size
+    name = n.emit("concat", chosen, size=(channels, *value.points))
+
+    def kept(other):
+        if other.letter != "C" or other.inner < atom.inner or other is atom:
+            return Atom("C", size, atom.inner) if other is atom else other
+        return Atom("C", other.size, other.inner // atom.size * size)
+    return Value(name, (channels, *value.points), [tuple(kept(other) for other in part) for part in value.axes])
 
 
 @operator("chunk unsafe_chunk split.Tensor split split_with_sizes split.sizes unsafe_split.Tensor tensor_split.sections",
@@ -90,7 +128,7 @@ def chunk(n):
     parts, at = [], 0
     for i in range(len(n.node.outputs)):
         size = n.shape(i)[axis]
-        parts.append(channel_part(n, value, axis, at, at + size))
+        parts.append(narrowed(n, value, axis, at, at + size))
         at += size
     return parts
 
@@ -99,7 +137,7 @@ def chunk(n):
 def unbind(n):
     value = n.tensor("self")
     axis = n["dim"] % len(value.axes)
-    return [without(channel_part(n, value, axis, i, i + 1), axis) for i in range(len(n.node.outputs))]
+    return [without(narrowed(n, value, axis, i, i + 1), axis) for i in range(len(n.node.outputs))]
 
 
 def without(value, axis):
@@ -113,7 +151,7 @@ def select(n):
     axis = n["dim"] % len(value.axes)
     count = value.shape()[axis]
     index = n["index"] % count
-    return without(value if count == 1 else channel_part(n, value, axis, index, index + 1), axis)
+    return without(value if count == 1 else narrowed(n, value, axis, index, index + 1), axis)
 
 
 @operator("slice.Tensor", "self dim start end step", "", True)
@@ -124,9 +162,19 @@ def sliced(n):
     begin, end, _ = slice(n["start"], n["end"]).indices(count)
     if (begin, end) == (0, count) and n["step"] == 1:
         return value
-    if n["step"] != 1:
-        n.refuse("every other row or channel")
-    return narrowed(n, value, axis, begin, end)
+    if n["step"] == 1:
+        return narrowed(n, value, axis, begin, end)
+    at = None if value.stack or value.pads else whole_axis(value, axis)
+    if at is None:
+        n.refuse("every other element of an axis that is not depth, height or width")
+    steps = [n["step"] if i == at else 1 for i in range(len(value.points))]
+    value = narrowed(n, value, axis, begin, end)
+    if value.pads:
+        value = plainly(n, n.translation.forced(n, value))
+    name = every_other(n, value.base, [0] * len(steps), steps)
+    size = n.translation.size[name]
+    atoms = (Atom(every_point(value)[at].letter, size[1 + at]),)
+    return Value(name, size, value.axes[:axis] + (atoms,) + value.axes[axis + 1:])
 
 
 @operator("narrow", "self dim start length", "", True)
@@ -141,12 +189,69 @@ def narrowed(n, value, axis, begin, end):
     count = value.shape()[axis]
     if (begin, end) == (0, count):
         return value
+    at = None if value.stack or value.is_plain() or value.pads else whole_axis(value, axis)
+    if at is not None:
+        return cropped(n, value, axis, at, begin, end)
     if value.stack or not (value.is_plain() or value.pads) or axis < 2:
         return channel_part(n, value, axis, begin, end)
     pads = list(value.pads or [(0, 0)] * len(value.points))
     front, back = pads[axis - 2]
     pads[axis - 2] = (front - begin, back - (count - end))
     return Value(value.base, value.size, None, pads)
+
+
+def every_other(n, base, front, steps):
+    """The points of a tensor at a step along each axis, behind FRONT."""
+    channels, *points = n.translation.size[base]
+    left = [size - begin for size, begin in zip(points, front)]
+    if any(front):
+        base = n.emit("crop", [base], [(None, number(front)), (None, number(left))], (channels, *left))
+    size = (channels, *[-(-count // step) for count, step in zip(left, steps)])
+    return n.emit("avg_pool", [base], [(None, 1), ("stride", number(steps))], size) if any(s > 1 for s in steps) else base
+
+
+def unshuffled(n, value):
+    """A value one of whose axes has every other point beside the channels: these are channels, too."""
+    mixed = [i for i, axis in enumerate(value.axes) if len(axis) > 1 and any(atom.letter == "C" for atom in axis)
+             and all(atom.letter == "C" or atom.letter != "*" and atom.inner == 1 for atom in axis)]
+    if len(mixed) != 1 or value.stack:
+        return value
+    atoms = value.axes[mixed[0]]
+    channels = [atom for atom in atoms if atom.letter == "C"]
+    inner = {atom.letter: atom.size for atom in atoms if atom.letter != "C"}
+    names = [atom.letter for atom in every_point(value)]
+    steps = [inner.get(letter, 1) for letter in names]
+    axes = [tuple(Atom(a.letter, a.size) if a.inner == inner.get(a.letter) else a for a in axis) for axis in value.axes]
+    size = [value.channels * product(steps), *[count // step for count, step in zip(value.points, steps)]]
+    axes[mixed[0]] = (Atom("C", size[0]),)
+    if len(channels) != 1 or channels[0].size != value.channels or channels[0] not in (atoms[0], atoms[-1]) or len(
+            inner) != len(atoms) - 1 or Value(None, size, axes).shape() != value.shape():
+        return value
+    if channels[0] is atoms[-1]:
+        fronts = itertools.product(*[range(atom.size) for atom in atoms[:-1]])
+        places = [dict(zip([atom.letter for atom in atoms[:-1]], front)) for front in fronts]
+        parts = [every_other(n, value.base, [place.get(letter, 0) for letter in names], steps) for place in places]
+        return Value(n.emit("concat", parts, size=size), size, axes)
+    if len(steps) == 2 and steps[0] == steps[1] and [atom.letter for atom in atoms[1:]] == names:
+        return Value(n.emit("pixel_unshuffle", [value.base], [(None, steps[0])], size), size, axes)
+    return value
+
+
+def whole_axis(value, axis):
+    """Which axis of points this one is, as a whole; None if it is none."""
+    for at, atom in enumerate(every_point(value)):
+        if atom.size > 1 and [a.key() for a in value.axes[axis]] == [atom.key()]:
+            return at
+    return None
+
+
+def cropped(n, value, axis, at, begin, end):
+    """Elements BEGIN to END of an axis that is the base's axis AT of points."""
+    front, size = [0] * len(value.points), list(value.points)
+    front[at], size[at] = begin, end - begin
+    name = n.emit("crop", [value.base], [(None, number(front)), (None, number(size))], (value.channels, *size))
+    atoms = (Atom(every_point(value)[at].letter, end - begin),)
+    return Value(name, (value.channels, *size), value.axes[:axis] + (atoms,) + value.axes[axis + 1:])
 
 
 @operator("stack", "tensors dim")
@@ -189,14 +294,17 @@ def laid_out(n, value):
     repeated = [i for i, axis in enumerate(value.axes) if any(a.letter == "*" for a in axis)]
     if repeated:
         return repeat_axes(n, value, shape)
+    map_name = rows.of_row(n, value)
+    if map_name is not None:
+        return map_name
     if len(value.points) != 2 or len(shape) != 4 or shape[0] != 1:
         return None
-    channels, rows, columns = value.axes[1:]
-    if (len(rows) == len(columns) == 2 and len(channels) < 2 and rows[0].letter == "H" and columns[0].letter == "W"
-            and rows[1].letter == columns[1].letter == "C" and rows[1].size == columns[1].size
-            and columns[1].inner == 1 and rows[1].inner == columns[1].size
-            and product(a.size for a in channels) * rows[1].size ** 2 == value.channels):
-        return n.emit("pixel_shuffle", [value.base], [(None, rows[1].size)], shape[1:])
+    channels, high, wide = value.axes[1:]
+    if (len(high) == len(wide) == 2 and len(channels) < 2 and high[0].letter == "H" and wide[0].letter == "W"
+            and high[1].letter == wide[1].letter == "C" and high[1].size == wide[1].size
+            and wide[1].inner == 1 and high[1].inner == wide[1].size
+            and product(a.size for a in channels) * high[1].size ** 2 == value.channels):
+        return n.emit("pixel_shuffle", [value.base], [(None, high[1].size)], shape[1:])
     return None
 
 
@@ -230,7 +338,11 @@ def movable(n, name="self"):
 @operator("view reshape flatten.using_ints unflatten.int squeeze squeeze.dim squeeze.dims unsqueeze _unsafe_view view_as "
           "reshape_as _reshape_copy", "self size shape start_dim end_dim dim sizes other", "", True)
 def reshape(n):
-    return movable(n).reshaped(n.shape())
+    value = n.value("self")
+    if isinstance(value, Products) and n.shape()[-2:] == [product(place.size for place in side.place())
+                                                          for side in (value.left, value.right)]:
+        return value
+    return unshuffled(n, movable(n).reshaped(n.shape()))
 
 
 @operator("permute", "self dims")

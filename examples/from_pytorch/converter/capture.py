@@ -9,6 +9,8 @@ refused, since the program would hold what this one input made of it.
 """
 
 import contextlib
+import io
+import logging
 import os
 import re
 import sys
@@ -107,8 +109,10 @@ class Recorder:
         import torch
         if re.fullmatch(r"_?assert_.*|sym_constrain_range.*", function._schema.name.partition("::")[2]):
             return None
-        result = call(function, self.real_of(arguments))
         depends = [leaf for leaf in each(list(arguments.values()), Ref)]
+        if depends:
+            refuse_into_constant(function, arguments, modules, line)
+        result = call(function, self.real_of(arguments))
         if not depends or function._schema.name.partition("::")[2] in SHAPES_ONLY:
             return result
         outputs = mapped(list(result) if isinstance(result, tuple) else result,
@@ -128,6 +132,17 @@ class Recorder:
                     node.alias.setdefault(ref.name, argument.name)
         self.program.nodes.append(node)
         return outputs
+
+
+def refuse_into_constant(function, arguments, modules, line):
+    """A constant that an operator writes into would hold numbers of this one input."""
+    import torch
+    for argument in function._schema.arguments:
+        if argument.alias_info is not None and argument.alias_info.is_write and isinstance(
+                arguments.get(argument.name), torch.Tensor) and argument.name != "out":
+            path, kind = modules[-1] if modules else ("", "the network itself")
+            raise Inexpressible(located(path, kind.rpartition(".")[2], "it writes into a tensor of constants, such as torch.zeros; "
+                                        "concatenate the parts in place of that", line))
 
 
 def storage(tensor):
@@ -191,7 +206,7 @@ def paths_of(network):
 
 
 class Watch:
-    """Refuses values of tensors that Python code asks for, where they depend on an input."""
+    """Refuses values of tensors that Python code asks for, where they depend on an input or on a parameter."""
 
     def __init__(self, network):
         self.paths, self.network, self.derived = paths_of(network), network, {}
@@ -220,7 +235,7 @@ class Watch:
         import torch
         from torch.utils._python_dispatch import TorchDispatchMode
         watch = self
-        for tensor in inputs:
+        for tensor in [*inputs, *self.network.parameters()]:
             self.add(tensor)
 
         class Mode(TorchDispatchMode):
@@ -295,15 +310,28 @@ def capture(network, sizes):
     program.tensors = network.state_dict(keep_vars=True)
     program.first = first_paths(program.tensors)
     program.buffers = {path for path, _ in network.named_buffers()}
-    recorder = Recorder(program)
-    front = by_export if exports() else by_jit
     with torch.no_grad():
-        refs = front(network, wrapper(network), inputs, recorder)
+        refs = recorded(network, inputs, program)
     for label, ref in zip(labels, refs):
         if not isinstance(ref, Ref):
             raise Inexpressible("output %s does not depend on an input" % (label or "1"))
         program.outputs.append((label, ref))
     return program
+
+
+def recorded(network, inputs, program):
+    """The Refs that the network returns.  torch.export knows no values of tensors, not even of constants; the tracer does, and
+    `Watch` has refused those of the inputs."""
+    if not exports():
+        return by_jit(network, wrapper(network), inputs, Recorder(program))
+    try:
+        return by_export(network, wrapper(network), inputs, Recorder(program))
+    except Unexported as error:
+        program.nodes, program.inputs, program.weights = [], [], {}
+        try:
+            return by_jit(network, wrapper(network), inputs, Recorder(program))
+        except (Inexpressible, RuntimeError, AttributeError, TypeError, KeyError):
+            raise error from None
 
 
 def first_paths(state):
@@ -422,13 +450,29 @@ def jit_node(node, known, classes, recorder):
 # ---- torch.export -------------------------------------------------------------------------------------------------
 
 
+@contextlib.contextmanager
+def quiet():
+    """torch.export prints its graph before it fails; the tracer may still take the network."""
+    logging.disable(logging.WARNING)
+    try:
+        with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
+            yield
+    finally:
+        logging.disable(logging.NOTSET)
+
+
+class Unexported(Inexpressible):
+    """torch.export does not take it."""
+
+
 def by_export(network, wrapped, inputs, recorder):
     """`torch.export`, PyTorch 2.5 and newer."""
     import torch
     try:
-        program = torch.export.export(wrapped, tuple(tensor.clone() for tensor in inputs), strict=False)
+        with quiet():
+            program = torch.export.export(wrapped, tuple(tensor.clone() for tensor in inputs), strict=False)
     except Exception as error:  # noqa: BLE001 - whatever PyTorch raises, the user gets a line
-        raise Inexpressible("torch.export does not take it: %s: %s" % (
+        raise Unexported("torch.export does not take it: %s: %s" % (
             type(error).__name__, " ".join(str(error).split())[:300])) from None
     signature, known = program.graph_signature, {}
     weights = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
@@ -473,7 +517,7 @@ def export_call(node, known, classes, recorder):
         return found
     if not hasattr(node.target, "_schema"):
         if list(each([args, kwargs], Ref)) and getattr(node.target, "__name__", "") != "getitem":
-            raise Inexpressible("torch.export recorded %s, which is no operator" % node.target)
+            raise Unexported("torch.export recorded %s, which is no operator" % node.target)
         return node.target(*args, **kwargs)
     schema = node.target._schema.arguments
     arguments = {argument.name: item for argument, item in zip(schema, args)}

@@ -5,6 +5,7 @@ a convolution's own padding.
 """
 
 from .axes import value_of_channels
+from .sizes import normalised
 from .table import advice, after, given, listed, number, operator, plainly
 from .values import Value, product
 
@@ -21,11 +22,14 @@ CONV = "input weight bias stride padding dilation groups"
 def conv(n):
     if n.has("transposed") and n["transposed"]:
         return upconv(n)
-    weight, bias = n.weight("weight", True), n.weight("bias", True)
+    weight, bias = n.filter("weight"), n.filter("bias")
+    weight, bias = all_folded(n, weight, bias)
     fixed = n.is_fixed(weight)
     if bias is not None and n.is_fixed(bias) != fixed:
         n.refuse("a weight that is learnt beside a bias that is not, or the other way round")
     out, _, *kernel = weight.shape
+    if is_pointwise(n, kernel):
+        return pointwise(n, weight, bias)
     if len(kernel) == 1:
         n.refuse(advice("conv1d"))
     dilation, padding = listed(n["dilation"], len(kernel)), n["padding"]
@@ -39,6 +43,33 @@ def conv(n):
                              + zeros_given(zeros, kernel, dilation) + given("dilation", number(dilation), 1)
                              + given("groups", n["groups"], 1) + given("bias", bias is not None, True)
                              + given("weights", "fixed" if fixed else "learnt", "learnt"), after(n), layer))
+
+
+def is_pointwise(n, kernel):
+    """Does it compute each point by itself, of points that are in another order than a map's?"""
+    still = all(k == 1 for k in kernel) and all(s == 1 for s in listed(n["stride"], 1)) and (
+        n["padding"] in ("same", "valid") or not any(listed(n["padding"], 1)))
+    value = n.tensor("input")
+    return still and not value.pads and not value.is_plain() and n.made("input").whole_channels(1)
+
+
+def pointwise(n, weight, bias):
+    value = n.made("input")
+    out, each, *_ = weight.shape
+    layer = n.layer({"weight": weight, "bias": bias}, {"weight": (out, each, *[1] * len(value.points))})
+    fixed = [("weights", "fixed")] if n.is_fixed(weight) else []
+    name = n.emit("conv", [value.base], [(None, out), (None, 1)] + given("groups", n["groups"], 1)
+                  + given("bias", bias is not None, True) + fixed, (out, *value.points), layer)
+    return value_of_channels(value, name, out, 1)
+
+
+def all_folded(n, weight, bias):
+    """Weight and bias; where one is of numbers that stand in the file alone, so is the other."""
+    folded, state = n.translation.folded, n.translation.program.tensors
+    if bias is None or (weight.path in folded) == (bias.path in folded):
+        return weight, bias
+    return [other if other.path in folded else n.translation.folded_weight(
+        n, name, state[other.path].detach().reshape(other.shape), other.path) for name, other in (("weight", weight), ("bias", bias))]
 
 
 def same_zeros(kernel, dilation):
@@ -91,8 +122,10 @@ def upconv(n):
 @operator("linear", "input weight bias")
 def linear(n):
     """Over whichever axis has the channels; of all points at once a convolution with their kernel."""
-    value, weight = n.made("input"), n.weight("weight")
+    value, weight, bias = n.made("input"), *all_folded(n, n.filter("weight"), n.filter("bias"))
     out, spatial = weight.shape[0], len(value.points)
+    if n.is_fixed(weight) or n.is_fixed(bias):
+        return fixed_linear(n, value, weight, bias)
     bias = given("bias", n["bias"] is not None, True)
     if value.whole_channels(-1):
         layer = n.layer({"weight": weight, "bias": n.weight("bias")})
@@ -104,6 +137,17 @@ def linear(n):
     name = n.emit("conv", [value.base], [(None, out), (None, number(value.points)), ("padding", 0)] + bias,
                   (out,) + (1,) * spatial, layer)
     return Value(name, (out,) + (1,) * spatial).reshaped(n.shape())
+
+
+def fixed_linear(n, value, weight, bias):
+    """A convolution, which training may leave as it is."""
+    if not value.whole_channels(-1) or bias is not None and n.is_fixed(bias) != n.is_fixed(weight):
+        n.refuse("a linear layer that nobody learns, over an axis other than channels or beside a bias that is learnt")
+    out, spatial = weight.shape[0], len(value.points)
+    layer = n.layer({"weight": weight, "bias": bias}, {"weight": (*weight.shape, *[1] * spatial)})
+    name = n.emit("conv", [value.base], [(None, out), (None, 1)] + given("bias", bias is not None, True)
+                  + [("weights", "fixed")], (out, *value.points), layer)
+    return value_of_channels(value, name, out, len(value.axes) - 1)
 
 
 # ---- normalisation ------------------------------------------------------------------------------------------------
@@ -141,21 +185,12 @@ def group_norm(n):
     eps = given("eps", n["eps"], 1e-5)
     if n["weight"] is None and n["num_groups"] == value.channels:
         return value.with_base(n.emit("instance_norm", [value.base], eps))
+    if n["num_groups"] == 1 and n["weight"] is None:
+        return normalised(n, value, list(range(1, len(value.axes))), n["eps"])
     if n["weight"] is None or n["bias"] is None:
         n.refuse("group_norm without weights")
     layer = n.layer({"weight": n.weight("weight"), "bias": n.weight("bias")})
     return value.with_base(n.emit("group_norm", [value.base], [(None, n["num_groups"])] + eps, layer=layer))
-
-
-@operator("layer_norm", "input normalized_shape weight bias eps", "cudnn_enable")
-def layer_norm(n):
-    value = n.made("input")
-    if len(n["normalized_shape"]) != 1 or not value.whole_channels(-1):
-        n.refuse("layer_norm over other axes than channels; permute them to the end, or take group_norm")
-    if n["weight"] is None or n["bias"] is None:
-        n.refuse("layer_norm without weights, or without a bias")
-    layer = n.layer({"weight": n.weight("weight"), "bias": n.weight("bias")})
-    return value.with_base(n.emit("layer_norm", [value.base], given("eps", n["eps"], 1e-5), layer=layer))
 
 
 @operator("prelu", "self weight")

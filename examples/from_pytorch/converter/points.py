@@ -5,15 +5,12 @@ Of two tensors that differ in size the smaller one is repeated, by `*` itself or
 """
 
 import math
-import struct
 
-from . import attention, naming
-from .axes import settled
-from .table import given, number, operator, plainly
-from .values import Computed, Products, Value, Weight, letters, product
-
-MOST_CONSTANTS = 64
-
+from . import windows
+from .axes import laid_out, narrowed, settled
+from .learnt import constant, fits_scale, parameter, scale_by
+from .table import given, operator, plainly
+from .values import Computed, Products, Value, Weight, product
 
 
 def arithmetic(n, sign, left, right):
@@ -98,9 +95,23 @@ def finite(bound):
     return None if bound is None or math.isinf(bound) else bound
 
 
-@operator("reciprocal", "self")
+@operator("reciprocal rsqrt", "self")
 def reciprocal(n):
-    return of_points(n, lambda x: arithmetic(n, "/", 1, x))
+    root = n.name.startswith("rsqrt")
+    return of_points(n, lambda x: arithmetic(n, "/", 1, n.emit("sqrt", [x]) if root else x))
+
+
+@operator("glu", "self dim")
+def glu(n):
+    value, axis = n.tensor("self"), n["dim"] % len(n.shape())
+    half = n.shape()[axis]
+    value, gate = (settled(n, narrowed(n, value, axis, begin, begin + half)) for begin in (0, half))
+    return of_two(n, "*", value, gate.with_base(n.emit("sigmoid", [gate.base])))
+
+
+@operator("log_sigmoid", "self")
+def log_sigmoid(n):
+    return of_points(n, lambda x: n.emit("-", [n.emit("softplus", [n.emit("-", [x])])]))
 
 
 @operator("hardtanh", "self min_val max_val")
@@ -141,19 +152,17 @@ def power(n):
     return of_points(n, repeated)
 
 
+@operator("fill.Scalar fill.Tensor zero", "self value")
+def fill(n):
+    value = scalar(n, n["value"] if n.has("value") else 0)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        n.refuse("it fills a tensor with %s" % (value if isinstance(value, (int, float)) else "a tensor"))
+    return of_points(n, lambda x: arithmetic(n, "+", scaled(n, x, 0), value) if value else scaled(n, x, 0))
+
+
 @operator("neg", "self")
 def negative(n):
     return of_points(n, lambda x: n.emit("-", [x]))
-
-
-@operator("softmax.int", "self dim dtype")
-def softmax(n):
-    if isinstance(n.value("self"), Products):
-        return attention.softmax_of(n, n.value("self"), n["dim"])
-    value = n.made("self")
-    if n["dtype"] is not None or not value.whole_channels(n["dim"]) or value.channels == 1:
-        n.refuse("softmax over an axis other than channels")
-    return value.with_base(n.emit("softmax", [value.base]))
 
 
 @operator("dropout feature_dropout", "input self p train")
@@ -201,16 +210,33 @@ def operate(n):
             right = right * alpha
     if word == "rsub":
         left, right = right, left
+    return combined(n, sign, left, right)
+
+
+def combined(n, sign, left, right):
+    """A sum, product or other of two tensors; one may be a weight, a number or a constant."""
     if isinstance(left, Value) and isinstance(right, Value):
         return of_two(n, sign, left, right)
     return with_other(n, sign, left, right)
 
 
+@operator("addcmul addcdiv", "self tensor1 tensor2 value")
+def add_product(n):
+    sign = "*" if "mul" in n.name else "/"
+    first, second, summand = (scalar(n, n.value(name)) for name in ("tensor1", "tensor2", "self"))
+    if not isinstance(first, Value) and not isinstance(second, Value):
+        n.refuse("a product of two weights")
+    made = settled(n, combined(n, sign, first, second))
+    return combined(n, "+", summand, made.with_base(scaled(n, made.base, n["value"])))
+
+
 def scaled_products(n, sign, left, right):
     """Products of queries and keys times a number."""
     products, other = (left, right) if isinstance(left, Products) else (right, left)
+    if sign == "+" and not isinstance(other, (Products, Value, int, float)):
+        return windows.biased(n, products, other)
     factor = scalar(n, other) if not isinstance(other, Products) else None
-    if sign not in "*/" or (sign == "/" and products is right) or products.shares or not isinstance(factor, (int, float)):
+    if sign not in "*/" or (sign == "/" and products is right) or products.shares or products.bias or products.shift or not isinstance(factor, (int, float)):
         n.image(products)
     return products.times(factor if sign == "*" else 1 / factor)
 
@@ -221,7 +247,7 @@ def scalar(n, side):
         side = n.translation.program.tensors[side.path]
     if isinstance(side, (Value, Weight, bool, int, float)):
         return side
-    if isinstance(side, Computed):
+    if isinstance(side, Computed):  # of weights that are learnt
         n.refuse("a factor or summand that %s computes of `%s`, a weight" % (side.function, side.path))
     if not hasattr(side, "numel"):
         n.refuse("arithmetic with %s" % type(side).__name__)
@@ -249,83 +275,14 @@ def with_other(n, sign, left, right):
     return value.with_base(arithmetic(n, sign, *((value.base, other) if first else (other, value.base))))
 
 
-def fits_scale(value, weight):
-    """Has it a number for each channel?"""
-    shape = aligned(value, weight.shape)
-    axes = [i for i, size in enumerate(shape) if size != 1]
-    count = product(shape)
-    return len(shape) == len(value.axes) and count == value.channels and (
-        count == 1 or len(axes) == 1 and value.whole_channels(axes[0]))
-
-
-def aligned(value, shape):
-    return [1] * (len(value.axes) - len(shape)) + list(shape)
-
-
-def scale_by(n, value, weight):
-    """`scale`: a weight for each channel."""
-    count = product(weight.shape)
-    n.translation.tensor(n, naming.weight_name(weight.path), weight.path, (count,))
-    return value.with_base(n.emit("scale", [value.base], init_of(n, weight, 1), layer=naming.weight_name(weight.path)))
-
-
-def init_of(n, weight, default):
-    numbers = n.translation.program.tensors[weight.path].detach().flatten()
-    first = numbers[0].item()
-    return given("init", float(repr_of(first)), default) if bool((numbers == first).all()) else []
-
-
-def beside(n, value, shape, what):
-    """The size of a tensor of this SHAPE beside VALUE, in the axes of the language, and its own axes."""
-    shape = aligned(value, shape)
-    if len(shape) != len(value.axes) or shape[0] != 1 and value.shape()[0] == 1:
-        n.refuse("%s, which has more axes than the tensor beside it" % what)
-    axes = [axis if size > 1 else () for axis, size in zip(value.axes, shape)]
-    own = Value(None, value.size, axes)
-    held = {atom.letter for axis in axes for atom in axis}
-    size = [count if letter in held else 1 for letter, count in zip(letters(len(value.points)), value.size)]
-    if own.shape() != shape or not Value(None, size, axes).in_order():
-        n.refuse("%s, whose axes are not channels, height and width of the tensor beside it, in this order" % what)
-    return size, axes
-
-
-def parameter(n, value, weight):
-    """A weight by itself, of the axes of VALUE or of one element along some; it is made once."""
-    size, axes = beside(n, value, weight.shape, "`%s`, a weight of the network" % weight.path)
-    made = n.translation.given
-    if (weight.path, tuple(size)) not in made:
-        name = naming.weight_name(weight.path)
-        n.translation.tensor(n, name, weight.path, size if any(count > 1 for count in size[1:]) else size[:1])
-        points = given("size", number(size[1:]), 1)
-        made[weight.path, tuple(size)] = n.emit("parameter", [], [(None, size[0])] + init_of(n, weight, 0) + points, size, name)
-    return Value(made[weight.path, tuple(size)], size, axes)
-
-
-def constant(n, value, tensor):
-    """Numbers of the file, one for each channel."""
-    size, axes = beside(n, value, tensor.shape, "a constant of %s elements" % "x".join(map(str, tensor.shape)))
-    if product(size[1:]) > 1 or size[0] > MOST_CONSTANTS:
-        n.refuse("a constant of %s elements: a file has one for each of up to %d channels; make it a Parameter" % (
-            "x".join(map(str, tensor.shape)), MOST_CONSTANTS))
-    numbers = [float(repr_of(element.item())) for element in tensor.detach().flatten()]
-    return Value(n.emit("constant", [], [(None, numbers)], size), size, axes)
-
-
-def repr_of(number32):
-    """The shortest decimal number that a float32 is."""
-    for digits in range(1, 10):
-        text = "%.*g" % (digits, number32)
-        if struct.pack("f", float(text)) == struct.pack("f", number32):
-            return text
-    return repr(number32)
-
-
 def of_two(n, sign, left, right):
     """Of two tensors: of one size, or of which one is repeated along some axes."""
     hints = [v.base for v in (right, left) if not v.pads and not v.stack and v.is_plain()]
     left, right = settled(n, left, hints[0] if hints else None), settled(n, right, hints[-1] if hints else None)
     left, right = (plainly(n, n.translation.forced(n, v)) if any(
         a.letter == "*" for axis in v.axes if len(axis) > 1 for a in axis) else v for v in (left, right))
+    if left.is_plain() != right.is_plain():
+        left, right = (in_language_order(n, v) for v in (left, right))
     rank = max(len(left.axes), len(right.axes))
     left, right = (v.seen(((),) * (rank - len(v.axes)) + v.axes) for v in (left, right))
     axes = [a if product(x.size for x in a) >= product(x.size for x in b) else b
@@ -333,6 +290,14 @@ def of_two(n, sign, left, right):
     want = Value(None, merged_size(left, right), axes)
     sides = [fitted(n, v, want) for v in (left, right)]
     return want.with_base(n.emit(sign, sides, size=want.size))
+
+
+def in_language_order(n, value):
+    """The value as a tensor with axes N C [D] H W, where an operator lays it out so."""
+    if value.is_plain() or any(atom.letter == "*" for axis in value.axes for atom in axis):
+        return value
+    name = laid_out(n, value)
+    return value if name is None else plainly(n, name)
 
 
 def unrepeated(value, other):

@@ -1,15 +1,19 @@
-"""Rules that make other sizes: pooling, means and sums along axes, resizing, zeros and cut rows around an image."""
+"""Rules that make other sizes: pooling, means and sums along axes, resizing, zeros and cut rows around an image.
+
+Variances, norms and softmax over axes for which the language has no word are spelt out by means, sums and maxima.
+"""
 
 import fractions
 
-from .axes import channel_part, copied, settled
-from .points import arithmetic, scaled
+from . import attention, windows
+from .axes import channel_part, copied, settled, whole_axis
+from .points import arithmetic, combined, of_two, scaled, shifted
 from .table import after, given, listed, number, operator, plainly
-from .values import Indices, Value, letters, product
+from .values import Atom, Indices, Products, Value, letters, product
 
 
 
-def windows(n, kernel, stride):
+def pool_arguments(n, kernel, stride):
     return ([(None, kernel)] if kernel != 2 or stride != 2 else []) + given("stride", stride, kernel)
 
 
@@ -24,9 +28,11 @@ def pool_windows(n):
 def max_pool(n):
     source = n.plain("self")
     kernel, stride, padding = pool_windows(n)
-    name = n.emit("max_pool", [source], windows(n, kernel, stride) + given("padding", padding, 0)
+    name = n.emit("max_pool", [source], pool_arguments(n, kernel, stride) + given("padding", padding, 0)
                   + given("dilation", number(listed(n["dilation"], 2)), 1) + given("ceil", n["ceil_mode"], False), after(n))
-    exact = padding == 0 and not n["ceil_mode"] and number(listed(n["dilation"], 2)) == 1
+    points = n.translation.size[source][1:]
+    divided = all((p - k) % s == 0 for p, k, s in zip(points, *(listed(size, len(points)) for size in (kernel, stride))))
+    exact = padding == 0 and (divided or not n["ceil_mode"]) and number(listed(n["dilation"], 2)) == 1
     return [plainly(n, name), Indices(source if exact else None, kernel, stride)]
 
 
@@ -36,7 +42,7 @@ def max_unpool(n):
     if not isinstance(indices, Indices) or indices.like is None or list(after(n)[1:]) != list(
             n.translation.size[indices.like][1:]):
         n.refuse("max_unpool by other indices than those of a max_pool without padding, back to its size")
-    return plainly(n, n.emit("max_unpool", [n.plain("self"), indices.like], windows(n, indices.kernel, indices.stride),
+    return plainly(n, n.emit("max_unpool", [n.plain("self"), indices.like], pool_arguments(n, indices.kernel, indices.stride),
                              after(n)))
 
 
@@ -61,7 +67,7 @@ def avg_pool(n):
     counted = n["count_include_pad"] or bool(waiting)
     if divisor is not None and padding != 0 and not counted:
         n.refuse("an average pool with a divisor of its own")
-    name = n.emit("avg_pool", [source], windows(n, kernel, stride) + given("padding", padding, 0)
+    name = n.emit("avg_pool", [source], pool_arguments(n, kernel, stride) + given("padding", padding, 0)
                   + given("count_include_pad", counted or padding == 0, True), after(n))
     if divisor is not None:
         name = scaled(n, name, product(sides) / divisor)
@@ -79,14 +85,29 @@ def adaptive_avg_pool(n):
     source = n.plain("self")
     channels, *points = n.translation.size[source]
     size = after(n)[1:]
-    if any(s > p and s % p for p, s in zip(points, size)):
-        n.refuse("adaptive pooling of %s points to more, %s, which is no multiple" % (
-            "x".join(map(str, points)), "x".join(map(str, size))))
+    for axis, (p, s) in enumerate(zip(points, size)):
+        if s > p and s % p:
+            source, points = overlapping_means(n, source, axis, s), points[:axis] + [s] + points[axis + 1:]
     means = [min(p, s) for p, s in zip(points, size)]
     name = pooled(n, source, (channels, *means))
     if means != size:
         name = n.emit("resize", [name], [("scale", number([s // m for s, m in zip(size, means)]))], after(n))
     return plainly(n, name)
+
+
+def overlapping_means(n, source, axis, count):
+    """Means of COUNT parts of an axis of fewer points: part i reaches from floor(i p / count) to ceil((i + 1) p / count)."""
+    channels, *points = n.translation.size[source]
+    word = "dhw"[-len(points):][axis]
+    one = (channels, *points[:axis], 1, *points[axis + 1:])
+    parts = []
+    for i in range(count):
+        begin, end = i * points[axis] // count, -(-(i + 1) * points[axis] // count)
+        front = [begin if at == axis else 0 for at in range(len(points))]
+        size = (*points[:axis], end - begin, *points[axis + 1:])
+        part = n.emit("crop", [source], [(None, number(front)), (None, number(list(size)))], (channels, *size))
+        parts.append(pooled(n, part, one))
+    return n.emit("concat", parts, [("axis", word)], (channels, *points[:axis], count, *points[axis + 1:]))
 
 
 @operator("adaptive_max_pool2d adaptive_max_pool3d", "self output_size")
@@ -95,12 +116,11 @@ def adaptive_max_pool(n):
     points, size = n.translation.size[source][1:], after(n)[1:]
     equal_parts(n, points, size)
     kernel = number([p // s for p, s in zip(points, size)])
-    return [plainly(n, n.emit("max_pool", [source], windows(n, kernel, kernel), after(n))), Indices(None, kernel, kernel)]
+    return [plainly(n, n.emit("max_pool", [source], pool_arguments(n, kernel, kernel), after(n))), Indices(None, kernel, kernel)]
 
 
-def reduced(n, dims, keepdim, over_points, over_channels, over_parts):
+def reduced(n, value, dims, keepdim, over_points, over_channels, over_parts):
     """The result of a reduction along axes DIMS: of some spatial letters, of all channels, or of a part of them."""
-    value = n.tensor("self")
     rank = len(value.axes)
     dims = sorted({dim % rank for dim in dims})
     if value.pads or value.stack and [a.key() for dim in dims for a in value.axes[dim]] != [value.stack[0].key()]:
@@ -131,12 +151,20 @@ def reduced(n, dims, keepdim, over_points, over_channels, over_parts):
     return result if keepdim else result.reshaped([s for i, s in enumerate(result.shape()) if i not in dims])
 
 
-def sum_of_parts(n, value, count):
-    names = [v.base for v in value.stack[1]] if value.stack else n.translation.chunked(n.node, value.base, count)
-    total = names[0]
+def parts_of(n, value, count):
+    return [v.base for v in value.stack[1]] if value.stack else n.translation.chunked(n.node, value.base, count)
+
+
+def together(n, function, names):
+    """All of these tensors by a function, or a sign, of two."""
+    result = names[0]
     for name in names[1:]:
-        total = arithmetic(n, "+", total, name)
-    return total
+        result = n.emit(function, [result, name])
+    return result
+
+
+def sum_of_parts(n, value, count):
+    return together(n, "+", parts_of(n, value, count))
 
 
 def pooled(n, base, size):
@@ -156,48 +184,197 @@ def whole_number_type(n):
         n.refuse("it makes whole numbers")
 
 
+def mean_of(n, value, dims, keepdim=True):
+    return reduced(n, value, dims, keepdim,
+                   lambda base, size, _: pooled(n, base, size),
+                   lambda base, _: n.emit("channel_mean", [base], size=(1, *n.translation.size[base][1:])),
+                   lambda parts, count: arithmetic(n, "/", sum_of_parts(n, parts, count), count))
+
+
+def sum_of(n, value, dims, keepdim=True):
+    return reduced(n, value, dims, keepdim,
+                   lambda base, size, count: scaled(n, pooled(n, base, size), count),
+                   lambda base, count: scaled(n, n.emit("channel_mean", [base], size=(1, *n.translation.size[base][1:])), count),
+                   lambda parts, count: sum_of_parts(n, parts, count))
+
+
+def keeps(n):
+    return n.has("keepdim") and n["keepdim"]
+
+
 @operator("mean mean.dim", "self dim keepdim dtype")
 def mean(n):
     whole_number_type(n)
-    return reduced(n, dims_of(n), n.has("keepdim") and n["keepdim"],
-                   lambda base, size, _: pooled(n, base, size),
-                   lambda base, _: n.emit("channel_mean", [base], size=(1, *n.translation.size[base][1:])),
-                   lambda value, count: arithmetic(n, "/", sum_of_parts(n, value, count), count))
+    return mean_of(n, n.tensor("self"), dims_of(n), keeps(n))
 
 
 @operator("sum sum.dim_IntList", "self dim keepdim dtype")
 def total(n):
     whole_number_type(n)
-    return reduced(n, dims_of(n), n.has("keepdim") and n["keepdim"],
-                   lambda base, size, count: scaled(n, pooled(n, base, size), count),
-                   lambda base, count: scaled(n, n.emit("channel_mean", [base], size=(1, *n.translation.size[base][1:])), count),
-                   lambda value, count: sum_of_parts(n, value, count))
+    return sum_of(n, n.tensor("self"), dims_of(n), keeps(n))
 
 
-def maximum_over(n, dims, keepdim):
+def maximum_of(n, value, dims, keepdim=True):
     def over_points(base, size, _):
         points = n.translation.size[base][1:]
         kernel = number([p // s for p, s in zip(points, size[1:])])
-        return n.emit("max_pool", [base], windows(n, kernel, kernel), size)
+        return n.emit("max_pool", [base], pool_arguments(n, kernel, kernel), size)
 
-    def over_parts(value, count):
-        names = [v.base for v in value.stack[1]] if value.stack else n.translation.chunked(n.node, value.base, count)
-        best = names[0]
-        for name in names[1:]:
-            best = n.emit("maximum", [best, name])
-        return best
-    return reduced(n, dims, keepdim, over_points,
+    def over_parts(parts, count):
+        return together(n, "maximum", parts_of(n, parts, count))
+    return reduced(n, value, dims, keepdim, over_points,
                    lambda base, _: n.emit("channel_max", [base], size=(1, *n.translation.size[base][1:])), over_parts)
 
 
 @operator("amax", "self dim keepdim")
 def amax(n):
-    return maximum_over(n, dims_of(n), n["keepdim"])
+    return maximum_of(n, n.tensor("self"), dims_of(n), n["keepdim"])
 
 
 @operator("max.dim", "self dim keepdim")
 def max_along(n):
-    return [maximum_over(n, [n["dim"]], n["keepdim"]), Indices(None, 0, 0)]
+    return [maximum_of(n, n.tensor("self"), [n["dim"]], n["keepdim"]), Indices(None, 0, 0)]
+
+
+def minimum_of(n, value, dims, keepdim):
+    def negative(x):
+        return n.emit("-", [x])
+    return mapped(n, negative, settled(n, maximum_of(n, mapped(n, negative, settled(n, value)), dims, keepdim)))
+
+
+@operator("amin", "self dim keepdim")
+def amin(n):
+    return minimum_of(n, n.tensor("self"), dims_of(n), n["keepdim"])
+
+
+@operator("min.dim", "self dim keepdim")
+def min_along(n):
+    return [minimum_of(n, n.tensor("self"), [n["dim"]], n["keepdim"]), Indices(None, 0, 0)]
+
+
+# ---- spelt out: variances, norms, softmax -------------------------------------------------------------------------
+
+
+def mapped(n, function, value):
+    """FUNCTION of a base, a name, in the axes of VALUE."""
+    return value.with_base(function(value.base))
+
+
+def squared(n, value):
+    return mapped(n, lambda x: n.emit("square", [x]), value)
+
+
+def deviations(n, value, dims):
+    """A value less its mean, and its variance, along DIMS."""
+    apart = of_two(n, "-", value, mean_of(n, value, dims))
+    return apart, mean_of(n, squared(n, apart), dims)
+
+
+@operator("var.dim var.correction std.dim std.correction var_mean.dim var_mean.correction std_mean.dim std_mean.correction",
+          "self dim unbiased correction keepdim")
+def variance(n):
+    value = n.made("self")
+    dims, rank = dims_of(n), len(value.axes)
+    count = product(value.shape()[dim] for dim in dims)
+    given_correction = n["correction"] if n.has("correction") else int(n["unbiased"])
+    left = count - (1 if given_correction is None else given_correction)
+    if left <= 0:
+        n.refuse("a variance of %d numbers with a correction as large" % count)
+    spread = mapped(n, lambda x: scaled(n, x, count / left), deviations(n, value, dims)[1])
+    if n.name.startswith("std"):
+        spread = mapped(n, lambda x: n.emit("sqrt", [x]), spread)
+    made = [spread, mean_of(n, value, dims)] if "mean" in n.name else [spread]
+    made = made if n["keepdim"] else [without_axes(part, {dim % rank for dim in dims}) for part in made]
+    return made if "mean" in n.name else made[0]
+
+
+def without_axes(value, dims):
+    """A value without these axes, which have one element each."""
+    return value.reshaped([size for i, size in enumerate(value.shape()) if i not in dims])
+
+
+@operator("linalg_vector_norm norm.ScalarOpt_dim", "self ord p dim keepdim dtype")
+def vector_norm(n):
+    order = n["ord" if n.has("ord") else "p"]
+    if n.has("dtype") and n["dtype"] is not None or order not in (None, 1, 2):
+        n.refuse("a norm other than the first or the second")
+    value = n.made("self")
+    powers = squared(n, value) if order != 1 else mapped(n, lambda x: n.emit("abs", [x]), value)
+    result = sum_of(n, powers, dims_of(n), n["keepdim"])
+    return result if order == 1 else mapped(n, lambda x: n.emit("sqrt", [x]), result)
+
+
+def normalised(n, value, dims, eps):
+    """A value less its mean, divided by its standard deviation, both along DIMS."""
+    apart, spread = deviations(n, value, dims)
+    return of_two(n, "/", apart, mapped(n, lambda x: n.emit("sqrt", [shifted(n, x, eps)]), spread))
+
+
+def group_softmax(n, value, axis):
+    """Softmax over an outer group of the channels."""
+    parts = parts_of(n, value, value.axes[axis][0].size)
+    most = together(n, "maximum", parts)
+    powers = [n.emit("exp", [arithmetic(n, "-", part, most)]) for part in parts]
+    whole = together(n, "+", powers)
+    return value.with_base(n.emit("concat", [arithmetic(n, "/", power, whole) for power in powers], size=value.size))
+
+
+def less_maximum(n, value, dim):
+    return of_two(n, "-", value, maximum_of(n, value, [dim]))
+
+
+@operator("softmax.int", "self dim dtype")
+def softmax(n):
+    if isinstance(n.value("self"), Products):
+        return attention.softmax_of(n, n.value("self"), n["dim"])
+    if n["dtype"] is not None:
+        n.refuse("a softmax in another precision")
+    value, axis = n.made("self"), n["dim"] % len(n.shape())
+    if value.whole_channels(axis) and value.channels > 1:
+        return value.with_base(n.emit("softmax", [value.base]))
+    atoms = value.axes[axis]
+    if len(atoms) == 1 and atoms[0].letter == "C" and atoms[0].inner * atoms[0].size == value.channels:
+        return group_softmax(n, value, axis)
+    powers = mapped(n, lambda x: n.emit("exp", [x]), less_maximum(n, value, axis))
+    return of_two(n, "/", powers, sum_of(n, powers, [axis]))
+
+
+@operator("log_softmax.int", "self dim dtype")
+def log_softmax(n):
+    if n["dtype"] is not None:
+        n.refuse("a softmax in another precision")
+    value = less_maximum(n, n.made("self"), n["dim"])
+    whole = sum_of(n, mapped(n, lambda x: n.emit("exp", [x]), value), [n["dim"]])
+    return of_two(n, "-", value, mapped(n, lambda x: n.emit("log", [x]), whole))
+
+
+@operator("layer_norm", "input normalized_shape weight bias eps", "cudnn_enable")
+def layer_norm(n):
+    value, count = n.made("input"), len(n["normalized_shape"])
+    if count == 1 and value.whole_channels(-1) and n["weight"] is not None and n["bias"] is not None:
+        layer = n.layer({"weight": n.weight("weight"), "bias": n.weight("bias")})
+        return value.with_base(n.emit("layer_norm", [value.base], given("eps", n["eps"], 1e-5), layer=layer))
+    rank = len(value.axes)
+    return with_weights(n, normalised(n, value, list(range(rank - count, rank)), n["eps"]))
+
+
+@operator("rms_norm", "input normalized_shape weight eps")
+def rms_norm(n):
+    import torch
+    value, count = n.made("input"), len(n["normalized_shape"])
+    eps = torch.finfo(torch.float32).eps if n["eps"] is None else n["eps"]
+    rank = len(value.axes)
+    size = mean_of(n, squared(n, value), list(range(rank - count, rank)))
+    result = of_two(n, "/", value, mapped(n, lambda x: n.emit("sqrt", [shifted(n, x, eps)]), size))
+    return result if n["weight"] is None else combined(n, "*", result, n.weight("weight"))
+
+
+def with_weights(n, value):
+    """Times the weight, plus the bias, where a normalisation has them."""
+    for sign, name in (("*", "weight"), ("+", "bias")):
+        if n[name] is not None:
+            value = combined(n, sign, value, n.weight(name))
+    return value
 
 
 @operator("upsample_nearest2d.vec upsample_nearest3d.vec _upsample_nearest_exact2d.vec _upsample_nearest_exact3d.vec",
@@ -267,6 +444,10 @@ def surround(n, pads, mode, filling):
         return value
     if mode in ("reflect", "circular") or filling != 0:
         return copies_around(n, value, pads, mode, filling)
+    if mode == "constant" and not (value.stack or value.pads or value.is_plain()):
+        moved = zeros_on_axes(n, value, pads)
+        if moved is not None:
+            return moved
     if value.stack or not value.is_plain() and not value.pads:
         value = plainly(n, n.translation.forced(n, value))
     spatial = len(value.points)
@@ -284,6 +465,22 @@ def surround(n, pads, mode, filling):
     if mode == "replicate":
         return plainly(n, n.translation.surrounded(n, total, None, "replicate"))
     return total
+
+
+def zeros_on_axes(n, value, pads):
+    """Zeros along axes that are axes of points of the base, wherever they stand; None if others get some, too."""
+    amounts, size, axes = [[0, 0] for _ in value.points], list(value.size), list(value.axes)
+    for i in range(0, len(pads), 2):
+        axis = len(axes) - 1 - i // 2
+        if not any(pads[i:i + 2]):
+            continue
+        at = whole_axis(value, axis)
+        if at is None or min(pads[i:i + 2]) < 0:
+            return None
+        amounts[at] = list(pads[i:i + 2])
+        size[1 + at] += sum(amounts[at])
+        axes[axis] = (Atom(axes[axis][0].letter, size[1 + at]),)
+    return Value(n.emit("pad", [value.base], [(None, amounts)], size), size, axes)
 
 
 def copies_around(n, value, pads, mode, filling):
@@ -320,7 +517,7 @@ def roll(n):
         at = axis_of_points(n, value, axis)
         if at is not None:
             shift[at] += by
-    return value.with_base(n.emit("roll", [value.base], [(None, number(shift))])) if any(shift) else value
+    return value.with_base(windows.rolled(n, value.base, shift))
 
 
 @operator("flip", "self dims")

@@ -10,7 +10,7 @@ an argument that nobody reads has its default, or the operator is refused.
 import collections
 
 from . import Inexpressible, attention, axes, layers, naming, points, sizes, table  # noqa: F401 - all that has rows
-from .capture import Ref, each, located
+from .capture import Ref, call, each, located, mapped
 from .values import Computed, Indices, Products, Unfit, Value, Weight, product
 
 
@@ -25,6 +25,20 @@ class Call:
     def __init__(self, function, inputs, outputs, arguments=(), layer=None, modules=(), block=None):
         self.function, self.inputs, self.outputs = function, list(inputs), list(outputs)
         self.arguments, self.layer, self.modules, self.block = list(arguments), layer, list(modules), block
+
+
+# Operators that put elements of a tensor into other places.
+MOVES = ("index.Tensor index_select view reshape permute transpose.int unsqueeze squeeze.dim contiguous clone expand flatten.using_ints "
+         "select.int slice.Tensor _unsafe_view alias detach").split()
+
+
+class Stored(collections.namedtuple("Stored", "path shape sizes order")):
+    """A tensor of the file: PATH of the state dict, in this SHAPE; where it has a given ORDER, its axes, of these SIZES, are
+    moved first."""
+
+    def of(self, tensor):
+        moved = tensor if self.order is None else tensor.reshape(self.sizes).permute(self.order)
+        return moved.reshape(self.shape)
 
 
 class Cell:
@@ -107,8 +121,18 @@ class Node:
         return value
 
     def is_fixed(self, weight):
-        """Is it a buffer, which nobody learns?"""
-        return weight is not None and weight.path in self.translation.program.buffers
+        """Is it a buffer, which nobody learns, or are its numbers those of the file alone?"""
+        return weight is not None and (weight.path in self.translation.program.buffers or weight.path in self.translation.folded)
+
+    def filter(self, name):
+        """A weight of a convolution, or None; a computed weight or a constant becomes numbers of the file."""
+        raw = self[name]
+        value = self.translation.value(raw)
+        if isinstance(value, Computed):
+            return self.translation.folded_weight(self, name, value.tensor, value.path)
+        if raw is not None and hasattr(value, "numel"):
+            return self.translation.folded_weight(self, name, value, None)
+        return self.weight(name, True)
 
     def weight(self, name, fixed=False):
         """A Weight, or None; FIXED: a buffer, too."""
@@ -157,9 +181,9 @@ class Translation:
     def __init__(self, program, title):
         self.title, self.program, self.words = title, program, naming.words()
         self.calls, self.size, self.order = [], {}, []
-        self.cells, self.number = {}, 0
+        self.cells, self.number, self.maker, self.part_of = {}, 0, {}, {}
         self.tensors = collections.OrderedDict()
-        self.owner, self.parts, self.alone, self.given = {}, {}, {}, {}
+        self.owner, self.parts, self.alone, self.given, self.folded = {}, {}, {}, {}, {}
         self.probes = []
         self.inputs = [(ref.name, shape) for ref, shape in program.inputs]
         for name, shape in self.inputs:
@@ -168,11 +192,13 @@ class Translation:
             self.cells[name] = Seen(Cell(Value(name, shape[1:])))
         for name, path in program.weights.items():
             self.cells[name] = Seen(Cell(Weight(path, program.tensors[path].shape)))
+        self.aliased = {name for node in program.nodes if not node.written for output, argument in node.alias.items()
+                        for name in (output, node.arguments[argument].name)}
         for node in needed(program):
             self.visit(node)
         self.outputs = [(label, self.output(ref, label)) for label, ref in program.outputs]
-        self.share()
         self.drop_unread()
+        self.share()
 
     def value(self, raw):
         if isinstance(raw, Ref):
@@ -193,12 +219,12 @@ class Translation:
     def visit(self, node):
         n = Node(self, node)
         row = table.find(node.name)
+        values = [self.value(ref) for ref in each(list(node.arguments.values()), Ref)]
+        if values and not any(isinstance(value, (Value, Indices, Products)) for value in values):
+            return self.of_weights(n, row, values)
         if row is None:
             n.refuse(table.advice(node.name))
         n.row = row
-        values = [self.value(ref) for ref in each(list(node.arguments.values()), Ref)]
-        if values and not any(isinstance(value, (Value, Indices, Products)) for value in values):
-            return self.of_weights(n, values)
         try:
             result = row.rule(n)
         except Unfit:
@@ -215,16 +241,71 @@ class Translation:
             if not argument.has_default_value() or n.raw(name) != argument.default_value:
                 n.refuse("its argument `%s` is %s, which has no counterpart" % (name, n.raw(name)))
 
-    def of_weights(self, n, values):
-        """What is computed of weights alone: moving axes keeps a weight, anything else does not."""
-        first = values[0]
-        path = first.path
-        count = product(self.program.tensors[path].shape)
-        kept = isinstance(first, Weight) and n.row.keeps_order and len(values) == 1 and product(n.shape()) == count
+    def of_weights(self, n, row, values):
+        """An operator on weights alone: one that moves axes keeps a weight.  Operators on buffers make constants."""
+        first = next((value for value in values if not hasattr(value, "numel")), None)
+        path = first.path if first is not None else None
+        kept = (isinstance(first, Weight) and row is not None and row.keeps_order and len(values) == 1
+                and product(n.shape()) == product(self.program.tensors[path].shape))
         if n.node.written:
+            return self.over_computed(n, path, values)
+        made = self.computed(n, path, values)
+        for i, (ref, value) in enumerate(zip(each(n.node.outputs, Ref), made)):
+            self.cells[ref.name] = Seen(Cell(Weight(path, n.shape(i)) if kept else value))
+
+    def computed(self, n, path, values):
+        """Results of an operator on VALUES that depend on no input: constants, if nobody learns any of these."""
+        learnt = any(isinstance(value, Computed) or isinstance(value, Weight) and value.path not in self.program.buffers
+                     for value in values)
+        if not learnt:
+            return self.numbers_of(n)
+        return (Computed(path, "aten." + n.name, tensor, self.moved(n, values)) for tensor in self.numbers_of(n))
+
+    def moved(self, n, values):
+        """The place in a weight that each element comes from, if the operator only moves elements of one."""
+        import torch
+        argument = n.node.arguments.get("self")
+        weight = self.value(argument) if isinstance(argument, Ref) else None
+        others = [value for value in values if value is not weight and (isinstance(value, Computed) or isinstance(
+            value, Weight) and value.path not in self.program.buffers)]
+        if n.name not in MOVES or others or isinstance(weight, Computed) and weight.ids is None or not isinstance(
+                weight, (Computed, Weight)):
+            return None
+        ids = weight.ids if isinstance(weight, Computed) else torch.arange(product(weight.shape)).reshape(weight.shape)
+        return next(self.numbers_of(n, {argument.name: ids}))
+
+    def over_computed(self, n, path, values):
+        """In place: of what was computed just now, not of a weight."""
+        target = n.node.arguments[n.node.written[0]]
+        seen = self.cells[target.name]
+        if isinstance(seen.cell.value, Weight) or target.name in self.aliased:
             n.refuse("it changes a weight, `%s`" % path)
-        for i, ref in enumerate(each(n.node.outputs, Ref)):
-            self.cells[ref.name] = Seen(Cell(Weight(path, n.shape(i)) if kept else Computed(path, "aten." + n.name)))
+        seen.cell.value = next(self.computed(n, path, values))
+        for ref in each(n.node.outputs, Ref):
+            self.cells[ref.name] = seen
+
+    def numbers_of(self, n, given=()):
+        """The tensors that an operator makes of weights; GIVEN: other tensors for some, by name."""
+        import torch
+
+        def real(leaf):
+            if isinstance(leaf, Ref) and leaf.name in given:
+                return given[leaf.name]
+            value = self.value(leaf)
+            if isinstance(value, Weight):
+                return self.program.tensors[value.path].detach().reshape(value.shape).clone()
+            return value.tensor.clone() if isinstance(value, Computed) else value
+        with torch.no_grad():
+            return each(call(n.node.function, mapped(n.node.arguments, real)), torch.Tensor)
+
+    def folded_weight(self, n, suffix, tensor, source):
+        """A Weight of numbers that stand in the file alone."""
+        module = n.node.modules[-1][0] if n.node.modules else ""
+        path = (module + "." if module else "") + "folded." + suffix
+        kept = self.folded.setdefault(path, (tensor, source))[0]
+        if kept.shape != tensor.shape or not bool((kept == tensor).all()):
+            n.refuse("its %s is computed anew at each call; a file's layers have weights of their own" % suffix)
+        return Weight(path, tensor.shape)
 
     def store(self, n, result):
         """Binds the results; what is changed in place is seen by all that share its memory."""
@@ -270,8 +351,26 @@ class Translation:
         elif (isinstance(old, Value) and isinstance(now, Value) and isinstance(result, Value) and now.base == old.base
               and not (old.pads or now.pads or result.pads) and result.key() == now.key() and result.size == old.size):
             seen.cell.value = Value(result.base, old.size, old.axes)
-        else:
+        elif not self.put_back(n, seen.cell, now, result):
             n.refuse("it changes a part of a tensor in place: write `x = x * 2`, or concatenate the parts anew")
+
+    def put_back(self, n, cell, now, result):
+        """The memory has RESULT where NOW was, some of its channels; False if NOW is something else."""
+        old = cell.value
+        if not all(isinstance(value, Value) and not value.stack for value in (old, now, result)) or old.pads:
+            return False
+        result = axes.settled(n, result)
+        base, begin, end = now.base, 0, now.channels
+        while base != old.base and base in self.part_of:
+            base, at = self.part_of[base]
+            begin, end = begin + at, end + at
+        if base != old.base or now.pads or result.key() != now.key() or result.size != now.size:
+            return False
+        whole = Value(old.base, old.size)
+        parts = [axes.channel_part(n, whole, 1, first, last).base for first, last in ((0, begin), (end, old.channels)) if first < last]
+        parts.insert(0 if begin == 0 else 1, result.base)
+        cell.value = old.with_base(self.emit(n.node, "concat", parts, size=old.size))
+        return True
 
     # ---- calls ----
 
@@ -279,9 +378,16 @@ class Translation:
         self.number += 1
         name = "t%d" % self.number
         self.calls.append(Call(function, inputs, [name], arguments, layer, modules_of(node)))
+        self.maker[name] = self.calls[-1]
         self.size[name] = tuple(size if size is not None else self.size[inputs[0]])
         self.order.append(name)
         return name
+
+    def applied_to(self, call, base):
+        """The same operator, as in CALL, of another tensor."""
+        made = self.emit(None, call.function, [base], call.arguments, self.size[call.outputs[0]], call.layer)
+        self.calls[-1].modules = call.modules
+        return made
 
     def chunked(self, node, base, count):
         """The names of COUNT equal parts of the channels of BASE; a part is made once."""
@@ -289,6 +395,7 @@ class Translation:
             self.number += 1
             names = ["t%d.%d" % (self.number, i) for i in range(count)]
             self.calls.append(Call("chunk", [base], names, [(None, count)], None, modules_of(node)))
+            self.maker.update({name: self.calls[-1] for name in names})
             channels, *rest = self.size[base]
             for name in names:
                 self.size[name] = (channels // count, *rest)
@@ -345,13 +452,13 @@ class Translation:
             self.tensor(n, base + "." + suffix, weight.path, shapes.get(suffix, weight.shape))
         return base
 
-    def tensor(self, n, name, path, shape):
-        """The file's tensor NAME is PATH of the state dict, in this shape."""
-        shape = tuple(shape)
-        if self.tensors.get(name, (path, shape)) != (path, shape) or self.owner.get(path, name) != name:
+    def tensor(self, n, name, path, shape, sizes=None, order=None):
+        """The file's tensor NAME is PATH of the state dict, as `Stored` tells."""
+        stored = Stored(path, tuple(shape), sizes, order)
+        if self.tensors.get(name, stored) != stored or self.owner.get(path, name) != name:
             n.refuse("it shares the weight `%s` with another layer, but not all of its weights, or in another shape: give it "
                      "weights of its own" % path)
-        self.tensors[name], self.owner[path] = (path, shape), name
+        self.tensors[name], self.owner[path] = stored, name
 
     # ---- afterwards ----
 
@@ -380,7 +487,6 @@ class Translation:
         live = {call.layer for call in self.calls}
         self.tensors = collections.OrderedDict(
             (name, entry) for name, entry in self.tensors.items() if name in live or name.rpartition(".")[0] in live)
-        self.alone = {layer: call for layer, call in self.alone.items() if layer in live}
 
 
 def key_of(value):

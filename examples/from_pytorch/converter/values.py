@@ -127,6 +127,11 @@ def plain_axes(size):
     return ((),) + tuple(joined([Atom(letter, number)]) for letter, number in zip(letters(len(size) - 1), size))
 
 
+def every_point(value):
+    """The points of a value in their order."""
+    return tuple(Atom(letter, size) for letter, size in zip(letters(len(value.points))[1:], value.points))
+
+
 class Weight:
     """A tensor of the state dict, whose elements are in the order of the state dict."""
 
@@ -135,10 +140,11 @@ class Weight:
 
 
 class Computed:
-    """What is computed of weights alone."""
+    """A result of FUNCTION on weights alone, PATH and others, with its numbers.  ids: the place that each element comes from,
+    as a number in PATH, if it is that weight's elements moved."""
 
-    def __init__(self, path, function):
-        self.path, self.function = path, function
+    def __init__(self, path, function, tensor, ids=None):
+        self.path, self.function, self.tensor, self.ids = path, function, tensor, ids
 
 
 class Indices:
@@ -149,30 +155,48 @@ class Indices:
 
 
 class Side:
-    """Queries, keys or values of attention: a Value without anything that waits, and how many heads it has."""
+    """Queries, keys or values of attention: a Value without anything that waits, how many heads it has, and the points of a
+    window, or None."""
 
-    def __init__(self, value, heads):
-        self.value, self.heads = value, heads
+    def __init__(self, value, heads, window=None):
+        self.value, self.heads, self.window = value, heads, window
+
+    def extent(self):
+        """The points of a window, or of the map."""
+        return self.window or self.value.points
+
+    def place(self):
+        """The atoms of the points that see each other."""
+        axis_letters = letters(len(self.value.points))[1:]
+        return tuple(Atom(letter, size) for letter, size in zip(axis_letters, self.extent()))
 
 
 class Products:
     """Products of the points of two Sides, times SCALE: rows are points of the left one, columns points of the right one.
-    SHARES: None, or whose points their softmax is over."""
+    SHARES: None, or whose points their softmax is over.  BIAS: the name of a summand, SHIFT: the shift of windows whose mask is
+    added; None without."""
 
-    def __init__(self, left, right, scale=1, shares=None):
+    def __init__(self, left, right, scale=1, shares=None, bias=None, shift=None):
         self.left, self.right, self.scale, self.shares = left, right, scale, shares
+        self.bias, self.shift = bias, shift
 
     def times(self, factor):
         return Products(self.left, self.right, self.scale * factor)
 
+    def with_bias(self, bias):
+        return Products(self.left, self.right, self.scale, None, bias, self.shift)
+
+    def with_shift(self, shift):
+        return Products(self.left, self.right, self.scale, None, self.bias, shift)
+
     def softmax(self, over):
-        return Products(self.left, self.right, self.scale, over)
+        return Products(self.left, self.right, self.scale, over, self.bias, self.shift)
 
     def permuted(self, order):
         """Rows and columns may change places."""
         first = list(range(len(order) - 2))
         if order == first + [len(order) - 2, len(order) - 1]:
             return self
-        if order != first + [len(order) - 1, len(order) - 2]:
+        if order != first + [len(order) - 1, len(order) - 2] or self.bias or self.shift:
             raise Unfit
         return Products(self.right, self.left, self.scale, {None: None, "left": "right", "right": "left"}[self.shares])

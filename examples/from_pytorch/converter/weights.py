@@ -18,10 +18,10 @@ from .capture import first_paths
 
 
 def file_tensors(translation):
-    state = translation.program.tensors
+    state = {**translation.program.tensors, **{path: tensor for path, (tensor, _) in translation.folded.items()}}
     order = {path: i for i, path in enumerate(state)}
-    return [(name, state[path].detach().reshape(shape)) for name, (path, shape) in sorted(
-        translation.tensors.items(), key=lambda item: order[item[1][0]])]
+    return [(name, stored.of(state[stored.path].detach())) for name, stored in sorted(
+        translation.tensors.items(), key=lambda item: order[item[1].path])]
 
 
 def write_file(path, data):
@@ -69,24 +69,42 @@ def read_safetensors(path):
 
 
 def names_of(unet):
-    """{name in the file: path in the state dict}, where they differ."""
+    """{name in the file: (path in the state dict, sizes, order)}, where the head of the file has a line for it."""
     with open(unet) as file:
-        return dict(re.findall(r"^# (\S+) is `(.*)` of the state dict\.$", file.read(), re.M))
+        lines = re.findall(r"^# (\S+) is `(.*)` of the state dict(?:, axes of ([\d ]+) in the order ([\d ]+))?\.$", file.read(), re.M)
+    return {name: (path, *([int(word) for word in words.split()] for words in (sizes, order))) for name, path, sizes, order in lines}
+
+
+def folded_in(unet):
+    """The names of tensors whose numbers stand in the file alone."""
+    with open(unet) as file:
+        return set(re.findall(r"^# (\S+) is .*: training leaves it as it is\.$", file.read(), re.M))
+
+
+def moved_back(tensor, sizes, order):
+    """Undoes translate.Stored.of, but for the shape."""
+    if not order:
+        return tensor
+    return tensor.reshape([sizes[axis] for axis in order]).permute([order.index(axis) for axis in range(len(order))])
 
 
 def load_trained(network, unet, weights):
     """Into NETWORK, of which UNET was made; returns the paths of weights that the file does not have: those of layers that
     the network never calls in evaluation."""
-    names, state = names_of(unet), network.state_dict()
+    moved, state = names_of(unet), network.state_dict()
+    names = {name: path for name, (path, _, _) in moved.items()}
     first, found = first_paths(network.state_dict(keep_vars=True)), {}
+    folded = folded_in(unet)
     for name, tensor in read_safetensors(weights).items():
         path = names.get(name, name)
+        if name in folded:
+            continue
         if path not in state:
             raise Inexpressible("%s has `%s`, which the network has not: it was made of another one" % (weights, name))
         if state[path].numel() != tensor.numel():
             raise Inexpressible("`%s` has %s elements in %s, and %s in the network" % (
                 name, "x".join(map(str, tensor.shape)), weights, "x".join(map(str, state[path].shape))))
-        found[path] = tensor.reshape(state[path].shape).to(state[path].dtype)
+        found[path] = moved_back(tensor, *moved.get(name, ("", [], []))[1:]).reshape(state[path].shape).to(state[path].dtype)
     used = {names.get(name, name) for name in layers_of(unet, set(names) | set(first.values()))}
     missing = [path for path, tensor in state.items() if tensor.is_floating_point() and first[path] not in found]
     lost = [path for path in missing if first[path] in used]

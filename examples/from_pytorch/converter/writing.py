@@ -71,6 +71,8 @@ class Writer:
         words = [self.operand(value) for value in call.inputs]
         if call.function == "resize" and len(words) == 2:
             words[1] = "like = " + words[1]
+        if call.function == "attention" and len(words) == 4:
+            words[3] = "bias = " + words[3]
         if call.layer in self.alone:
             return "%s(%s)" % (self.alone[call.layer], ", ".join(words))
         return "%s(%s)" % (call.function, ", ".join(words + self.arguments(call)))
@@ -280,9 +282,15 @@ def output_names(translation):
 
 def head(title, translation):
     lines = ["# " + title]
-    for name, (path, _) in translation.tensors.items():
-        if name != path:
-            lines.append("# %s is `%s` of the state dict." % (name, path))
+    for name, stored in translation.tensors.items():
+        if stored.path in translation.folded:
+            source = translation.folded[stored.path][1]
+            lines.append("# %s is %s: training leaves it as it is." % (name, "computed of `%s`" % source if source else "a constant"))
+            continue
+        moved = "" if stored.order is None else ", axes of %s in the order %s" % tuple(
+            " ".join(map(str, numbers)) for numbers in (stored.sizes, stored.order))
+        if name != stored.path or moved:
+            lines.append("# %s is `%s` of the state dict%s." % (name, stored.path, moved))
     names = input_names(translation)
     for value, shape in translation.inputs:
         lines.append("input %s : %s(%s)" % (names[value], "image" if len(shape) == 4 else "volume",
