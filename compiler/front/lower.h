@@ -15,8 +15,8 @@ typedef struct {
     const char *name, *value;
 } Define;
 
-/* --batch-norm: how training normalises where the file says `batch_norm`.  The order is that of the
- * option's words. */
+/* How training normalises where the file says `batch_norm` (--batch-norm).  The option's words have the
+ * same order. */
 typedef enum {
     BATCH_NORM_AS_WRITTEN,
     BATCH_NORM_RUNNING, /* by the running statistics, which stay as they are */

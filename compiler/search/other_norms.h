@@ -18,7 +18,7 @@ typedef struct {
     Span line; /* of the first normalisation that sees the whole batch; line 0: there is none */
     OtherNorm way[OTHER_NORMS];
     int count;
-    int64_t budget; /* of each: that of the plan, or, if it has none, half of its arena */
+    int64_t budget; /* the plan's budget; without one, half of the plan's arena */
 } OtherNorms;
 
 /* The ways that PLAN, the answer to ASKED, leaves; their questions, without trials.  Where PLAN has no

@@ -64,7 +64,7 @@ def pointwise(n, weight, bias):
 
 
 def all_folded(n, weight, bias):
-    """Weight and bias; where one is of numbers that stand in the file alone, so is the other."""
+    """Weight and bias. If the file alone holds the numbers of one, it holds the numbers of the other."""
     folded, state = n.translation.folded, n.translation.program.tensors
     if bias is None or (weight.path in folded) == (bias.path in folded):
         return weight, bias
