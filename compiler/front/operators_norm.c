@@ -103,7 +103,7 @@ static ValueId append_sample_norm(const Call *call, const Norm *norm) {
     return append_norm(call, norm, statistic);
 }
 
-/* Makes the normalised x without weights, for a scale behind it. */
+/* Returns a new value for x normalised without weights; a scale behind it applies them. */
 static ValueId normal_new(const Call *call, const Norm *norm) {
     return value_new(call->l->graph, (Value){.name = pool_text(call->l->pool, "%s normalised", call->name),
                                              .class = CLASS_ACTIVATION,
