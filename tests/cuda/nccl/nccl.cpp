@@ -23,6 +23,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <fcntl.h>
 #include <memory>
 #include <sys/mman.h>
@@ -241,9 +242,13 @@ const char *ncclGetLastError(ncclComm_t) {
     return "told by its stand-in";
 }
 
+/* The name has the time in it, too: an earlier process of the same number may have left a name behind. */
 ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
     memset(id, 0, sizeof *id);
-    snprintf(id->internal, sizeof id->internal, "/unet-nccl-%d", (int)getpid());
+    snprintf(id->internal, sizeof id->internal, "/unet-nccl-%d-%lld-%ld", (int)getpid(),
+             (long long)now.tv_sec, now.tv_nsec);
     Shared *shared = map(id->internal, O_CREAT | O_EXCL);
     if (shared == nullptr)
         return ncclSystemError;
