@@ -385,6 +385,11 @@ static const UnetOptionRow options[] = {
      .max = UNET_MOST_THREADS, .value = "N", .help = "threads a program may use (default 16)"},
     {"--no-reuse", .commands = FILES, .tag = PLAN, .place = AT(options.no_reuse),
      .help = "no two buffers share bytes"},
+    {"--keep-gradients", .commands = FILES, .tag = PLAN, .place = AT(options.keep_gradients),
+     .help =
+         "the gradients of parameters stay in the arena until the step ends, for a program that reads "
+         "them there; otherwise the optimiser may take each as soon as it is complete, and its bytes go "
+         "to others. The result is the same"},
     {"--no-recompute", .commands = FILES, .tag = PLAN, .place = AT(options.no_recompute),
      .help = "keep every tensor until its last reader, and compute none twice, not even where that costs "
              "next to nothing"},

@@ -39,6 +39,7 @@ static const struct {
     {"prepare", prepare},                /* what the target's kernels need: packed weights, scratch */
     {"reach", find_reach},               /* prediction: what windows of larger images have to overlap */
     {"layout", choose_layouts},          /* halo, blocks, strides, bytes of each value */
+    {"parts", part_updates},             /* training: the optimiser's step, cut into a few */
     {"schedule", schedule},              /* the order, the loops, what is computed again */
     {"buckets", cut_buckets},            /* with `ranks`: gradients are sent before the last is complete */
 };
@@ -143,16 +144,19 @@ static void count_work(Plan *plan) {
     plan->recompute_flops_bound = work_sum(0, iterations_of(train), train->recompute_flops_bound);
 }
 
-/* Parameters, their gradients and what the optimiser keeps are all alive at one time at least. */
+/* Parameters, the optimiser's state and one region of gradients are alive at one time at least. */
 static int64_t fixed_bytes(const Plan *plan) {
-    int64_t sum = plan->persistent;
+    int64_t sum = plan->persistent, gradients = 0;
     for (int b = 0; b < plan->nbuffer; b++) {
         const Buffer *buffer = &plan->buffer[b];
-        if (buffer->slice < 0 &&
-            (buffer->class == CLASS_PARAMETER_GRADIENT || buffer->lifetime == LIFETIME_LOADED))
+        if (buffer->slice >= 0)
+            continue;
+        if (buffer->lifetime == LIFETIME_LOADED)
             sum = size_sum(sum, buffer->bytes);
+        if (buffer->class == CLASS_PARAMETER_GRADIENT && buffer->bytes > gradients)
+            gradients = buffer->bytes;
     }
-    return sum;
+    return size_sum(sum, gradients);
 }
 
 static int64_t most_copied(const Plan *plan) {

@@ -20,6 +20,7 @@ The laws:
               no step, and add up to the loader ring
   persistent  parameters, the optimiser's state and running statistics persist; a step that writes what persists names
               it in its reads, too: it updates it; nothing that persists is set to zero
+  updated     once a step has updated a parameter, no step reads it but one that updates it, too
   once        what runs once for many steps of its program comes first, writes nothing but what lives for the whole
               program, or what these steps alone read, and reads nothing but what persists, came into being so or was loaded
   loaded      weights that live until they are packed are staging of the only program; no step that runs again reads them
@@ -495,6 +496,15 @@ class Judge:
                         self.complain("persistent", "%s: %s `%s` overwrites buffer %s", program, step["op"], step["name"],
                                       self.name(number))
 
+    def check_updates(self):
+        for program, steps in self.plan["programs"].items():
+            updated = set()
+            for step in all_steps(steps):
+                for number in updated & set(step["reads"]) - set(step["writes"]):
+                    self.complain("updated", "%s: %s `%s` reads buffer %s, which was updated", program, step["op"], step["name"],
+                                  self.name(number))
+                updated.update(number for number in step["writes"] if self.buffers[number]["class"] == "parameter")
+
     def is_loaded(self, program, number):
         """Weights that are needed until they are packed."""
         buffer, accesses = self.buffers[number], self.accesses[program][number]
@@ -773,6 +783,7 @@ class Judge:
         if self.check_schema():
             self.compute_lives()
             self.check_persistent()
+            self.check_updates()
             self.check_once()
             if self.plan["arena"]["bytes"] == EXCEEDS_ALL_MACHINES:  # nothing has a place
                 if self.plan["arena"]["fits"]:

@@ -215,6 +215,7 @@ FAULTS = [
     # the optimiser writes what it does not say it reads; a parameter's storage is given back
     ("persistent", straight, [(("programs", "train", 7, "reads"), [])]),
     ("persistent", straight, [(("buffers", 0, "lifetime"), "step")]),
+    ("updated", straight, [(("programs", "train", 0), step("update", [0, 9], [0, 1])), (("programs", "train", 5, "reads"), [0, 5, 6])]),
     # a running statistic is summed in a loop: set to zero in front of it, with or without reading it
     ("persistent", looped, [(("programs", "train", 0), step("zero", [], [5], op="zero"))]),
     ("persistent", looped, [(("programs", "train", 0), step("zero", [5], [5], op="zero"))]),

@@ -15,8 +15,9 @@ def libraries(runtime):
 
 
 def gradient_offsets(plan):
-    """Where the gradient of each parameter lies that training changes, by its name, as the update reads it."""
+    """Where the gradient of each parameter lies that training changes, by its name, as the update reads it; nothing if they do not
+    stay there until the step ends (--keep-gradients)."""
     buffers = {buffer["id"]: buffer for buffer in plan["buffers"]}
-    update = next(step for step in plan["programs"]["train"] if step.get("op") in ("sgd", "adam", "rmsprop"))
-    read = [buffers[number] for number in update["reads"]]
+    updates = [step for step in plan["programs"]["train"] if step.get("op") in ("sgd", "adam", "rmsprop")]
+    read = [buffers[number] for number in updates[0]["reads"]] if len(updates) == 1 else []
     return {buffer["name"][len("d "):]: buffer["offset"] for buffer in read if buffer["class"] == "parameter_gradient"}

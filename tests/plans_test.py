@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """plans_test.py UNETC [--long]: the plans of the denoisers, at several sizes and batches, and of small ones of all other
 examples, also in bands of rows and, those of volumes or in the long form, for cuda, pass the outsider's judge; their arenas meet the lower
-bound, but for one of 40, which is a 200th above it at most; the plan is the same each time it is made; a file may say its precision, and an option has the last word."""
+bound, but for one of 40, which is a 200th above it at most; the plan is the same each time it is made; a file may say its precision, and an option has the last word; the optimiser takes gradients early where it may, each once."""
 
 import json
 import os
@@ -49,6 +49,28 @@ def complaints_of_precision(unetc):
                 yield "%s %s in a file of bf16: %s, but %s is %s" % (file, said, arena(copy, *said), meant, arena(file, meant))
 
 
+def complaints_of_updates(unetc):
+    """A net of batch norms, which trains whole batches: parts of the update stand among the steps of the backward pass, the last
+    one behind all, and the arena is smaller for it; --keep-gradients and loops over samples leave one update."""
+    def updates(*options):
+        plan = json.loads(plan_of(unetc, "tests/planner/norms.unet", ["--no-recompute", "--size=16x16", *options]))
+        steps = list(check_plan.all_steps(plan["programs"]["train"]))
+        parameters = {b["id"] for b in plan["buffers"] if b["class"] == "parameter" and b["alias"]}
+        places = [k for k, step in enumerate(steps) if step["op"] == "adam"]
+        updated = [number for k in places for number in steps[k]["writes"] if number in parameters]
+        if sorted(updated) != sorted(parameters):
+            yield "%s: parameters are not updated once each" % (options,)
+        yield plan["arena"]["bytes"], places, len(steps)
+
+    found = [list(updates(*options)) for options in (("--batch=3",), ("--batch=3", "--keep-gradients"), ("-Dparts=2", "--batch=3"))]
+    yield from (said for plan in found for said in plan[:-1])
+    (arena, places, length), (kept, one, _), (_, looped, _) = (plan[-1] for plan in found)
+    if len(places) < 2 or places[0] + len(places) >= length - 1 or not arena < kept:
+        yield "%d updates, at the steps %s of %d, in %d bytes; %d with gradients kept" % (len(places), places, length, arena, kept)
+    if len(one) != 1 or len(looped) != 1:
+        yield "%d updates with --keep-gradients, %d in loops" % (len(one), len(looped))
+
+
 def all_plans(long):
     for file in FILES:
         for more in OPTIONS + [[size] for size in SIZES.get(file, COMMON_SIZES)]:
@@ -75,7 +97,7 @@ def main():
         failures += bool(complaints)
         for complaint in complaints[:5]:
             print("%s %s: %s" % (file, " ".join(more), complaint))
-    for complaint in complaints_of_precision(unetc):
+    for complaint in [*complaints_of_precision(unetc), *complaints_of_updates(unetc)]:
         print(complaint)
         failures += 1
     print("%d plans judged, %d not sound, %d above their bound" % (plans, failures, above))

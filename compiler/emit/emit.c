@@ -177,13 +177,26 @@ static bool sweeps_regions(const Graph *g, const Node *node) {
     return false;
 }
 
+/* " all parameters", " the parameters up1.weight to enc1.bias" */
+static const char *swept_text(Pool *pool, const Program *program, const Node *node) {
+    int updates;
+    first_update(program->graph, &updates);
+    if (bucket_number(program, node->nout > 0 ? node->out[0] : node->in[0]) >= 0)
+        return " the parameters of a bucket";
+    if (updates <= 1)
+        return " all parameters";
+    const ValueId *parameter;
+    const int count = value_segments(program->graph, &node->in[0], &parameter);
+    const Value *value = program->graph->value;
+    return pool_text(pool, " the parameters %s to %s", value[parameter[0]].name,
+                     value[parameter[count - 1]].name);
+}
+
 const char *shapes_text(Pool *pool, const Program *program, const Node *node) {
     const bool sums_one =
         node->a.kind == ATTRIBUTES_PART && program->graph->value[node->out[0]].nsegments == 0;
     if (sweeps_regions(program->graph, node) && !sums_one)
-        return bucket_number(program, node->nout > 0 ? node->out[0] : node->in[0]) < 0
-                   ? " all parameters"
-                   : " the parameters of a bucket";
+        return swept_text(pool, program, node);
     const char *text = "";
     for (int k = 0; k < node->nin + node->nout; k++) {
         ValueId v = k < node->nin ? node->in[k] : node->out[k - node->nin];

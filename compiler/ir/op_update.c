@@ -37,15 +37,22 @@ bool weight_decays(const Optimizer *o, const Value *parameter) {
     return !o->spares_vectors || parameter->shape.rank > 1;
 }
 
-/* Elements of the region whose weights decay; they lie in front. */
+/* Returns how many elements NODE updates, padding between parameters included. */
+static int64_t updated_elements(const Constants *c, const Node *node) {
+    const ValueId *parameter;
+    const int count = value_segments(constants_graph(c), &node->in[0], &parameter);
+    return constant_stored_elements(c, parameter, count);
+}
+
+/* Returns how many of these elements decay; they lie in front. */
 static int64_t decayed_elements(const Constants *c, const Node *node) {
     const Graph *g = constants_graph(c);
-    const ValueId *segment;
-    const int count = value_segments(g, &node->in[0], &segment);
+    const ValueId *parameter;
+    const int count = value_segments(g, &node->in[0], &parameter);
     int n = 0;
-    while (n < count && weight_decays(&node->a.update.optimizer, &g->value[segment[n]]))
+    while (n < count && weight_decays(&node->a.update.optimizer, &g->value[parameter[n]]))
         n++;
-    return n == count ? constant_region_elements(c) : constant_stored_elements(c, segment, n);
+    return constant_stored_elements(c, parameter, n);
 }
 
 /* The region INPUT of NODE, and what of it are numbers and not padding between them. */
@@ -79,10 +86,10 @@ void constants_gradient_norm(Constants *c, const Node *node) {
     call_arguments(c, "", "");
 }
 
-/* The numbers of the region that are updated, and of which there is state: all, or a slice. */
-static const char *updated_text(const Constants *c) {
+/* The elements that NODE updates, and of which there is state: all, or a slice. */
+static const char *updated_text(const Constants *c, const Node *node) {
     const TrainSection *train = constant_training(c);
-    const long long count = (long long)constant_region_elements(c), least = (long long)train->processes;
+    const long long count = (long long)updated_elements(c, node), least = (long long)train->processes;
     Pool *pool = constants_graph(c)->pool;
     return train->shards_optimizer
                ? pool_text(pool,
@@ -93,10 +100,9 @@ static const char *updated_text(const Constants *c) {
 
 void constants_update(Constants *c, const Node *node) {
     const Optimizer *o = &node->a.update.optimizer;
-    constant(c, "COUNT", constant_region_elements(c));
+    constant(c, "COUNT", updated_elements(c, node));
     constant(c, "SHARDED", constant_training(c)->shards_optimizer);
     constant(c, "PROCESSES", constant_training(c)->processes);
-    constant(c, "DECAYED", decayed_elements(c, node));
     constant(c, "SCALED", has_input(c, node, "scale"));
     constant(c, "CLIPS", has_input(c, node, "norm"));
     constant(c, "AVERAGED", has_input(c, node, "average"));
@@ -112,8 +118,10 @@ void constants_update(Constants *c, const Node *node) {
     constant_betas(c, o);
     constant_real(c, "ALPHA", o->alpha);
     constant_real(c, "EPSILON", o->epsilon);
+    call_number(c, decayed_elements(c, node));
     call_arguments(
-        c, "", pool_text(constants_graph(c)->pool, "step->learning_rate, step->step%s", updated_text(c)));
+        c, "",
+        pool_text(constants_graph(c)->pool, "step->learning_rate, step->step%s", updated_text(c, node)));
 }
 
 /* Numbers of the sums SUMS: of a region, or of a bucket of it, all that are stored. */

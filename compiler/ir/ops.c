@@ -39,6 +39,17 @@ const Node *merging_node(const Graph *g) {
     return node_with(g, TRAIT_MERGES);
 }
 
+NodeId first_update(const Graph *g, int *count) {
+    NodeId first = -1;
+    *count = 0;
+    for (NodeId i = g->nnode - 1; i >= 0; i--)
+        if (has_trait(&g->node[i], TRAIT_UPDATES)) {
+            first = i;
+            ++*count;
+        }
+    return first;
+}
+
 bool computes_rows(const Node *node) {
     return op_table[node->op].rows != rows_whole && !node->whole_rows;
 }

@@ -79,6 +79,9 @@ bool has_trait(const Node *node, unsigned trait);
 const Node *whole_batch_node(const Graph *g);
 /* The first node with TRAIT_MERGES, or NULL: no sample waits for those of other groups. */
 const Node *merging_node(const Graph *g);
+/* The first of the optimiser's COUNT nodes, which stand side by side (passes/parts.c); -1: there is none.
+ */
+NodeId first_update(const Graph *g, int *count);
 /* "conv", "conv + max_pool": all that NODE does. */
 const char *node_operator(Pool *pool, const Node *node);
 /* The rows of a feature map: depth * height. */

@@ -40,6 +40,7 @@ typedef struct Options {
     const char *engines;      /* --engines: a file of engines that were measured, or NULL */
     DeviceModel *device;      /* opened by the target after the options are read, or NULL */
     bool no_reuse;            /* every buffer keeps its bytes for itself */
+    bool keep_gradients;      /* gradients of parameters are there until the step ends */
     bool no_recompute;        /* every tensor is kept until its last reader */
     int64_t steps_per_file; /* a C file of the cpu lists at most so many; 0: STEPS_PER_FILE (cpu/parts.h) */
     int64_t effort;         /* the search for what to compute again takes so many times as long; 0: once */

@@ -7,7 +7,8 @@
  *     producers   a value's producer is the last node that has it as an output
  *     sums        are no tensors with samples; scratch is workspace and read by nobody
  *     updates     are of parameters, the optimiser's state or running statistics, which no node produces:
- *                 they are neither computed nor summed
+ *                 they are neither computed nor summed; once updated, a parameter is read by no node
+ *                 that does not update it, too
  *
  * Requires: nothing.  Provides: nothing; calls BUG().  Time is linear in the size of the graph.
  */
@@ -22,6 +23,7 @@ typedef struct {
     int at;        /* the node's position in the order, from 1 */
     int *made;     /* per value: the first position at which it was computed, or 0 */
     bool *scratch; /* per value */
+    bool *updated; /* per value: a parameter that a node in front updated */
 } Verify;
 
 #define BROKEN(v, ...)                                                                                     \
@@ -61,6 +63,10 @@ static void verify_input(const Verify *v, const Touch *t) {
         BROKEN(v, "it reads `%s`, which is computed further down", value->name);
     if (v->scratch[t->value])
         BROKEN(v, "it reads `%s`, the scratch of another node", value->name);
+    const bool updates = t->operand->access == ACCESS_UPDATE;
+    if (v->updated[t->value] && !updates)
+        BROKEN(v, "it reads `%s`, which was updated already", value->name);
+    v->updated[t->value] |= updates && value->class == CLASS_PARAMETER;
     if (t->operand->access == ACCESS_UPDATE && (!persists(value->class) || value->producer >= 0))
         BROKEN(v, "it updates `%s`, which does not outlive the step", value->name);
 }
@@ -86,7 +92,8 @@ void verify_graph(const Graph *g, const char *pass, const NodeId *order, int cou
     Verify v = {.g = g,
                 .pass = pass,
                 .made = NEW_ARRAY(pool, int, g->nvalue),
-                .scratch = NEW_ARRAY(pool, bool, g->nvalue)};
+                .scratch = NEW_ARRAY(pool, bool, g->nvalue),
+                .updated = NEW_ARRAY(pool, bool, g->nvalue)};
     for (int i = 0; i < (order == NULL ? g->nnode : count); i++) {
         v.node = &g->node[order == NULL ? i : order[i]];
         v.at = i + 1;

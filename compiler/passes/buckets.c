@@ -50,37 +50,6 @@ static bool is_sum_of_groups(const Graph *g, const Step *step) {
            touches_gradients(g, node);
 }
 
-/* Marks what STEP touches. */
-static void mark(const Graph *g, const Step *step, bool *touched) {
-    for (int i = 0; step->node < 0 && i < step->nbody; i++)
-        mark(g, &step->body[i], touched);
-    if (step->node < 0)
-        return;
-    for (Touch t = node_touches(g, &g->node[step->node]); touch_next(&t);)
-        touched[t.value] = true;
-}
-
-/* Does STEP touch what is marked? */
-static bool meets(const Graph *g, const Step *step, const bool *touched) {
-    for (int i = 0; step->node < 0 && i < step->nbody; i++)
-        if (meets(g, &step->body[i], touched))
-            return true;
-    if (step->node < 0)
-        return false;
-    for (Touch t = node_touches(g, &g->node[step->node]); touch_next(&t);)
-        if (touched[t.value])
-            return true;
-    return false;
-}
-
-/* Puts step FROM in front of step TO, which is not behind it. */
-static void move_up(Iteration *it, int from, int to) {
-    const Step moved = it->step[from];
-    for (int i = from; i > to; i--)
-        it->step[i] = it->step[i - 1];
-    it->step[to] = moved;
-}
-
 /* Of steps that stand at the end of an iteration, those that complete gradients move up. */
 static void move_ends_up(Iteration *it) {
     const Graph *g = it->program->graph;
@@ -89,12 +58,7 @@ static void move_ends_up(Iteration *it) {
         if (node == NULL || !(node->ends_group || has_trait(node, TRAIT_ENDS_SUMS)) ||
             !touches_gradients(g, node))
             continue;
-        bool *touched = NEW_ARRAY(g->pool, bool, g->nvalue);
-        mark(g, &it->step[i], touched);
-        int to = i;
-        while (to > 0 && !meets(g, &it->step[to - 1], touched))
-            to--;
-        move_up(it, i, to);
+        move_step_up(g, it->step, i);
     }
 }
 

@@ -85,25 +85,45 @@ static int64_t region(Plan *plan, const Program *program, const char *name, Life
     return used;
 }
 
-/* The optimiser's step, or NULL. */
-static const Node *update_node(const Program *program) {
-    for (int i = 0; program->model != NULL && i < program->graph->nnode; i++)
-        if (has_trait(&program->graph->node[i], TRAIT_UPDATES))
-            return &program->graph->node[i];
-    return NULL;
+/* The optimiser's nodes, in the order of the parameters that they update. */
+typedef struct {
+    const Program *train;
+    const Node *node;
+    int count; /* 0: nothing is trained */
+} Updates;
+
+static Updates updates_of(const Program *train) {
+    Updates u = {.train = train};
+    const NodeId first = train->model != NULL ? first_update(train->graph, &u.count) : -1;
+    u.node = u.count > 0 ? &train->graph->node[first] : NULL;
+    return u;
+}
+
+/* Writes the segments of operand K of all nodes to SEGMENT; returns how many there are. */
+static int updated_segments(const Updates *u, int k, const ValueId **segment) {
+    ValueId *found = NULL;
+    int n = 0;
+    for (int i = 0; i < u->count; i++) {
+        const ValueId *part;
+        const int count = value_segments(u->train->graph, &u->node[i].in[k], &part);
+        for (int p = 0; p < count; p++)
+            PUSH(u->train->graph->pool, found, n, part[p]);
+    }
+    *segment = found;
+    return n;
 }
 
 /* Trained parameters in the order of the update, then the others in the order of the file. */
-static int *parameter_order(const Plan *plan, const Node *update) {
-    const Program *train = &plan->program[PROGRAM_TRAIN];
+static int *parameter_order(const Plan *plan, const Updates *updates) {
+    const Program *train = updates->train;
     int *order = NEW_ARRAY(plan->pool, int, plan->nparameter), count = 0;
     bool *placed = NEW_ARRAY(plan->pool, bool, plan->nparameter);
-    if (update != NULL) {
+    if (updates->count > 0) {
         int *number = NEW_ARRAY(plan->pool, int, train->graph->nvalue);
         for (int k = 0; k < plan->nparameter; k++)
             number[train->parameter[k]] = k;
         const ValueId *segment;
-        int n = value_segments(train->graph, &update->in[0], &segment);
+        const int n = updated_segments(updates, 0, &segment);
         for (int i = 0; i < n; i++) {
             order[count++] = number[segment[i]];
             placed[number[segment[i]]] = true;
@@ -148,8 +168,9 @@ static void parameter_region(Plan *plan, const Program *first, const int *order,
 }
 
 /* The optimiser's state: what its step updates beside the parameters. */
-static void state_regions(Plan *plan, const Node *update, const int *order) {
-    const Program *train = &plan->program[PROGRAM_TRAIN];
+static void state_regions(Plan *plan, const Updates *updates, const int *order) {
+    const Program *train = updates->train;
+    const Node *update = updates->node; /* each node has the same states */
     int *buffer = NEW_ARRAY(plan->pool, int, plan->nparameter);
     for (int s = 0; s < MAX_STATES; s++) {
         plan->state_buffer[s] = NEW_ARRAY(plan->pool, int, plan->nparameter);
@@ -161,7 +182,7 @@ static void state_regions(Plan *plan, const Node *update, const int *order) {
         if (update->in[k] < 0 || train->graph->operands[update->op].in[k].access != ACCESS_UPDATE)
             continue;
         const ValueId *segment;
-        int count = value_segments(train->graph, &update->in[k], &segment);
+        const int count = updated_segments(updates, k, &segment);
         CHECK(s < MAX_STATES);
         plan->state[s] = &train->graph->operands[update->op].in[k];
         if (train->graph->value[update->in[k]].nsegments == 0 && train->model->train.shards_optimizer) {
@@ -181,8 +202,9 @@ static void state_regions(Plan *plan, const Node *update, const int *order) {
 
 /* Averaged weights, the last state there is, take the place of the weights where nothing is trained; of a
  * parameter that is not, there is no average. */
-static void average_buffers(Plan *plan, const Node *update) {
-    const Program *train = &plan->program[PROGRAM_TRAIN];
+static void average_buffers(Plan *plan, const Updates *updates) {
+    const Program *train = updates->train;
+    const Node *update = updates->node;
     if (update == NULL || update->in[input_named(&train->graph->operands[update->op], "average")] < 0)
         return;
     int last = MAX_STATES - 1;
@@ -216,16 +238,20 @@ static void loss_scale_buffer(Plan *plan, const Program *train, const Node *upda
     }
 }
 
-static void gradient_region(Plan *plan, const Program *train, const Node *update) {
-    if (update == NULL)
-        return;
-    const ValueId *segment;
-    int count = value_segments(train->graph, &update->in[1], &segment);
-    int *buffer = NEW_ARRAY(plan->pool, int, count);
-    int64_t bytes = region(plan, train, "gradients", LIFETIME_STEP, segment, count, buffer);
+/* The gradients of each of the optimiser's nodes are a region. */
+static void gradient_regions(Plan *plan, const Updates *updates) {
+    const Program *train = updates->train;
+    int64_t bytes = 0;
+    for (int u = 0; u < updates->count; u++) {
+        const ValueId *segment;
+        const int count = value_segments(train->graph, &updates->node[u].in[1], &segment);
+        int *buffer = NEW_ARRAY(plan->pool, int, count);
+        const char *name = updates->count == 1 ? "gradients" : pool_text(plan->pool, "gradients %d", u + 1);
+        bytes = size_sum(bytes, region(plan, train, name, LIFETIME_STEP, segment, count, buffer));
+        for (int i = 0; i < count; i++)
+            train->buffer_of[segment[i]] = buffer[i];
+    }
     plan->region_elements = bytes / type_bytes(plan->options->real);
-    for (int i = 0; i < count; i++)
-        train->buffer_of[segment[i]] = buffer[i];
 }
 
 /* Losses, metrics and the norm of gradients, which a program of a device returns, lie side by side: one
@@ -367,16 +393,16 @@ void buffers(Plan *plan) {
         for (ValueId v = 0; v < p->graph->nvalue; v++)
             p->buffer_of[v] = -1;
     }
-    const Node *update = update_node(train);
-    const int *order = parameter_order(plan, update);
+    const Updates updates = updates_of(train);
+    const int *order = parameter_order(plan, &updates);
     const bool *once = read_once(plan, first);
     plan->parameter_buffer = NEW_ARRAY(plan->pool, int, plan->nparameter);
     parameter_region(plan, first, order, once, false);
     parameter_region(plan, first, order, once, true);
-    state_regions(plan, update, order);
-    average_buffers(plan, update);
+    state_regions(plan, &updates, order);
+    average_buffers(plan, &updates);
     statistics(plan, first);
-    loss_scale_buffer(plan, train, update);
+    loss_scale_buffer(plan, train, updates.node);
     for (Program *p = next_program(plan, 0); p != NULL; p = next_program(plan, (int)p->kind + 1)) {
         for (int k = 0; k < p->nparameter; k++)
             p->buffer_of[p->parameter[k]] = p->kind != PROGRAM_TRAIN && plan->average_buffer != NULL
@@ -385,7 +411,7 @@ void buffers(Plan *plan) {
         for (int k = 0; k < p->nstatistic; k++)
             p->buffer_of[p->statistic[k]] = plan->statistic_buffer[k];
         if (p->kind == PROGRAM_TRAIN)
-            gradient_region(plan, p, update);
+            gradient_regions(plan, &updates);
         results_region(plan, p);
         step_buffers(plan, p);
         window_buffers(plan, p);

@@ -38,8 +38,12 @@ void prepare(Program *program);
 void find_reach(Program *program);
 /* layout.c: how all segments lie. */
 void choose_layouts(Program *program);
+/* parts.c: training: the optimiser's step in parts, each with gradients of its own. */
+void part_updates(Program *program);
 /* schedule.c: the tree of steps and loops. */
 void schedule(Program *program);
+/* Moves step I of STEP up, to right behind the last step that touches one of its values. */
+void move_step_up(const Graph *g, Step *step, int i);
 /* A loop over all samples, of so many of them at a time. */
 Step loop_over_samples(const Program *program, Step *body, int count);
 /* merges.c, for schedule.c: STEP[0..NSTEP), an iteration over samples, becomes loops between which all
@@ -52,6 +56,8 @@ int64_t bucket_room(const Program *program);
 /* recompute.c, for schedule.c: an order of these nodes, some of them repeatedly, that needs at most
  * CAPACITY bytes for what they compute, or the least that was found; returns its length. */
 int recompute(Program *program, const NodeId *node, int count, int64_t capacity, Step **step);
+/* Does recompute() count the gradients of parameters in, from their first write on? */
+bool places_gradients(const Program *program);
 
 /* sweep.c: the first operator that needs all rows of an image before it has one of its own, or (UNEVEN) has
  * no whole number of rows in a band of those before it; NULL: bands of rows go through all of the program.

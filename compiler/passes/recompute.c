@@ -19,6 +19,10 @@
  * Nodes that touch storage which one of them updates (a running statistic) keep their order and run once: a
  * token, a tensor without bytes, goes from each to the next.
  *
+ * Where the optimiser's step has parts (parts.c), the gradients of each part are one tensor.  The first
+ * operation that writes one of them makes it.  The others read it, and so do later readers of the
+ * parameters: the update comes behind them.
+ *
  * Requires: layouts.  Provides: the order of the nodes, new nodes and values among them, their layouts.
  */
 #include "base/size_math.h"
@@ -47,6 +51,10 @@ typedef struct {
     int ntoken;
     int *token_from; /* per operation: the first token from it, or -1 */
     int *token_to;   /* per operation, and one more: the first token to it or a later one */
+    int nregion;     /* the tensors behind the tokens: gradients that lie side by side */
+    int *region_of;  /* per gradient and per parameter: its region; per other value: -1 */
+    int *made_by;    /* per region: the operation that makes it */
+    int64_t *region_bytes;
 } Translation;
 
 /* ---- from the graph to the problem ---- */
@@ -160,6 +168,55 @@ static void chain_tokens(Translation *t) {
     }
 }
 
+/* ---- gradients ---- */
+
+bool places_gradients(const Program *program) {
+    int updates;
+    first_update(program->graph, &updates);
+    return updates > 1 && !program->choices->repeats;
+}
+
+static void number_regions(Translation *t) {
+    const Graph *g = t->program->graph;
+    int updates;
+    const NodeId first = first_update(g, &updates);
+    t->region_of = NEW_ARRAY(g->pool, int, g->nvalue);
+    for (ValueId v = 0; v < g->nvalue; v++)
+        t->region_of[v] = -1;
+    if (!places_gradients(t->program))
+        return;
+    t->nregion = updates;
+    t->made_by = NEW_ARRAY(g->pool, int, updates);
+    t->region_bytes = NEW_ARRAY(g->pool, int64_t, updates);
+    for (int r = 0; r < updates; r++) {
+        const Node *update = &g->node[first + r];
+        const ValueId *gradient, *parameter;
+        const int count =
+            value_segments(g, &update->in[input_named(&g->operands[update->op], "g")], &gradient);
+        value_segments(g, &update->in[0], &parameter);
+        for (int i = 0; i < count; i++) {
+            t->region_of[gradient[i]] = t->region_of[parameter[i]] = r;
+            t->region_bytes[r] = size_sum(t->region_bytes[r], t->program->layout[gradient[i]].bytes);
+        }
+        t->made_by[r] = -1;
+    }
+    for (int o = 0; o < t->noperation; o++)
+        for (Touch touch = node_touches(g, node_at(t, t->first[o + 1] - 1)); touch_next(&touch);) {
+            const int r = touch.is_output ? t->region_of[touch.value] : -1;
+            if (r >= 0 && t->made_by[r] < 0)
+                t->made_by[r] = o;
+        }
+}
+
+/* Does operation O, behind the one that makes region R, touch its gradients or their parameters? */
+static bool reads_region(const Translation *t, int o, int r) {
+    for (int i = t->first[o]; o > t->made_by[r] && i < t->first[o + 1]; i++)
+        for (Touch touch = node_touches(t->program->graph, node_at(t, i)); touch_next(&touch);)
+            if (t->region_of[touch.value] == r)
+                return true;
+    return false;
+}
+
 /* A node may run again unless it leaves something behind: a sum, a result, or what it updates; or reads
  * what another updates. */
 static bool is_repeatable(const Translation *translation, const Node *node) {
@@ -198,6 +255,13 @@ static void add_operands(const Translation *t, int number, const Node *node, Rem
         PUSH(g->pool, write, o->nwrite, t->ntensor + k);
     for (int k = t->token_to[number]; k < t->token_to[number + 1]; k++)
         PUSH(g->pool, read, o->nread, t->ntensor + k);
+    for (int r = 0; r < t->nregion; r++) {
+        const int region = t->ntensor + t->ntoken + r;
+        if (t->made_by[r] == number)
+            PUSH(g->pool, write, o->nwrite, region);
+        else if (reads_region(t, number, r))
+            PUSH(g->pool, read, o->nread, region);
+    }
     o->read = read;
     o->write = write;
 }
@@ -239,7 +303,7 @@ static bool read_behind(const Value *v) {
 static RematProblem problem_of(const Translation *t) {
     const Graph *g = t->program->graph;
     RematOperation *operation = NEW_ARRAY(g->pool, RematOperation, t->noperation);
-    const int ntensor = t->ntensor + t->ntoken;
+    const int ntensor = t->ntensor + t->ntoken + t->nregion;
     Pool *scratch = pool_part(g->pool);
     const int64_t *bytes_of = bytes_in_loops(scratch, t->program);
     int64_t *bytes = NEW_ARRAY(g->pool, int64_t, ntensor);
@@ -250,6 +314,8 @@ static RematProblem problem_of(const Translation *t) {
         bytes[k] = bytes_of[t->value_of[k]];
         kept[k] = read_behind(&g->value[t->value_of[k]]);
     }
+    for (int r = 0; r < t->nregion; r++)
+        bytes[t->ntensor + t->ntoken + r] = t->region_bytes[r];
     pool_free(scratch);
     return (RematProblem){.noperation = t->noperation,
                           .ntensor = ntensor,
@@ -459,6 +525,7 @@ int recompute(Program *program, const NodeId *node, int count, int64_t capacity,
     find_updates(&t);
     order_updates(&t);
     chain_tokens(&t);
+    number_regions(&t);
     RematProblem *problem = NEW(pool, RematProblem);
     *problem = problem_of(&t);
     program->remat = problem;

@@ -184,7 +184,8 @@ static int64_t outside_bytes(const Program *program, const Split *s) {
     for (ValueId v = 0; v < g->nvalue; v++)
         if (g->value[v].nsegments == 0 &&
             (g->value[v].class == CLASS_PARAMETER || g->value[v].class == CLASS_STATE ||
-             g->value[v].class == CLASS_RUNNING_STATISTIC || g->value[v].class == CLASS_PARAMETER_GRADIENT))
+             g->value[v].class == CLASS_RUNNING_STATISTIC ||
+             (g->value[v].class == CLASS_PARAMETER_GRADIENT && !places_gradients(program))))
             bytes = size_sum(bytes, program->layout[v].bytes);
     return bytes;
 }
@@ -226,6 +227,49 @@ Step loop_over_samples(const Program *program, Step *body, int count) {
                   .nbody = count};
 }
 
+/* Marks what STEP touches. */
+static void mark(const Graph *g, const Step *step, bool *touched) {
+    for (int i = 0; step->node < 0 && i < step->nbody; i++)
+        mark(g, &step->body[i], touched);
+    if (step->node < 0)
+        return;
+    for (Touch t = node_touches(g, &g->node[step->node]); touch_next(&t);)
+        touched[t.value] = true;
+}
+
+/* Does STEP touch what is marked? */
+static bool meets(const Graph *g, const Step *step, const bool *touched) {
+    for (int i = 0; step->node < 0 && i < step->nbody; i++)
+        if (meets(g, &step->body[i], touched))
+            return true;
+    if (step->node < 0)
+        return false;
+    for (Touch t = node_touches(g, &g->node[step->node]); touch_next(&t);)
+        if (touched[t.value])
+            return true;
+    return false;
+}
+
+void move_step_up(const Graph *g, Step *step, int i) {
+    const Step moved = step[i];
+    bool *touched = NEW_ARRAY(g->pool, bool, g->nvalue);
+    mark(g, &moved, touched);
+    for (; i > 0 && !meets(g, &step[i - 1], touched); i--)
+        step[i] = step[i - 1];
+    step[i] = moved;
+}
+
+/* Parts of the optimiser's step come as soon as their gradients are complete and nobody reads their
+ * parameters any more. */
+static void update_early(Program *program) {
+    const Graph *g = program->graph;
+    int parts;
+    first_update(g, &parts);
+    for (int i = 0; parts > 1 && i < program->nstep; i++)
+        if (program->step[i].node >= 0 && has_trait(&g->node[program->step[i].node], TRAIT_UPDATES))
+            move_step_up(g, program->step, i);
+}
+
 void schedule(Program *program) {
     Pool *pool = program->graph->pool;
     const bool merges = program->kind == PROGRAM_TRAIN && merging_node(program->graph) != NULL,
@@ -257,4 +301,5 @@ void schedule(Program *program) {
     if (!loop || merges)
         pool_drop(pool, iteration);
     add_steps(program, &program->step, &program->nstep, s.node[PART_AFTER], s.count[PART_AFTER]);
+    update_early(program);
 }

@@ -1,5 +1,6 @@
 /* figures.c - figures that several views of a plan share, or that need an explanation: how training is
  * computed, what nothing shrinks, what reuse saves, and what an eager framework keeps. */
+#include "ir/ops.h"
 #include "ir/target.h"
 #include "report/report.h"
 #include "unet/words.h"
@@ -63,11 +64,20 @@ void how_row(const Plan *plan, const Program *program, Text *out) {
     text_line(out, "  %s, %s%s", samples, shown, again);
 }
 
+int gradient_blocks(const Plan *plan) {
+    const Program *train = &plan->program[PROGRAM_TRAIN];
+    int count = 0;
+    if (train->model != NULL)
+        (void)first_update(train->graph, &count);
+    return count;
+}
+
 void fixed_row(const Plan *plan, Text *out) {
     const int64_t fixed = plan->fixed;
     if (plan->program[PROGRAM_TRAIN].model != NULL)
-        text_line(out, "  %-26s %12s  %18s B  parameters, gradients, state: the same at any batch and size",
-                  "of it fixed", human_bytes(plan->pool, fixed), grouped(plan->pool, fixed));
+        text_line(out, "  %-26s %12s  %18s B  parameters, %s, state: the same at any batch and size",
+                  "of it fixed", human_bytes(plan->pool, fixed), grouped(plan->pool, fixed),
+                  gradient_blocks(plan) > 1 ? "a part of the gradients" : "gradients");
 }
 
 /* Everything that training holds, if a whole batch goes through at once and everything is kept. */

@@ -288,6 +288,16 @@ static void staging_rows(const Plan *plan, Text *out) {
                   "ring of bytes", human_bytes(pool, least), grouped(pool, least));
 }
 
+/* Returns the conditions under which the lower bound holds. */
+static const char *order_text(const Plan *plan) {
+    const int blocks = gradient_blocks(plan);
+    return blocks > 1
+               ? pool_text(plan->pool, ", for this order of steps; gradients of parameters are %d blocks",
+                           blocks)
+           : blocks == 1 ? ", for this order of steps; gradients of parameters are one block all the time"
+                         : ", for this order of steps";
+}
+
 static void arena_rows(const Plan *plan, Text *out) {
     Pool *pool = plan->pool;
     const int64_t gap = plan->arena - plan->lower_bound, none = bytes_without_reuse(plan);
@@ -299,9 +309,7 @@ static void arena_rows(const Plan *plan, Text *out) {
               gap == 0 ? "met"
                        : pool_text(pool, "the arena is %.3f %% above",
                                    100.0 * (double)gap / (double)plan->lower_bound),
-              plan->program[PROGRAM_TRAIN].model != NULL
-                  ? ", for this order of steps; gradients of parameters are one block all the time"
-                  : ", for this order of steps");
+              order_text(plan));
     text_line(out, "  %-26s %12s  %18s B", "without reuse", human_bytes(pool, none), grouped(pool, none));
     int64_t context = plan->target->context;
     if (plan->loader_ring > 0)

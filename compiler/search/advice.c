@@ -42,6 +42,12 @@ static bool allow_reuse(Options *options) {
     return changed;
 }
 
+static bool take_gradients_early(Options *options) {
+    bool changed = options->keep_gradients;
+    options->keep_gradients = false;
+    return changed;
+}
+
 /* Winograd's method, where the target has it, has four times as many weights, and trains whole images. */
 static bool convolve_directly(Options *options) {
     Options other = *options;
@@ -73,7 +79,8 @@ typedef struct {
 static const Change freedom[] = {{"--micro-batches=auto", allow_loops},
                                  {"--bands=auto", allow_bands},
                                  {"without --no-recompute", allow_recomputation},
-                                 {"without --no-reuse", allow_reuse}};
+                                 {"without --no-reuse", allow_reuse},
+                                 {"without --keep-gradients", take_gradients_early}};
 enum { FREEDOMS = sizeof freedom / sizeof *freedom };
 
 static const Change bands = {"--bands=auto", allow_bands}, direct = {"--conv=direct", convolve_directly},

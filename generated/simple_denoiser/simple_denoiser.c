@@ -174,7 +174,7 @@ static void train(const UnetStep *step) {
         begin(step, 34, "adam", 20, 928548, 2166976); /* all parameters */
         simple_denoiser_adam_0(AT(real, B001_net_6_weight), AT(real, B028_d_net_6_weight),
             AT(real, B010_m_net_6_weight), AT(real, B019_v_net_6_weight),
-            NULL, NULL, NULL, NULL, step->learning_rate, step->step, 0, 77392);
+            NULL, NULL, NULL, NULL, 77392, step->learning_rate, step->step, 0, 77392);
     }
 }
 

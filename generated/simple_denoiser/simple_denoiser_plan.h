@@ -152,7 +152,7 @@ simple_denoiser_conv_dgrad_winograd_kernel simple_denoiser_conv_dgrad_winograd_0
     simple_denoiser_conv_dgrad_winograd_1;
 
 void simple_denoiser_adam_0(real *restrict p, const real *restrict g, real *restrict m, real *restrict v,
-    real *restrict most, real *restrict average, const double *scale, const double *norm, double rate,
-    int64_t step, long from, long to);
+    real *restrict most, real *restrict average, const double *scale, const double *norm, long decayed,
+    double rate, int64_t step, long from, long to);
 
 #endif

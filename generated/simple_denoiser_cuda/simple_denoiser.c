@@ -154,7 +154,7 @@ static void train_rest(UnetLaunch at, char *arena) {
     /* 26: adam (simple_denoiser.unet:20): all parameters */
     at.step = "adam";
     simple_denoiser_adam_0(at, AT(real, B001_net_6_weight), AT(real, B028_d_net_6_weight),
-        AT(real, B010_m_net_6_weight), AT(real, B019_v_net_6_weight), NULL, NULL, NULL, NULL);
+        AT(real, B010_m_net_6_weight), AT(real, B019_v_net_6_weight), NULL, NULL, NULL, NULL, 77380);
 }
 
 /* ---- eval: batch 1, 35,672,064 bytes of the arena ---- */

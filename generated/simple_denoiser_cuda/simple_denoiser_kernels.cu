@@ -1494,17 +1494,16 @@ DEVICE simple_denoiser_adam_0_Step simple_denoiser_adam_0_step(const UnetControl
                      : 1};
 }
 
-/* Of element I; without AMSGRAD *most is neither read nor changed. */
-DEVICE void simple_denoiser_adam_0_update(simple_denoiser_adam_0_Step step, unsigned i, real *p, real g, real *m, real *v, real *most,
+/* Of an element; without AMSGRAD *most is neither read nor changed. */
+DEVICE void simple_denoiser_adam_0_update(simple_denoiser_adam_0_Step step, bool decays, real *p, real g, real *m, real *v, real *most,
                           real *average) {
-    enum { DECAYED = 77380, AVERAGED = 0, DECOUPLED = 0, AMSGRAD = 0 };
+    enum { AVERAGED = 0, DECOUPLED = 0, AMSGRAD = 0 };
     constexpr double CLIP = 0;
     constexpr double AVERAGE = 0;
     constexpr double WEIGHT_DECAY = 0;
     constexpr double BETA1 = 0.90000000000000002;
     constexpr double BETA2 = 0.999;
     constexpr double EPSILON = 1e-08;
-    const bool decays = (int)i < DECAYED;
     const real old = DECOUPLED && decays ? *p * step.shrink : *p;
     g = clipped(g * step.unscale, CLIP);
     const real gradient = !DECOUPLED && decays ? g + (real)WEIGHT_DECAY * *p : g;
@@ -1521,7 +1520,8 @@ DEVICE void simple_denoiser_adam_0_update(simple_denoiser_adam_0_Step step, unsi
 static __global__ void simple_denoiser_adam_0_sweep(real *__restrict__ p, const real *__restrict__ g, real *__restrict__ m,
                                     real *__restrict__ v, real *__restrict__ most,
                                     real *__restrict__ average, const double *scale, const double *norm,
-                                    const UnetControl *control, unsigned from, unsigned to) {
+                                    const UnetControl *control, unsigned from, unsigned to,
+                                    unsigned decayed) {
     enum { COUNT = 77380, SHARDED = 0, AVERAGED = 0, AMSGRAD = 0 };
     const simple_denoiser_adam_0_Step step = simple_denoiser_adam_0_step(control, scale, norm);
     if (step.unscale == 0)
@@ -1536,7 +1536,7 @@ static __global__ void simple_denoiser_adam_0_sweep(real *__restrict__ p, const 
         if (AVERAGED)
             averages = reinterpret_cast<Four *>(average)[i];
         for (int k = 0; k < 4; k++)
-            simple_denoiser_adam_0_update(step, 4 * i, value.of + k, gradient.of[k], mean.of + k, square.of + k,
+            simple_denoiser_adam_0_update(step, 4 * i < decayed, value.of + k, gradient.of[k], mean.of + k, square.of + k,
                           largest.of + k, averages.of + k);
         reinterpret_cast<Four *>(p)[i] = value;
         if (AVERAGED)
@@ -1547,18 +1547,18 @@ static __global__ void simple_denoiser_adam_0_sweep(real *__restrict__ p, const 
             reinterpret_cast<Four *>(most)[i] = largest;
     }
     for (unsigned i = (SHARDED ? from : COUNT / 4 * 4) + first; i < to; i += gridDim.x * THREADS)
-        simple_denoiser_adam_0_update(step, i, p + i, g[i], m + (i - from), v + (i - from),
+        simple_denoiser_adam_0_update(step, i < decayed, p + i, g[i], m + (i - from), v + (i - from),
                       AMSGRAD ? most + (i - from) : NULL, AVERAGED ? average + i : NULL);
 }
 
 LAUNCHER void simple_denoiser_adam_0(UnetLaunch at, real *p, const real *g, real *m, real *v, real *most, real *average,
-                     const double *scale, const double *norm) {
+                     const double *scale, const double *norm, unsigned decayed) {
     enum { COUNT = 77380, SHARDED = 0, PROCESSES = 1 };
     unsigned from = 0, to = COUNT;
     if (SHARDED)
         unet_cuda_slice(at, COUNT, PROCESSES, &from, &to);
     LAUNCH_BLOCKS(at, simple_denoiser_adam_0_sweep, sweep_blocks(SHARDED ? COUNT / PROCESSES + 1 : COUNT / 4 + 1), p, g, m,
-                  v, most, average, scale, norm, at.control, from, to);
+                  v, most, average, scale, norm, at.control, from, to, decayed);
 }
 
 /* cast: noisy cast of eval, noisy cast of predict: noisy[n,3,64,64] -> noisy cast[n,3,64,64] */

@@ -164,6 +164,6 @@ simple_denoiser_filter_unpack_kernel simple_denoiser_filter_unpack_0, simple_den
     simple_denoiser_filter_unpack_2;
 
 void simple_denoiser_adam_0(UnetLaunch at, real *p, const real *g, real *m, real *v, real *most, real *average,
-    const double *scale, const double *norm);
+    const double *scale, const double *norm, unsigned decayed);
 
 #endif

@@ -10,13 +10,13 @@
 
 #include <unet/embed.h>
 
-#define TINY_UNET_ARENA_BYTES 23455872LL     /* all the memory its steps use; the caller provides it */
+#define TINY_UNET_ARENA_BYTES 21563840LL     /* all the memory its steps use; the caller provides it */
 #define TINY_UNET_ARENA_ALIGN 64
 #define TINY_UNET_PERSISTENT_BYTES 5784960LL /* at the front: what lives from step to step */
-#define TINY_UNET_TRAIN_BYTES 23455872LL
+#define TINY_UNET_TRAIN_BYTES 21563840LL
 #define TINY_UNET_EVAL_BYTES 6621312LL
 #define TINY_UNET_PREDICT_BYTES 6621312LL
-#define TINY_UNET_BUDGET_BYTES 23455872LL   /* what the plan was allowed */
+#define TINY_UNET_BUDGET_BYTES 21563840LL   /* what the plan was allowed */
 
 UNET_ASSERT(TINY_UNET_ARENA_BYTES <= TINY_UNET_BUDGET_BYTES, "the arena is within its budget");
 
@@ -25,7 +25,7 @@ UNET_EXTERN const UnetModel tiny_unet_model;
 /* Inside a program of yours:
  * forward takes input_noisy[3][64][64] and makes output_denoised[3][64][64]
  * train_step takes n of each of input_noisy[3][64][64], target_clean[3][64][64] */
-#define TINY_UNET_BUFFER_BYTES 23753664LL /* aligned to UNET_BUFFER_ALIGN */
+#define TINY_UNET_BUFFER_BYTES 21861632LL /* aligned to UNET_BUFFER_ALIGN */
 #define TINY_UNET_HEIGHT 64
 #define TINY_UNET_WIDTH 64
 #define TINY_UNET_BATCH 6

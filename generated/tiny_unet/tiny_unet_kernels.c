@@ -186,20 +186,23 @@ void tiny_unet_upconv_kernel(const UpconvSizes *sizes, int n, Rows rows, stored 
                           co < CO ? (real)upconv_point(sizes, x, w, b, i, co, (const int[]){r / H, r % H, p}) : 0);
 }
 
-/* mse - mean squared error. */
-UNUSED static double mse_term(double p, double t, double epsilon) {
+/* mse_grad - gradient of the mean squared error by the prediction. */
+UNUSED static double mse_grad_slope(double p, double t, double epsilon) {
     (void)epsilon;
-    return (p - t) * (p - t);
+    return p - t;
 }
 
-void tiny_unet_mse_kernel(const MseSizes *sizes, int n, Rows rows, double *result, double *scratch, const void *p, const void *t,
-                          const int32_t (*valid)[3]) {
+void tiny_unet_mse_grad_kernel(const MseGradSizes *sizes, int n, int total, Rows rows, stored *dp, const void *p, const void *t,
+                          const double *scale) {
     const int C = sizes->C, D = sizes->D, H = sizes->H, W = sizes->W;
     const Layout P = sizes->P, T = sizes->T;
-    const int P_STAGED = sizes->P_STAGED, T_STAGED = sizes->T_STAGED, ACCUMULATE = sizes->ACCUMULATE;
+    const int P_STAGED = sizes->P_STAGED, T_STAGED = sizes->T_STAGED;
+    const double WEIGHT = sizes->WEIGHT;
+    const Layout DP = sizes->DP;
+    const int SCALED = sizes->SCALED;
     const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
-    terms_sum(n, rows, scratch, by, valid, mse_term, 0);
-    means_sum(n, rows, result, scratch, by, valid, 0, mean_itself, ACCUMULATE);
+    const double weight = 2 * WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1);
+    terms_store(n, total, rows, dp, &DP, by, weight, mse_grad_slope, 0);
 }
 
 /* psnr - peak signal to noise ratio, for a peak of 1. */
@@ -223,23 +226,20 @@ void tiny_unet_psnr_kernel(const PsnrSizes *sizes, int n, Rows rows, double *res
     means_sum(n, rows, result, scratch, by, valid, 0, psnr_of_mean, ACCUMULATE);
 }
 
-/* mse_grad - gradient of the mean squared error by the prediction. */
-UNUSED static double mse_grad_slope(double p, double t, double epsilon) {
+/* mse - mean squared error. */
+UNUSED static double mse_term(double p, double t, double epsilon) {
     (void)epsilon;
-    return p - t;
+    return (p - t) * (p - t);
 }
 
-void tiny_unet_mse_grad_kernel(const MseGradSizes *sizes, int n, int total, Rows rows, stored *dp, const void *p, const void *t,
-                          const double *scale) {
+void tiny_unet_mse_kernel(const MseSizes *sizes, int n, Rows rows, double *result, double *scratch, const void *p, const void *t,
+                          const int32_t (*valid)[3]) {
     const int C = sizes->C, D = sizes->D, H = sizes->H, W = sizes->W;
     const Layout P = sizes->P, T = sizes->T;
-    const int P_STAGED = sizes->P_STAGED, T_STAGED = sizes->T_STAGED;
-    const double WEIGHT = sizes->WEIGHT;
-    const Layout DP = sizes->DP;
-    const int SCALED = sizes->SCALED;
+    const int P_STAGED = sizes->P_STAGED, T_STAGED = sizes->T_STAGED, ACCUMULATE = sizes->ACCUMULATE;
     const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
-    const double weight = 2 * WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1);
-    terms_store(n, total, rows, dp, &DP, by, weight, mse_grad_slope, 0);
+    terms_sum(n, rows, scratch, by, valid, mse_term, 0);
+    means_sum(n, rows, result, scratch, by, valid, 0, mean_itself, ACCUMULATE);
 }
 
 /* conv_wgrad - gradients of a convolution, or of a TRANSPOSED one, by its weights and its bias.
@@ -401,6 +401,38 @@ void tiny_unet_upconv_dgrad_kernel(const UpconvDgradSizes *sizes, int n, Rows ro
                 }
 }
 
+/* adam - Adam, AdamW (`DECOUPLED`) and AMSGrad (`AMSGRAD`). */
+void tiny_unet_adam_kernel(const AdamSizes *sizes, real *p, const real *g, real *m, real *v, real *most, real *average,
+                          const double *scale, const double *norm, long decayed, double rate, int64_t step, long from,
+                          long to) {
+    const int SCALED = sizes->SCALED, CLIPS = sizes->CLIPS, AVERAGED = sizes->AVERAGED;
+    const double CLIP = sizes->CLIP, AVERAGE = sizes->AVERAGE;
+    const int DECOUPLED = sizes->DECOUPLED, AMSGRAD = sizes->AMSGRAD;
+    const double WEIGHT_DECAY = sizes->WEIGHT_DECAY, BETA1 = sizes->BETA1, BETA2 = sizes->BETA2,
+        EPSILON = sizes->EPSILON;
+    double taken = SCALED ? scale[STEPS_TAKEN] : (double)step;
+    double bias1 = 1 - pow(BETA1, taken), bias2 = sqrt(1 - pow(BETA2, taken));
+    real unscale = CLIPS ? (real)norm[FACTOR] : SCALED ? (real)scale[UNSCALE] : 1;
+#pragma omp for schedule(static)
+    for (long i = from; i < (unscale == 0 ? from : to); i++) {
+        real gradient = g[i] * unscale;
+        if (CLIP > 0)
+            gradient = (real)clamp((double)gradient, -CLIP, CLIP);
+        if (DECOUPLED && i < decayed)
+            p[i] *= (real)(1 - rate * WEIGHT_DECAY);
+        if (!DECOUPLED && i < decayed)
+            gradient += (real)WEIGHT_DECAY * p[i];
+        m[i - from] = (real)BETA1 * m[i - from] + (real)(1 - BETA1) * gradient;
+        v[i - from] = (real)BETA2 * v[i - from] + (real)(1 - BETA2) * gradient * gradient;
+        if (AMSGRAD)
+            most[i - from] = v[i - from] < most[i - from] ? most[i - from] : v[i - from];
+        real root = (real)sqrt((double)(AMSGRAD ? most[i - from] : v[i - from])) / (real)bias2;
+        p[i] -= (real)(rate / bias1) * m[i - from] / (root + (real)EPSILON);
+        if (AVERAGED)
+            average[i] = (real)AVERAGE * average[i] + (real)(1 - AVERAGE) * p[i];
+    }
+}
+
 /* max_pool_grad - gradient of a maximum over windows: it goes to the first maximum of each. */
 /* Whether the first maximum of window (d, h, p) is at point (id, ih, iw): earlier ones are less, none is
  * more. */
@@ -463,37 +495,4 @@ void tiny_unet_max_pool_grad_kernel(const MaxPoolGradSizes *sizes, int n, Rows r
                         sum = 0;
                     store(dx, element(&DX, i, c, r / IH, r % IH, p), sum);
                 }
-}
-
-/* adam - Adam, AdamW (`DECOUPLED`) and AMSGrad (`AMSGRAD`). */
-void tiny_unet_adam_kernel(const AdamSizes *sizes, real *p, const real *g, real *m, real *v, real *most, real *average,
-                          const double *scale, const double *norm, double rate, int64_t step, long from,
-                          long to) {
-    const int DECAYED = sizes->DECAYED, SCALED = sizes->SCALED, CLIPS = sizes->CLIPS,
-        AVERAGED = sizes->AVERAGED;
-    const double CLIP = sizes->CLIP, AVERAGE = sizes->AVERAGE;
-    const int DECOUPLED = sizes->DECOUPLED, AMSGRAD = sizes->AMSGRAD;
-    const double WEIGHT_DECAY = sizes->WEIGHT_DECAY, BETA1 = sizes->BETA1, BETA2 = sizes->BETA2,
-        EPSILON = sizes->EPSILON;
-    double taken = SCALED ? scale[STEPS_TAKEN] : (double)step;
-    double bias1 = 1 - pow(BETA1, taken), bias2 = sqrt(1 - pow(BETA2, taken));
-    real unscale = CLIPS ? (real)norm[FACTOR] : SCALED ? (real)scale[UNSCALE] : 1;
-#pragma omp for schedule(static)
-    for (long i = from; i < (unscale == 0 ? from : to); i++) {
-        real gradient = g[i] * unscale;
-        if (CLIP > 0)
-            gradient = (real)clamp((double)gradient, -CLIP, CLIP);
-        if (DECOUPLED && i < DECAYED)
-            p[i] *= (real)(1 - rate * WEIGHT_DECAY);
-        if (!DECOUPLED && i < DECAYED)
-            gradient += (real)WEIGHT_DECAY * p[i];
-        m[i - from] = (real)BETA1 * m[i - from] + (real)(1 - BETA1) * gradient;
-        v[i - from] = (real)BETA2 * v[i - from] + (real)(1 - BETA2) * gradient * gradient;
-        if (AMSGRAD)
-            most[i - from] = v[i - from] < most[i - from] ? most[i - from] : v[i - from];
-        real root = (real)sqrt((double)(AMSGRAD ? most[i - from] : v[i - from])) / (real)bias2;
-        p[i] -= (real)(rate / bias1) * m[i - from] / (root + (real)EPSILON);
-        if (AVERAGED)
-            average[i] = (real)AVERAGE * average[i] + (real)(1 - AVERAGE) * p[i];
-    }
 }

@@ -119,162 +119,171 @@
 #define B108_v_enc1_2_bias 5783104LL /* 64 */
 #define B109_v_enc1_0_weight 5783168LL /* 1728 */
 #define B110_v_enc1_0_bias 5784896LL /* 64 */
-#define B111_gradients 7457664LL /* 1928320 */
-#define B112_d_final_weight 7457664LL /* 192 */
-#define B113_d_final_bias 7457856LL /* 64 */
-#define B114_d_dec1_2_weight 7457920LL /* 9216 */
-#define B115_d_dec1_2_bias 7467136LL /* 64 */
-#define B116_d_dec1_0_weight 7467200LL /* 18432 */
-#define B117_d_dec1_0_bias 7485632LL /* 64 */
-#define B118_d_up1_weight 7485696LL /* 8192 */
-#define B119_d_up1_bias 7493888LL /* 64 */
-#define B120_d_dec2_2_weight 7493952LL /* 36864 */
-#define B121_d_dec2_2_bias 7530816LL /* 128 */
-#define B122_d_dec2_0_weight 7530944LL /* 73728 */
-#define B123_d_dec2_0_bias 7604672LL /* 128 */
-#define B124_d_up2_weight 7604800LL /* 32768 */
-#define B125_d_up2_bias 7637568LL /* 128 */
-#define B126_d_dec3_2_weight 7637696LL /* 147456 */
-#define B127_d_dec3_2_bias 7785152LL /* 256 */
-#define B128_d_dec3_0_weight 7785408LL /* 294912 */
-#define B129_d_dec3_0_bias 8080320LL /* 256 */
-#define B130_d_up3_weight 8080576LL /* 131072 */
-#define B131_d_up3_bias 8211648LL /* 256 */
-#define B132_d_bottleneck_2_weight 8211904LL /* 589824 */
-#define B133_d_bottleneck_2_bias 8801728LL /* 512 */
-#define B134_d_bottleneck_0_weight 8802240LL /* 294912 */
-#define B135_d_bottleneck_0_bias 9097152LL /* 512 */
-#define B136_d_enc3_2_weight 9097664LL /* 147456 */
-#define B137_d_enc3_2_bias 9245120LL /* 256 */
-#define B138_d_enc3_0_weight 9245376LL /* 73728 */
-#define B139_d_enc3_0_bias 9319104LL /* 256 */
-#define B140_d_enc2_2_weight 9319360LL /* 36864 */
-#define B141_d_enc2_2_bias 9356224LL /* 128 */
-#define B142_d_enc2_0_weight 9356352LL /* 18432 */
-#define B143_d_enc2_0_bias 9374784LL /* 128 */
-#define B144_d_enc1_2_weight 9374912LL /* 9216 */
-#define B145_d_enc1_2_bias 9384128LL /* 64 */
-#define B146_d_enc1_0_weight 9384192LL /* 1728 */
-#define B147_d_enc1_0_bias 9385920LL /* 64 */
-#define B148_noisy_cast 7457664LL /* 313728 */
-#define B149_enc1_1 5784960LL /* 1672704 */
-#define B150_enc1_3 11517952LL /* 1672704 */
-#define B151_enc2_max_pool 14078592LL /* 443904 */
-#define B152_enc2_1 9385984LL /* 887808 */
-#define B153_enc2_3 13190784LL /* 887808 */
-#define B154_enc3_max_pool 10771456LL /* 248832 */
-#define B155_enc3_1 11020288LL /* 497664 */
-#define B156_enc3_3 21606528LL /* 497664 */
-#define B157_bottleneck_max_pool 22104192LL /* 153600 */
-#define B158_bottleneck_1 22257792LL /* 307200 */
-#define B159_bottleneck_3 20623488LL /* 196608 */
-#define B160_up3 22564992LL /* 497664 */
-#define B161_dec3_1 10273792LL /* 497664 */
-#define B162_dec3_3 23062656LL /* 393216 */
-#define B163_up2 7457664LL /* 887808 */
-#define B164_dec2_1 19735680LL /* 887808 */
-#define B165_dec2_3 20820096LL /* 786432 */
-#define B166_up1 7457664LL /* 1672704 */
-#define B167_dec1_1 16390272LL /* 1672704 */
-#define B168_dec1_3 14522496LL /* 1572864 */
-#define B169_final 7457664LL /* 294912 */
-#define B170_mse 13190656LL /* 64 */
-#define B171_mse_scratch 7752576LL /* 3072 */
-#define B172_psnr 13190720LL /* 64 */
-#define B173_psnr_scratch 7752576LL /* 3072 */
-#define B174_d_final 16095360LL /* 294912 */
-#define B175_final_scratch 18062976LL /* 448 */
-#define B176_d_dec1_2 18062976LL /* 1672704 */
-#define B177_dec1_2_scratch 14522496LL /* 18560 */
-#define B178_d_dec1_0 14522496LL /* 1672704 */
-#define B179_d_up1 16195200LL /* 1572864 */
-#define B180_up1_scratch 17768064LL /* 16512 */
-#define B181_d_dec2_2 17768064LL /* 887808 */
-#define B182_d_dec2_0 16195200LL /* 887808 */
-#define B183_dec2_2_scratch 17083008LL /* 73984 */
-#define B184_up2 17083008LL /* 887808 */
-#define B185_dec2_0_scratch 17970816LL /* 147712 */
-#define B186_d_up2 17083008LL /* 786432 */
-#define B187_up2_scratch 17869440LL /* 65792 */
-#define B188_d_dec3_2 19253376LL /* 497664 */
-#define B189_d_dec3_0 18570880LL /* 497664 */
-#define B190_d_up3 19751040LL /* 393216 */
-#define B191_d_bottleneck_2 17083008LL /* 307200 */
-#define B192_bottleneck_2_scratch 17390208LL /* 1180672 */
-#define B193_dec3_0_scratch 17390208LL /* 590336 */
-#define B194_d_bottleneck_0 17678976LL /* 307200 */
-#define B195_bottleneck_0_scratch 17083008LL /* 590848 */
-#define B196_d_enc3_3 17083008LL /* 497664 */
-#define B197_d_bottleneck_max_pool 17580672LL /* 98304 */
-#define B198_d_enc3_2 17083008LL /* 497664 */
-#define B199_up1 17580672LL /* 1672704 */
-#define B200_dec1_0_scratch 20144256LL /* 36992 */
-#define B201_up3_scratch 17580672LL /* 262656 */
-#define B202_enc3_2_scratch 17580672LL /* 295424 */
-#define B203_dec3_2_scratch 17580672LL /* 295424 */
-#define B204_d_enc3_0 10273792LL /* 497664 */
-#define B205_enc3_0_scratch 11020288LL /* 147968 */
-#define B206_d_enc3_max_pool 11161600LL /* 196608 */
-#define B207_d_enc2_3 10273792LL /* 887808 */
-#define B208_d_enc2_2 10273792LL /* 887808 */
-#define B209_d_enc2_0 13190784LL /* 887808 */
-#define B210_enc2_2_scratch 11161600LL /* 73984 */
-#define B211_d_enc1_3 9385984LL /* 1672704 */
-#define B212_d_enc2_max_pool 11058688LL /* 393216 */
-#define B213_d_enc1_2 9385984LL /* 1672704 */
-#define B214_d_enc1_0 11058688LL /* 1572864 */
-#define B215_noisy_cast 12631552LL /* 313728 */
-#define B216_enc1_0_scratch 12945280LL /* 3584 */
-#define B217_enc2_0_scratch 11058688LL /* 37120 */
-#define B218_enc1_2_scratch 11058688LL /* 18560 */
-#define B219_noisy_cast 5784960LL /* 52288 */
-#define B220_enc1_1 6063744LL /* 278784 */
-#define B221_enc1_3 5784960LL /* 278784 */
-#define B222_enc2_max_pool 6211712LL /* 73984 */
-#define B223_enc2_1 6063744LL /* 147968 */
-#define B224_enc2_3 6359680LL /* 147968 */
-#define B225_enc3_max_pool 6063744LL /* 41472 */
-#define B226_enc3_1 6146688LL /* 82944 */
-#define B227_enc3_3 6063744LL /* 82944 */
-#define B228_bottleneck_max_pool 6146688LL /* 25600 */
-#define B229_bottleneck_1 6179456LL /* 51200 */
-#define B230_bottleneck_3 6146688LL /* 32768 */
-#define B231_up3 6229632LL /* 82944 */
-#define B232_dec3_1 6146688LL /* 82944 */
-#define B233_dec3_3 6063744LL /* 65536 */
-#define B234_up2 6211712LL /* 147968 */
-#define B235_dec2_1 6063744LL /* 147968 */
-#define B236_dec2_3 6342528LL /* 131072 */
-#define B237_up1 6063744LL /* 278784 */
-#define B238_dec1_1 6342528LL /* 278784 */
-#define B239_dec1_3 5784960LL /* 262144 */
-#define B240_final 6047104LL /* 49152 */
-#define B241_mse 5785472LL /* 64 */
-#define B242_mse_scratch 5784960LL /* 512 */
-#define B243_psnr 5785536LL /* 64 */
-#define B244_psnr_scratch 5784960LL /* 512 */
-#define B245_noisy 5784960LL /* 52288 */
-#define B246_enc1_1 6063744LL /* 278784 */
-#define B247_enc1_3 5784960LL /* 278784 */
-#define B248_enc2_max_pool 6211712LL /* 73984 */
-#define B249_enc2_1 6063744LL /* 147968 */
-#define B250_enc2_3 6359680LL /* 147968 */
-#define B251_enc3_max_pool 6063744LL /* 41472 */
-#define B252_enc3_1 6146688LL /* 82944 */
-#define B253_enc3_3 6063744LL /* 82944 */
-#define B254_bottleneck_max_pool 6146688LL /* 25600 */
-#define B255_bottleneck_1 6179456LL /* 51200 */
-#define B256_bottleneck_3 6146688LL /* 32768 */
-#define B257_up3 6229632LL /* 82944 */
-#define B258_dec3_1 6146688LL /* 82944 */
-#define B259_dec3_3 6063744LL /* 65536 */
-#define B260_up2 6211712LL /* 147968 */
-#define B261_dec2_1 6063744LL /* 147968 */
-#define B262_dec2_3 6342528LL /* 131072 */
-#define B263_up1 6063744LL /* 278784 */
-#define B264_dec1_1 6342528LL /* 278784 */
-#define B265_dec1_3 5784960LL /* 262144 */
-#define B266_final 6047104LL /* 49152 */
+#define B111_gradients_1 21527552LL /* 36288 */
+#define B112_d_final_weight 21527552LL /* 192 */
+#define B113_d_final_bias 21527744LL /* 64 */
+#define B114_d_dec1_2_weight 21527808LL /* 9216 */
+#define B115_d_dec1_2_bias 21537024LL /* 64 */
+#define B116_d_dec1_0_weight 21537088LL /* 18432 */
+#define B117_d_dec1_0_bias 21555520LL /* 64 */
+#define B118_d_up1_weight 21555584LL /* 8192 */
+#define B119_d_up1_bias 21563776LL /* 64 */
+#define B120_gradients_2 15154688LL /* 110848 */
+#define B121_d_dec2_2_weight 15154688LL /* 36864 */
+#define B122_d_dec2_2_bias 15191552LL /* 128 */
+#define B123_d_dec2_0_weight 15191680LL /* 73728 */
+#define B124_d_dec2_0_bias 15265408LL /* 128 */
+#define B125_gradients_3 16156416LL /* 180608 */
+#define B126_d_up2_weight 16156416LL /* 32768 */
+#define B127_d_up2_bias 16189184LL /* 128 */
+#define B128_d_dec3_2_weight 16189312LL /* 147456 */
+#define B129_d_dec3_2_bias 16336768LL /* 256 */
+#define B130_gradients_4 17332352LL /* 295168 */
+#define B131_d_dec3_0_weight 17332352LL /* 294912 */
+#define B132_d_dec3_0_bias 17627264LL /* 256 */
+#define B133_gradients_5 16834688LL /* 131328 */
+#define B134_d_up3_weight 16834688LL /* 131072 */
+#define B135_d_up3_bias 16965760LL /* 256 */
+#define B136_gradients_6 16943872LL /* 590336 */
+#define B137_d_bottleneck_2_weight 16943872LL /* 589824 */
+#define B138_d_bottleneck_2_bias 17533696LL /* 512 */
+#define B139_gradients_7 16661248LL /* 295424 */
+#define B140_d_bottleneck_0_weight 16661248LL /* 294912 */
+#define B141_d_bottleneck_0_bias 16956160LL /* 512 */
+#define B142_gradients_8 15763200LL /* 147712 */
+#define B143_d_enc3_2_weight 15763200LL /* 147456 */
+#define B144_d_enc3_2_bias 15910656LL /* 256 */
+#define B145_gradients_9 14107136LL /* 110976 */
+#define B146_d_enc3_0_weight 14107136LL /* 73728 */
+#define B147_d_enc3_0_bias 14180864LL /* 256 */
+#define B148_d_enc2_2_weight 14181120LL /* 36864 */
+#define B149_d_enc2_2_bias 14217984LL /* 128 */
+#define B150_gradients_10 9130368LL /* 29632 */
+#define B151_d_enc2_0_weight 9130368LL /* 18432 */
+#define B152_d_enc2_0_bias 9148800LL /* 128 */
+#define B153_d_enc1_2_weight 9148928LL /* 9216 */
+#define B154_d_enc1_2_bias 9158144LL /* 64 */
+#define B155_d_enc1_0_weight 9158208LL /* 1728 */
+#define B156_d_enc1_0_bias 9159936LL /* 64 */
+#define B157_noisy_cast 7457664LL /* 313728 */
+#define B158_enc1_1 5784960LL /* 1672704 */
+#define B159_enc1_3 7457664LL /* 1672704 */
+#define B160_enc2_max_pool 12578816LL /* 443904 */
+#define B161_enc2_1 9130368LL /* 887808 */
+#define B162_enc2_3 11691008LL /* 887808 */
+#define B163_enc3_max_pool 13520384LL /* 248832 */
+#define B164_enc3_1 13769216LL /* 497664 */
+#define B165_enc3_3 13022720LL /* 497664 */
+#define B166_bottleneck_max_pool 18305024LL /* 153600 */
+#define B167_bottleneck_1 18458624LL /* 307200 */
+#define B168_bottleneck_3 18765824LL /* 196608 */
+#define B169_up3 18962432LL /* 497664 */
+#define B170_dec3_1 17807360LL /* 497664 */
+#define B171_dec3_3 19460096LL /* 393216 */
+#define B172_up2 10018176LL /* 887808 */
+#define B173_dec2_1 19853312LL /* 887808 */
+#define B174_dec2_3 20741120LL /* 786432 */
+#define B175_up1 10018176LL /* 1672704 */
+#define B176_dec1_1 14266880LL /* 1672704 */
+#define B177_dec1_3 15939584LL /* 1572864 */
+#define B178_final 10021376LL /* 294912 */
+#define B179_d_final 17512448LL /* 294912 */
+#define B180_psnr 10018176LL /* 64 */
+#define B181_psnr_scratch 10018240LL /* 3072 */
+#define B182_mse 10018240LL /* 64 */
+#define B183_mse_scratch 10018304LL /* 3072 */
+#define B184_final_scratch 10018304LL /* 448 */
+#define B185_d_dec1_2 10018304LL /* 1672704 */
+#define B186_d_dec1_0 15939584LL /* 1672704 */
+#define B187_dec1_2_scratch 17612288LL /* 18560 */
+#define B188_up1 10018304LL /* 1672704 */
+#define B189_dec1_0_scratch 14266880LL /* 36992 */
+#define B190_d_up1 14266880LL /* 1572864 */
+#define B191_up1_scratch 10018304LL /* 16512 */
+#define B192_d_enc1_3 10018304LL /* 1672704 */
+#define B193_d_dec2_2 15839744LL /* 887808 */
+#define B194_dec2_2_scratch 14266880LL /* 73984 */
+#define B195_d_dec2_0 14266880LL /* 887808 */
+#define B196_up2 15265536LL /* 887808 */
+#define B197_dec2_0_scratch 16153344LL /* 147712 */
+#define B198_d_up2 15265536LL /* 786432 */
+#define B199_up2_scratch 16051968LL /* 65792 */
+#define B200_d_dec3_2 16337024LL /* 497664 */
+#define B201_d_dec3_0 16834688LL /* 497664 */
+#define B202_dec3_0_scratch 15265536LL /* 590336 */
+#define B203_d_up3 15763200LL /* 393216 */
+#define B204_d_enc3_3 15265536LL /* 497664 */
+#define B205_up3_scratch 16966016LL /* 262656 */
+#define B206_dec3_2_scratch 16966016LL /* 295424 */
+#define B207_d_bottleneck_2 17534208LL /* 307200 */
+#define B208_bottleneck_2_scratch 15763200LL /* 1180672 */
+#define B209_d_bottleneck_0 15763200LL /* 307200 */
+#define B210_bottleneck_0_scratch 16070400LL /* 590848 */
+#define B211_d_bottleneck_max_pool 16070400LL /* 98304 */
+#define B212_d_enc3_2 15265536LL /* 497664 */
+#define B213_enc3_2_scratch 13022720LL /* 295424 */
+#define B214_d_enc3_0 13022720LL /* 497664 */
+#define B215_enc3_0_scratch 13769216LL /* 147968 */
+#define B216_d_enc3_max_pool 13910528LL /* 196608 */
+#define B217_d_enc2_3 13022720LL /* 887808 */
+#define B218_d_enc2_2 13022720LL /* 887808 */
+#define B219_enc2_2_scratch 11691008LL /* 73984 */
+#define B220_d_enc2_0 11691008LL /* 887808 */
+#define B221_enc2_0_scratch 9160000LL /* 37120 */
+#define B222_d_enc2_max_pool 9160000LL /* 393216 */
+#define B223_d_enc1_2 10018304LL /* 1672704 */
+#define B224_d_enc1_0 7457664LL /* 1572864 */
+#define B225_enc1_2_scratch 9030528LL /* 18560 */
+#define B226_noisy_cast 5784960LL /* 313728 */
+#define B227_enc1_0_scratch 6098688LL /* 3584 */
+#define B228_noisy_cast 5784960LL /* 52288 */
+#define B229_enc1_1 6063744LL /* 278784 */
+#define B230_enc1_3 5784960LL /* 278784 */
+#define B231_enc2_max_pool 6211712LL /* 73984 */
+#define B232_enc2_1 6063744LL /* 147968 */
+#define B233_enc2_3 6359680LL /* 147968 */
+#define B234_enc3_max_pool 6063744LL /* 41472 */
+#define B235_enc3_1 6146688LL /* 82944 */
+#define B236_enc3_3 6063744LL /* 82944 */
+#define B237_bottleneck_max_pool 6146688LL /* 25600 */
+#define B238_bottleneck_1 6179456LL /* 51200 */
+#define B239_bottleneck_3 6146688LL /* 32768 */
+#define B240_up3 6229632LL /* 82944 */
+#define B241_dec3_1 6146688LL /* 82944 */
+#define B242_dec3_3 6063744LL /* 65536 */
+#define B243_up2 6211712LL /* 147968 */
+#define B244_dec2_1 6063744LL /* 147968 */
+#define B245_dec2_3 6342528LL /* 131072 */
+#define B246_up1 6063744LL /* 278784 */
+#define B247_dec1_1 6342528LL /* 278784 */
+#define B248_dec1_3 5784960LL /* 262144 */
+#define B249_final 6047104LL /* 49152 */
+#define B250_mse 5785472LL /* 64 */
+#define B251_mse_scratch 5784960LL /* 512 */
+#define B252_psnr 5785536LL /* 64 */
+#define B253_psnr_scratch 5784960LL /* 512 */
+#define B254_noisy 5784960LL /* 52288 */
+#define B255_enc1_1 6063744LL /* 278784 */
+#define B256_enc1_3 5784960LL /* 278784 */
+#define B257_enc2_max_pool 6211712LL /* 73984 */
+#define B258_enc2_1 6063744LL /* 147968 */
+#define B259_enc2_3 6359680LL /* 147968 */
+#define B260_enc3_max_pool 6063744LL /* 41472 */
+#define B261_enc3_1 6146688LL /* 82944 */
+#define B262_enc3_3 6063744LL /* 82944 */
+#define B263_bottleneck_max_pool 6146688LL /* 25600 */
+#define B264_bottleneck_1 6179456LL /* 51200 */
+#define B265_bottleneck_3 6146688LL /* 32768 */
+#define B266_up3 6229632LL /* 82944 */
+#define B267_dec3_1 6146688LL /* 82944 */
+#define B268_dec3_3 6063744LL /* 65536 */
+#define B269_up2 6211712LL /* 147968 */
+#define B270_dec2_1 6063744LL /* 147968 */
+#define B271_dec2_3 6342528LL /* 131072 */
+#define B272_up1 6063744LL /* 278784 */
+#define B273_dec1_1 6342528LL /* 278784 */
+#define B274_dec1_3 5784960LL /* 262144 */
+#define B275_final 6047104LL /* 49152 */
 
 /* ---- the kernels ---- */
 
@@ -315,12 +324,14 @@ void tiny_unet_upconv_kernel(const UpconvSizes *sizes, int n, Rows rows, stored 
     const real *w, const real *b);
 
 typedef struct {
-    int C, D, H, W, P_STAGED, T_STAGED, ACCUMULATE;
+    int C, D, H, W, P_STAGED, T_STAGED, SCALED;
     Layout P;
     Layout T;
-} MseSizes;
-void tiny_unet_mse_kernel(const MseSizes *sizes, int n, Rows rows, double *result, double *scratch,
-    const void *p, const void *t, const int32_t (*valid)[3]);
+    double WEIGHT;
+    Layout DP;
+} MseGradSizes;
+void tiny_unet_mse_grad_kernel(const MseGradSizes *sizes, int n, int total, Rows rows, stored *dp,
+    const void *p, const void *t, const double *scale);
 
 typedef struct {
     int C, D, H, W, P_STAGED, T_STAGED, ACCUMULATE;
@@ -331,14 +342,12 @@ void tiny_unet_psnr_kernel(const PsnrSizes *sizes, int n, Rows rows, double *res
     const void *p, const void *t, const int32_t (*valid)[3]);
 
 typedef struct {
-    int C, D, H, W, P_STAGED, T_STAGED, SCALED;
+    int C, D, H, W, P_STAGED, T_STAGED, ACCUMULATE;
     Layout P;
     Layout T;
-    double WEIGHT;
-    Layout DP;
-} MseGradSizes;
-void tiny_unet_mse_grad_kernel(const MseGradSizes *sizes, int n, int total, Rows rows, stored *dp,
-    const void *p, const void *t, const double *scale);
+} MseSizes;
+void tiny_unet_mse_kernel(const MseSizes *sizes, int n, Rows rows, double *result, double *scratch,
+    const void *p, const void *t, const int32_t (*valid)[3]);
 
 typedef struct {
     int CI, CO, ID, IH, IW, D, H, W, KD, SD, LD, PD, KH, SH, LH, PH, KW, SW, LW, PW, TRANSPOSED, BIAS,
@@ -368,17 +377,7 @@ void tiny_unet_upconv_dgrad_kernel(const UpconvDgradSizes *sizes, int n, Rows ro
     const stored *dy, const real *w, const stored *m);
 
 typedef struct {
-    int C, ID, IH, IW, D, H, W, KD, SD, PD, LD, KH, SH, PH, LH, KW, SW, PW, LW, ACCUMULATE, MASK;
-    Layout DX;
-    Layout X;
-    Layout DY;
-    Layout A;
-} MaxPoolGradSizes;
-void tiny_unet_max_pool_grad_kernel(const MaxPoolGradSizes *sizes, int n, Rows rows, stored *dx,
-    const stored *x, const stored *dy, const stored *a);
-
-typedef struct {
-    int DECAYED, SCALED, CLIPS, AVERAGED, DECOUPLED, AMSGRAD;
+    int SCALED, CLIPS, AVERAGED, DECOUPLED, AMSGRAD;
     double CLIP;
     double AVERAGE;
     double WEIGHT_DECAY;
@@ -387,6 +386,17 @@ typedef struct {
     double EPSILON;
 } AdamSizes;
 void tiny_unet_adam_kernel(const AdamSizes *sizes, real *p, const real *g, real *m, real *v, real *most,
-    real *average, const double *scale, const double *norm, double rate, int64_t step, long from, long to);
+    real *average, const double *scale, const double *norm, long decayed, double rate, int64_t step, long from,
+    long to);
+
+typedef struct {
+    int C, ID, IH, IW, D, H, W, KD, SD, PD, LD, KH, SH, PH, LH, KW, SW, PW, LW, ACCUMULATE, MASK;
+    Layout DX;
+    Layout X;
+    Layout DY;
+    Layout A;
+} MaxPoolGradSizes;
+void tiny_unet_max_pool_grad_kernel(const MaxPoolGradSizes *sizes, int n, Rows rows, stored *dx,
+    const stored *x, const stored *dy, const stored *a);
 
 #endif

@@ -9,7 +9,7 @@
 
 UNUSED static void KERNEL(real *restrict p, const real *restrict g, real *restrict m, real *restrict v,
                           real *restrict most, real *restrict average, const double *scale,
-                          const double *norm, double rate, int64_t step, long from, long to) {
+                          const double *norm, long decayed, double rate, int64_t step, long from, long to) {
     SIZES;
     const double taken = SCALED ? scale[STEPS_TAKEN] : (double)step;
     const double bias1 = 1 - pow(BETA1, taken), bias2 = sqrt(1 - pow(BETA2, taken));
@@ -18,8 +18,8 @@ UNUSED static void KERNEL(real *restrict p, const real *restrict g, real *restri
     const real factor = CLIPS ? (real)norm[FACTOR] : SCALED ? (real)scale[UNSCALE] : 1;
     const real limit = (real)CLIP, hold = (real)AVERAGE, add = (real)(1 - AVERAGE);
     for (int spared = 0; spared < 2 && factor != 0; spared++) { /* the last do not decay */
-        const long begin = spared && DECAYED > from ? DECAYED : from;
-        const long end = !spared && DECAYED < to ? DECAYED : to;
+        const long begin = spared && decayed > from ? decayed : from;
+        const long end = !spared && decayed < to ? decayed : to;
         const double weight_decay = spared ? 0 : WEIGHT_DECAY;
         const real shrink = (real)(1 - rate * weight_decay), decay = (real)weight_decay;
 #pragma omp for schedule(static)

@@ -10,8 +10,8 @@
 /* A square less the square of the mean may be negative by a rounding. */
 UNUSED static void KERNEL(real *restrict p, const real *restrict g, real *restrict square,
                           real *restrict mean, real *restrict momentum, real *restrict average,
-                          const double *scale, const double *norm, double rate, int64_t step, long from,
-                          long to) {
+                          const double *scale, const double *norm, long decayed, double rate, int64_t step,
+                          long from, long to) {
     SIZES;
     const real speed = (real)rate, keep = (real)ALPHA, rest = (real)(1 - ALPHA), epsilon = (real)EPSILON;
     const real factor = CLIPS ? (real)norm[FACTOR] : SCALED ? (real)scale[UNSCALE] : 1;
@@ -19,8 +19,8 @@ UNUSED static void KERNEL(real *restrict p, const real *restrict g, real *restri
     (void)step; /* it has no correction of a bias */
     for (int spared = 0; spared < 2 && factor != 0;
          spared++) { /* those whose weights do not decay are last */
-        const long begin = spared && DECAYED > from ? DECAYED : from;
-        const long end = !spared && DECAYED < to ? DECAYED : to;
+        const long begin = spared && decayed > from ? decayed : from;
+        const long end = !spared && decayed < to ? decayed : to;
         const real decay = spared ? 0 : (real)WEIGHT_DECAY;
 #pragma omp for schedule(static)
         for (long chunk = begin; chunk < end; chunk += CHUNK) {

@@ -6,8 +6,8 @@
 
 /* BEGIN */
 UNUSED static void KERNEL(real *restrict p, const real *restrict g, real *restrict momentum,
-                          real *restrict average, const double *scale, const double *norm, double rate,
-                          int64_t step, long from, long to) {
+                          real *restrict average, const double *scale, const double *norm, long decayed,
+                          double rate, int64_t step, long from, long to) {
     SIZES;
     const int first = SCALED ? scale[STEPS_TAKEN] == 1 : step == 1;
     const real speed = (real)rate, keep = (real)MOMENTUM, part = first ? 1 : (real)(1 - DAMPENING);
@@ -15,8 +15,8 @@ UNUSED static void KERNEL(real *restrict p, const real *restrict g, real *restri
     const real limit = (real)CLIP, hold = (real)AVERAGE, add = (real)(1 - AVERAGE);
     for (int spared = 0; spared < 2 && factor != 0;
          spared++) { /* those whose weights do not decay are last */
-        const long begin = spared && DECAYED > from ? DECAYED : from;
-        const long end = !spared && DECAYED < to ? DECAYED : to;
+        const long begin = spared && decayed > from ? decayed : from;
+        const long end = !spared && decayed < to ? decayed : to;
         const real decay = spared ? 0 : (real)WEIGHT_DECAY;
 #pragma omp for schedule(static)
         for (long chunk = begin; chunk < end; chunk += CHUNK) {

@@ -20,11 +20,10 @@ DEVICE KERNEL_Step KERNEL_step(const UnetControl *control, const double *scale, 
                      : 1};
 }
 
-/* Of element I; without AMSGRAD *most is neither read nor changed. */
-DEVICE void KERNEL_update(KERNEL_Step step, unsigned i, real *p, real g, real *m, real *v, real *most,
+/* Of an element; without AMSGRAD *most is neither read nor changed. */
+DEVICE void KERNEL_update(KERNEL_Step step, bool decays, real *p, real g, real *m, real *v, real *most,
                           real *average) {
     SIZES;
-    const bool decays = (int)i < DECAYED;
     const real old = DECOUPLED && decays ? *p * step.shrink : *p;
     g = clipped(g * step.unscale, CLIP);
     const real gradient = !DECOUPLED && decays ? g + (real)WEIGHT_DECAY * *p : g;
@@ -41,7 +40,8 @@ DEVICE void KERNEL_update(KERNEL_Step step, unsigned i, real *p, real g, real *m
 static __global__ void KERNEL_sweep(real *__restrict__ p, const real *__restrict__ g, real *__restrict__ m,
                                     real *__restrict__ v, real *__restrict__ most,
                                     real *__restrict__ average, const double *scale, const double *norm,
-                                    const UnetControl *control, unsigned from, unsigned to) {
+                                    const UnetControl *control, unsigned from, unsigned to,
+                                    unsigned decayed) {
     SIZES;
     const KERNEL_Step step = KERNEL_step(control, scale, norm);
     if (step.unscale == 0)
@@ -56,7 +56,7 @@ static __global__ void KERNEL_sweep(real *__restrict__ p, const real *__restrict
         if (AVERAGED)
             averages = reinterpret_cast<Four *>(average)[i];
         for (int k = 0; k < 4; k++)
-            KERNEL_update(step, 4 * i, value.of + k, gradient.of[k], mean.of + k, square.of + k,
+            KERNEL_update(step, 4 * i < decayed, value.of + k, gradient.of[k], mean.of + k, square.of + k,
                           largest.of + k, averages.of + k);
         reinterpret_cast<Four *>(p)[i] = value;
         if (AVERAGED)
@@ -67,17 +67,17 @@ static __global__ void KERNEL_sweep(real *__restrict__ p, const real *__restrict
             reinterpret_cast<Four *>(most)[i] = largest;
     }
     for (unsigned i = (SHARDED ? from : COUNT / 4 * 4) + first; i < to; i += gridDim.x * THREADS)
-        KERNEL_update(step, i, p + i, g[i], m + (i - from), v + (i - from),
+        KERNEL_update(step, i < decayed, p + i, g[i], m + (i - from), v + (i - from),
                       AMSGRAD ? most + (i - from) : NULL, AVERAGED ? average + i : NULL);
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, real *p, const real *g, real *m, real *v, real *most, real *average,
-                     const double *scale, const double *norm) {
+                     const double *scale, const double *norm, unsigned decayed) {
     SIZES;
     unsigned from = 0, to = COUNT;
     if (SHARDED)
         unet_cuda_slice(at, COUNT, PROCESSES, &from, &to);
     LAUNCH_BLOCKS(at, KERNEL_sweep, sweep_blocks(SHARDED ? COUNT / PROCESSES + 1 : COUNT / 4 + 1), p, g, m,
-                  v, most, average, scale, norm, at.control, from, to);
+                  v, most, average, scale, norm, at.control, from, to, decayed);
 }
 /* END */

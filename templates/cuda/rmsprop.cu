@@ -15,13 +15,12 @@ DEVICE KERNEL_Step KERNEL_step(const UnetControl *control, const double *scale, 
     return {(real)control->learning_rate, CLIPS ? (real)norm[FACTOR] : SCALED ? (real)scale[UNSCALE] : 1};
 }
 
-/* Of element I; *mean and *momentum are neither read nor changed where there are none.  A square less the
+/* Of an element; *mean and *momentum are neither read nor changed where there are none.  A square less the
  * square of the mean may be negative by a rounding. */
-DEVICE void KERNEL_update(KERNEL_Step step, unsigned i, real *p, real g, real *square, real *mean,
+DEVICE void KERNEL_update(KERNEL_Step step, bool decays, real *p, real g, real *square, real *mean,
                           real *momentum, real *average) {
     SIZES;
-    const real gradient =
-        clipped(g * step.unscale, CLIP) + ((int)i < DECAYED ? (real)WEIGHT_DECAY : 0) * *p;
+    const real gradient = clipped(g * step.unscale, CLIP) + (decays ? (real)WEIGHT_DECAY : 0) * *p;
     *square = (real)ALPHA * *square + (real)(1 - ALPHA) * gradient * gradient;
     real variance = *square;
     if (CENTERED) {
@@ -40,7 +39,7 @@ static __global__ void KERNEL_sweep(real *__restrict__ p, const real *__restrict
                                     real *__restrict__ square, real *__restrict__ mean,
                                     real *__restrict__ momentum, real *__restrict__ average,
                                     const double *scale, const double *norm, const UnetControl *control,
-                                    unsigned from, unsigned to) {
+                                    unsigned from, unsigned to, unsigned decayed) {
     SIZES;
     const KERNEL_Step step = KERNEL_step(control, scale, norm);
     if (step.unscale == 0)
@@ -57,7 +56,7 @@ static __global__ void KERNEL_sweep(real *__restrict__ p, const real *__restrict
         if (AVERAGED)
             averages = reinterpret_cast<Four *>(average)[i];
         for (int k = 0; k < 4; k++)
-            KERNEL_update(step, 4 * i, value.of + k, gradient.of[k], squares.of + k, means.of + k,
+            KERNEL_update(step, 4 * i < decayed, value.of + k, gradient.of[k], squares.of + k, means.of + k,
                           moment.of + k, averages.of + k);
         reinterpret_cast<Four *>(p)[i] = value;
         if (AVERAGED)
@@ -69,17 +68,18 @@ static __global__ void KERNEL_sweep(real *__restrict__ p, const real *__restrict
             reinterpret_cast<Four *>(momentum)[i] = moment;
     }
     for (unsigned i = (SHARDED ? from : COUNT / 4 * 4) + first; i < to; i += gridDim.x * THREADS)
-        KERNEL_update(step, i, p + i, g[i], square + (i - from), CENTERED ? mean + (i - from) : NULL,
-                      MOMENTUM != 0 ? momentum + (i - from) : NULL, AVERAGED ? average + i : NULL);
+        KERNEL_update(step, i < decayed, p + i, g[i], square + (i - from),
+                      CENTERED ? mean + (i - from) : NULL, MOMENTUM != 0 ? momentum + (i - from) : NULL,
+                      AVERAGED ? average + i : NULL);
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, real *p, const real *g, real *square, real *mean, real *momentum,
-                     real *average, const double *scale, const double *norm) {
+                     real *average, const double *scale, const double *norm, unsigned decayed) {
     SIZES;
     unsigned from = 0, to = COUNT;
     if (SHARDED)
         unet_cuda_slice(at, COUNT, PROCESSES, &from, &to);
     LAUNCH(at, KERNEL_sweep, sweep_blocks(SHARDED ? COUNT / PROCESSES + 1 : COUNT / 4 + 1), p, g, square,
-           mean, momentum, average, scale, norm, at.control, from, to);
+           mean, momentum, average, scale, norm, at.control, from, to, decayed);
 }
 /* END */

@@ -20,10 +20,10 @@ DEVICE KERNEL_Step KERNEL_step(const UnetControl *control, const double *scale, 
             SCALED ? scale[STEPS_TAKEN] == 1 : control->step == 1};
 }
 
-/* Of element I. *momentum is the buffer for *p; with MOMENTUM 0 it is neither read nor changed. */
-DEVICE void KERNEL_update(KERNEL_Step step, unsigned i, real *p, real g, real *momentum, real *average) {
+/* Of an element. *momentum is the buffer for *p; with MOMENTUM 0 it is neither read nor changed. */
+DEVICE void KERNEL_update(KERNEL_Step step, bool decays, real *p, real g, real *momentum, real *average) {
     SIZES;
-    real gradient = clipped(g * step.unscale, CLIP) + ((int)i < DECAYED ? (real)WEIGHT_DECAY : 0) * *p;
+    real gradient = clipped(g * step.unscale, CLIP) + (decays ? (real)WEIGHT_DECAY : 0) * *p;
     if (MOMENTUM != 0) {
         *momentum = step.first ? gradient : (real)MOMENTUM * *momentum + (real)(1 - DAMPENING) * gradient;
         gradient = NESTEROV ? gradient + (real)MOMENTUM * *momentum : *momentum;
@@ -36,7 +36,7 @@ DEVICE void KERNEL_update(KERNEL_Step step, unsigned i, real *p, real g, real *m
 static __global__ void KERNEL_sweep(real *__restrict__ p, const real *__restrict__ g,
                                     real *__restrict__ momentum, real *__restrict__ average,
                                     const double *scale, const double *norm, const UnetControl *control,
-                                    unsigned from, unsigned to) {
+                                    unsigned from, unsigned to, unsigned decayed) {
     SIZES;
     const KERNEL_Step step = KERNEL_step(control, scale, norm);
     if (step.unscale == 0)
@@ -50,7 +50,8 @@ static __global__ void KERNEL_sweep(real *__restrict__ p, const real *__restrict
         if (AVERAGED)
             averages = reinterpret_cast<Four *>(average)[i];
         for (int k = 0; k < 4; k++)
-            KERNEL_update(step, 4 * i, value.of + k, gradient.of[k], moment.of + k, averages.of + k);
+            KERNEL_update(step, 4 * i < decayed, value.of + k, gradient.of[k], moment.of + k,
+                          averages.of + k);
         reinterpret_cast<Four *>(p)[i] = value;
         if (AVERAGED)
             reinterpret_cast<Four *>(average)[i] = averages;
@@ -58,17 +59,17 @@ static __global__ void KERNEL_sweep(real *__restrict__ p, const real *__restrict
             reinterpret_cast<Four *>(momentum)[i] = moment;
     }
     for (unsigned i = (SHARDED ? from : COUNT / 4 * 4) + first; i < to; i += gridDim.x * THREADS)
-        KERNEL_update(step, i, p + i, g[i], MOMENTUM != 0 ? momentum + (i - from) : NULL,
+        KERNEL_update(step, i < decayed, p + i, g[i], MOMENTUM != 0 ? momentum + (i - from) : NULL,
                       AVERAGED ? average + i : NULL);
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, real *p, const real *g, real *momentum, real *average,
-                     const double *scale, const double *norm) {
+                     const double *scale, const double *norm, unsigned decayed) {
     SIZES;
     unsigned from = 0, to = COUNT;
     if (SHARDED)
         unet_cuda_slice(at, COUNT, PROCESSES, &from, &to);
     LAUNCH(at, KERNEL_sweep, sweep_blocks(SHARDED ? COUNT / PROCESSES + 1 : COUNT / 4 + 1), p, g, momentum,
-           average, scale, norm, at.control, from, to);
+           average, scale, norm, at.control, from, to, decayed);
 }
 /* END */

@@ -6,8 +6,8 @@
 
 /* BEGIN */
 UNUSED static void KERNEL(real *p, const real *g, real *m, real *v, real *most, real *average,
-                          const double *scale, const double *norm, double rate, int64_t step, long from,
-                          long to) {
+                          const double *scale, const double *norm, long decayed, double rate, int64_t step,
+                          long from, long to) {
     SIZES;
     double taken = SCALED ? scale[STEPS_TAKEN] : (double)step;
     double bias1 = 1 - pow(BETA1, taken), bias2 = sqrt(1 - pow(BETA2, taken));
@@ -17,9 +17,9 @@ UNUSED static void KERNEL(real *p, const real *g, real *m, real *v, real *most, 
         real gradient = g[i] * unscale;
         if (CLIP > 0)
             gradient = (real)clamp((double)gradient, -CLIP, CLIP);
-        if (DECOUPLED && i < DECAYED)
+        if (DECOUPLED && i < decayed)
             p[i] *= (real)(1 - rate * WEIGHT_DECAY);
-        if (!DECOUPLED && i < DECAYED)
+        if (!DECOUPLED && i < decayed)
             gradient += (real)WEIGHT_DECAY * p[i];
         m[i - from] = (real)BETA1 * m[i - from] + (real)(1 - BETA1) * gradient;
         v[i - from] = (real)BETA2 * v[i - from] + (real)(1 - BETA2) * gradient * gradient;

@@ -7,8 +7,8 @@
 /* BEGIN */
 /* A square less the square of the mean may be negative by a rounding. */
 UNUSED static void KERNEL(real *p, const real *g, real *square, real *mean, real *momentum, real *average,
-                          const double *scale, const double *norm, double rate, int64_t step, long from,
-                          long to) {
+                          const double *scale, const double *norm, long decayed, double rate, int64_t step,
+                          long from, long to) {
     SIZES;
     real unscale = CLIPS ? (real)norm[FACTOR] : SCALED ? (real)scale[UNSCALE] : 1;
     (void)step; /* it has no correction of a bias */
@@ -17,7 +17,7 @@ UNUSED static void KERNEL(real *p, const real *g, real *square, real *mean, real
         real gradient = g[i] * unscale;
         if (CLIP > 0)
             gradient = (real)clamp((double)gradient, -CLIP, CLIP);
-        if (i < DECAYED)
+        if (i < decayed)
             gradient += (real)WEIGHT_DECAY * p[i];
         square[i - from] = (real)ALPHA * square[i - from] + (real)(1 - ALPHA) * gradient * gradient;
         real variance = square[i - from];

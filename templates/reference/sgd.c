@@ -6,7 +6,7 @@
 
 /* BEGIN */
 UNUSED static void KERNEL(real *p, const real *g, real *momentum, real *average, const double *scale,
-                          const double *norm, double rate, int64_t step, long from, long to) {
+                          const double *norm, long decayed, double rate, int64_t step, long from, long to) {
     SIZES;
     int first = SCALED ? scale[STEPS_TAKEN] == 1 : step == 1;
     real unscale = CLIPS ? (real)norm[FACTOR] : SCALED ? (real)scale[UNSCALE] : 1;
@@ -15,7 +15,7 @@ UNUSED static void KERNEL(real *p, const real *g, real *momentum, real *average,
         real gradient = g[i] * unscale;
         if (CLIP > 0)
             gradient = (real)clamp((double)gradient, -CLIP, CLIP);
-        if (i < DECAYED)
+        if (i < decayed)
             gradient += (real)WEIGHT_DECAY * p[i];
         if (MOMENTUM != 0) {
             momentum[i - from] =

@@ -53,7 +53,7 @@ class Spec:
         self.kind = ", ".join([precision] + ["nondeterministic"] * nondeterministic + ["%d bands" % bands] * (bands > 0) + ["upconv by %s" % upconv] * (upconv is not None))
 
     def options(self):
-        return ["--precision=" + self.precision, "-D%s=%d" % (self.define, self.width),
+        return ["--keep-gradients", "--precision=" + self.precision, "-D%s=%d" % (self.define, self.width),
                 "--size=%dx%d" % (self.size, self.size), "--batch=%d" % self.batch] + self.more
 
     def source(self):

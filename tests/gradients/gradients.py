@@ -515,7 +515,7 @@ def operators(plan):
 
 def compiled(options, folder, file):
     """The program that compares, its arguments for the offsets of the gradients, and the operators of the net."""
-    flags = ["--precision=f64", "--kernels=reference", "--programs=train"]
+    flags = ["--keep-gradients", "--precision=f64", "--kernels=reference", "--programs=train"]
     execute([options.unetc, "-S", folder] + flags + [file])
     plan = json.loads(execute([options.unetc, "mem", "--format=json"] + flags + [file]))
     graph = execute([options.unetc, "--emit=graph", file])

@@ -53,7 +53,7 @@ class Model:
     """A .unet file compiled together with harness.c."""
 
     def __init__(self, tools, folder, file, defines, size, batch, options):
-        self.command = [tools.unetc, "--staging=f32"] # harness.c hands any floats over
+        self.command = [tools.unetc, "--keep-gradients", "--staging=f32"] # harness.c reads gradients and hands any floats over
         self.command += ["-D%s=%s" % item for item in defines.items()]
         self.command += ["--size=" + "x".join(map(str, size)), "--batch=%d" % batch] + options
         self.file = file

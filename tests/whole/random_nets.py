@@ -9,8 +9,9 @@ predicted, takes three steps on random numbers, and is evaluated after the first
   with --no-reuse,
   in bands of rows,
   under a budget, every other time the smallest that the compiler finds, and every other time without bands and micro-batches,
-outputs, losses, metrics, gradients and weights must be the same bit for bit.  A quarter of the nets have them from the fast
-kernels as well, with one thread and three and by one of these plans, and they are close to those of the others.
+outputs, losses, metrics and weights must be the same bit for bit.  A quarter of the nets have them from the fast
+kernels as well, with one thread and three and by one of these plans, and they are close to those of the others.  These nets keep
+gradients in the arena until a step ends, so that gradients are compared, too; in the others the optimiser may take them early.
 The plans of all builds pass check_plan.py, and what fits into a budget fits when it is asked for by itself.
 A net follows from its number alone: a run that was stopped goes on by --from.  Standard library only.
 """
@@ -39,6 +40,7 @@ import random_net  # noqa: E402
 from random_net import STEPS  # noqa: E402
 
 IGNORED = 255
+KEEPS = "--keep-gradients"
 REMEMBERED = 195,  # numbers that once failed: they run behind the first
 DOES_NOT_FIT = 3
 THREADS = 3  # beside one
@@ -127,7 +129,7 @@ class Build:
         with open(os.path.join(self.folder, "net.c")) as source:
             self.names = re.findall(r"^    \{\"([^\"]+)\", \d, \{", source.read(), re.M)
         self.counts = [math.prod(buffers[name]["shape"]) for name in self.names]
-        offsets = emitted.gradient_offsets(plan)
+        offsets = emitted.gradient_offsets(plan) if KEEPS in options else {}
         self.offsets = [str(offsets.get(name, -1)) for name in self.names]  # running statistics and idle weights have none
         self.trained = [name in offsets for name in self.names]
         self.compile(tools, "-O1" if name.startswith("fast") else "-O0")
@@ -243,7 +245,8 @@ def check(tools, folder, net, rng):
     file = os.path.join(folder, "net.unet")
     with open(file, "w") as out:
         out.write(net.text())
-    options = ["--programs=train,eval,predict", "--precision=" + net.precision]
+    is_compared = net.is_fast and net.number <= tools.fast_to # compilation of fast kernels takes ten times as long
+    options = ["--programs=train,eval,predict", "--precision=" + net.precision] + [KEEPS] * is_compared
     reference = options + ["--kernels=reference"]
     build = Build(tools, net, file, "reference", reference)
     numbers = random_numbers(rng, net, build)
@@ -253,7 +256,7 @@ def check(tools, folder, net, rng):
         more = variant(tools, net, file, reference, which, build.arena)
         other = Build(tools, net, file, which, reference + more)
         complaints += differing(" ".join(more), other, numbers, raw, threads)
-    if not net.is_fast or net.number > tools.fast_to:  # compilation takes ten times as long
+    if not is_compared:
         return complaints, {}
     fast = options + ["--conv=" + net.method]
     build = Build(tools, net, file, "fast", fast)

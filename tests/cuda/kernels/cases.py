@@ -1138,7 +1138,7 @@ def resized_labels(cases):
 
 def updates(cases, variant):
     count = 70000 if cases.wide else (5000, 17, 3)[variant]
-    numbers = {"COUNT": count, "DECAYED": (count, 8, 0)[variant], "DECOUPLED": variant & 1, "NESTEROV": variant & 1,
+    numbers = {"COUNT": count, "DECOUPLED": variant & 1, "NESTEROV": variant & 1,
                "AMSGRAD": variant & 1, "CENTERED": int(variant == 0), "CLIPS": int(variant < 2), "AVERAGED": int(variant > 0),
                "RUNS": 2, "SHARDED": int(variant == 1), "PROCESSES": 1,
                "SCALED": int(variant > 0), "GROWTH_INTERVAL": 2, "BANDS": 5}
@@ -1150,7 +1150,8 @@ def updates(cases, variant):
     measure = cases.both("gradient_norm", numbers, {}, reals, runs) if numbers["CLIPS"] else None
     scale, norm = "state" if judge else None, "norm" if measure else None
     average = lambda p: {"average": "average_" + p if numbers["AVERAGED"] else None, "scale": scale, "norm": norm}
-    told = ["0.01 / step", "step", "0", str(count)]
+    decayed = (count, 8, 0)[variant]
+    told = [str(decayed), "0.01 / step", "step", "0", str(count)]
     steps = cases.run("sgd", "sgd", sgd, {"p": "p", "g": "g", "momentum": "momentum" if reals["MOMENTUM"] else None,
                                           **average("p")}, behind=told)
     steps += cases.run("adam", "adam", adam, {"p": "q", "g": "g", "m": "m", "v": "v", "most": "most" if numbers["AMSGRAD"] else None,

@@ -74,7 +74,7 @@ def tiling(cases, ins, out, size, kernel):
 
 
 def updating(cases, count):
-    numbers = {"COUNT": count, "DECAYED": count // 2, "BANDS": 528, "SCALED": 1, "GROWTH_INTERVAL": 2000, "DECOUPLED": 1,
+    numbers = {"COUNT": count, "BANDS": 528, "SCALED": 1, "GROWTH_INTERVAL": 2000, "DECOUPLED": 1,
                "NESTEROV": 1, "AMSGRAD": 1, "CENTERED": 1, "CLIPS": 1, "AVERAGED": 1, "SHARDED": 0, "PROCESSES": 1, "RUNS": 2}
     reals = {"BETA1": 0.9, "BETA2": 0.999, "EPSILON": 1e-8, "WEIGHT_DECAY": 0.01, "MOMENTUM": 0.9, "DAMPENING": 0.1,
              "ALPHA": 0.99, "CLIP": 0.5, "LIMIT": 1, "AVERAGE": 0.999}

@@ -1,0 +1,176 @@
+/* parts.c - cuts the optimiser's step into parts, so that gradients take memory for a short while.
+ *
+ * Gradients that one step updates are one region, which is alive from the first write to any of them.  The
+ * backward pass begins where most activations are alive, and has written hardly a gradient by then.  So the
+ * update becomes a few nodes, each with the region of the gradients that are complete at about one time.
+ * schedule.c puts each right behind the last reader of its parameters:
+ *
+ *     gradients of dec1     w--r
+ *     gradients of enc4          w----r
+ *     gradients of enc1                w--r
+ *
+ * The cuts are the ones with which the regions take the fewest bytes in all, over all nodes of the backward
+ * pass.  A further part has to gain something, for each is a step.
+ *
+ * The update of an element reads nothing of another one, so parts change no bit.  The gradients stay one
+ * region where a step reads all of them at once (a norm, a scale of losses, ranks), where samples come in
+ * loops, for gradients are sums over all iterations then, where gradients are few beside activations, and
+ * with --keep-gradients.
+ *
+ * Requires: layouts.  Provides: the optimiser's nodes.
+ */
+#include "base/size_math.h"
+#include "ir/ops.h"
+#include "passes/passes.h"
+
+enum {
+    MOST_PARTS = 16,
+    LEAST_SHARE = 100, /* of the bytes of all tensors: fewer gradients are not worth a step */
+    LEAST_GAIN = 200   /* of what the gradients take as one region: what a further part has to gain */
+};
+
+/* The gradients of the update, in its order. */
+typedef struct {
+    int count;
+    const int *born, *complete; /* per gradient: the first and the last node that touches it */
+    const int64_t *begin;       /* per gradient, and one more: bytes of the gradients in front of it */
+} Gradients;
+
+/* Do gradients take a share of the memory that is worth a step? */
+static bool are_many(const Program *program, const ValueId *gradient, int count) {
+    const Graph *g = program->graph;
+    int64_t all = 0, gradients = 0;
+    for (ValueId v = 0; v < g->nvalue; v++)
+        if (g->value[v].nsegments == 0)
+            all = size_sum(all, program->layout[v].bytes);
+    for (int i = 0; i < count; i++)
+        gradients = size_sum(gradients, program->layout[gradient[i]].bytes);
+    return size_product(gradients, LEAST_SHARE) >= all;
+}
+
+/* May UPDATE be several nodes? */
+static bool is_divisible(const Program *program, const Node *update) {
+    const Graph *g = program->graph;
+    const Operands *row = &g->operands[update->op];
+    return !program->options->keep_gradients && program->micro_batch == program->batch &&
+           program->group == 0 && merging_node(g) == NULL && program->model->train.processes <= 1 &&
+           update->in[input_named(row, "norm")] < 0 && update->in[input_named(row, "scale")] < 0;
+}
+
+static Gradients gradients_of(const Program *program, NodeId update, const ValueId *gradient, int count) {
+    const Graph *g = program->graph;
+    int *born = NEW_ARRAY(g->pool, int, count), *complete = NEW_ARRAY(g->pool, int, count);
+    int *first = NEW_ARRAY(g->pool, int, g->nvalue), *last = NEW_ARRAY(g->pool, int, g->nvalue);
+    int64_t *begin = NEW_ARRAY(g->pool, int64_t, count + 1);
+    for (NodeId i = update - 1; i >= 0; i--)
+        for (Touch t = node_touches(g, &g->node[i]); touch_next(&t);) {
+            first[t.value] = i;
+            last[t.value] = last[t.value] > 0 ? last[t.value] : i;
+        }
+    for (int i = 0; i < count; i++) {
+        born[i] = first[gradient[i]];
+        complete[i] = last[gradient[i]];
+        begin[i + 1] = size_sum(begin[i], program->layout[gradient[i]].bytes);
+    }
+    return (Gradients){count, born, complete, begin};
+}
+
+/* Bytes of the gradients [FROM, TO) times the nodes for which they are alive, as one region. */
+static double held(const Gradients *all, int from, int to) {
+    int born = all->born[from], complete = all->complete[from];
+    for (int i = from; i < to; i++) {
+        born = all->born[i] < born ? all->born[i] : born;
+        complete = all->complete[i] > complete ? all->complete[i] : complete;
+    }
+    return (double)(all->begin[to] - all->begin[from]) * (complete + 1 - born);
+}
+
+/* The best cuts of the first I gradients into K parts, by dynamic programming over K. */
+typedef struct {
+    double held[MOST_PARTS + 1];
+    int last[MOST_PARTS + 1]; /* where the last part begins */
+} Best;
+
+static const Best *best_cuts(Pool *pool, const Gradients *all) {
+    Best *best = NEW_ARRAY(pool, Best, all->count + 1);
+    for (int i = 1; i <= all->count; i++) {
+        best[i].held[1] = held(all, 0, i);
+        for (int k = 2; k <= MOST_PARTS; k++) {
+            best[i].held[k] = best[i].held[k - 1];
+            best[i].last[k] = i; /* a part of nothing */
+        }
+        for (int from = 1; from < i; from++) {
+            const double alone = held(all, from, i);
+            for (int k = 2; k <= MOST_PARTS; k++)
+                if (best[from].held[k - 1] + alone < best[i].held[k]) {
+                    best[i].held[k] = best[from].held[k - 1] + alone;
+                    best[i].last[k] = from;
+                }
+        }
+    }
+    return best;
+}
+
+/* Writes where the parts begin, and behind that COUNT; returns how many there are. */
+static int cut(Pool *pool, const Gradients *all, int *first) {
+    const Best *best = best_cuts(pool, all);
+    const double *held_by = best[all->count].held, least = held_by[1] / LEAST_GAIN;
+    int parts = 1;
+    while (parts < MOST_PARTS && held_by[parts] - held_by[parts + 1] > least)
+        parts++;
+    first[parts] = all->count;
+    for (int k = parts; k > 1; k--)
+        first[k - 1] = best[first[k]].last[k];
+    first[0] = 0;
+    return parts;
+}
+
+/* The operand V of the update, as the part has it that updates the parameters [FROM, TO). */
+static ValueId part_of(Program *program, ValueId v, int from, int to) {
+    Graph *g = program->graph;
+    const ValueId *segment;
+    const int count = v < 0 ? 0 : value_segments(g, &v, &segment);
+    if (count == 0)
+        return v;
+    CHECK(to <= count);
+    PUSH(g->pool, program->layout, program->nlayout, program->layout[v]);
+    return value_concat_like(g, segment + from, to - from, g->value[v]);
+}
+
+/* Puts the nodes from FIRST on right behind node AFTER. */
+static void move_behind(Graph *g, NodeId after, NodeId first) {
+    NodeId *order = NEW_ARRAY(g->pool, NodeId, g->nnode);
+    int n = 0;
+    for (NodeId i = 0; i < first; i++) {
+        order[n++] = i;
+        for (NodeId k = first; i == after && k < g->nnode; k++)
+            order[n++] = k;
+    }
+    graph_order(g, order);
+}
+
+void part_updates(Program *program) {
+    Graph *g = program->graph;
+    int updates;
+    const NodeId update = first_update(g, &updates), behind = g->nnode;
+    if (updates != 1 || !is_divisible(program, &g->node[update]))
+        return;
+    const Node whole = g->node[update];
+    const ValueId *gradient;
+    const int count = value_segments(g, &whole.in[input_named(&g->operands[whole.op], "g")], &gradient);
+    if (!are_many(program, gradient, count))
+        return;
+    const Gradients all = gradients_of(program, update, gradient, count);
+    int first[MOST_PARTS + 1];
+    const int parts = cut(g->pool, &all, first);
+    for (int k = 0; k < parts && parts > 1; k++) {
+        ValueId *in = NEW_ARRAY(g->pool, ValueId, whole.nin);
+        for (int i = 0; i < whole.nin; i++)
+            in[i] = part_of(program, whole.in[i], first[k], first[k + 1]);
+        if (k == 0)
+            g->node[update].in = in;
+        else
+            node_new(g, whole, in, NULL);
+    }
+    move_behind(g, update, behind);
+}
