@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """plans_test.py UNETC [--long]: the plans of the denoisers, at several sizes and batches, and of small ones of all other
 examples, also in bands of rows and, those of volumes or in the long form, for cuda, pass the outsider's judge; their arenas meet the lower
-bound, but for one of 40, which is a 200th above it at most; the plan is the same each time it is made; a file may say its precision, and an option has the last word; the optimiser takes gradients early where it may, each once."""
+bound, but for one of 40, which is a 200th above it at most; the plan is the same each time it is made; a file may say its precision, and
+an option has the last word; the optimiser takes gradients early where it may, each once; packed weights do not make prediction need
+more than training."""
 
 import json
 import os
@@ -71,6 +73,16 @@ def complaints_of_updates(unetc):
         yield "%d updates with --keep-gradients, %d in loops" % (len(one), len(looped))
 
 
+def complaints_of_packs(unetc):
+    """A program that also trains keeps packed weights from image to image only where prediction needs no more than training then."""
+    for file, options, packs in (("examples/attention_unet/attention_unet.unet", [], False),
+                                 ("examples/attention_unet/attention_unet.unet", ["--programs=predict"], True), (FILES[0], [], True)):
+        plan = json.loads(plan_of(unetc, file, options))
+        extent = plan["arena"]["extent"]
+        if any(step.get("once") for step in plan["programs"]["predict"]) != packs or (extent["train"] or extent["predict"]) < extent["predict"]:
+            yield "%s %s: prediction keeps packed weights, or does not, and takes %s" % (file, options, extent)
+
+
 def all_plans(long):
     for file in FILES:
         for more in OPTIONS + [[size] for size in SIZES.get(file, COMMON_SIZES)]:
@@ -97,7 +109,7 @@ def main():
         failures += bool(complaints)
         for complaint in complaints[:5]:
             print("%s %s: %s" % (file, " ".join(more), complaint))
-    for complaint in [*complaints_of_precision(unetc), *complaints_of_updates(unetc)]:
+    for complaint in [*complaints_of_precision(unetc), *complaints_of_updates(unetc), *complaints_of_packs(unetc)]:
         print(complaint)
         failures += 1
     print("%d plans judged, %d not sound, %d above their bound" % (plans, failures, above))

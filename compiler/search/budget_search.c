@@ -487,6 +487,19 @@ static Plan *search_all(const Request *r, Choices choices, bool loops) {
     return only(r, made, smaller(search(r, choices, loops), best));
 }
 
+/* PLAN, or one whose prediction packs weights for each image, where packed weights alone make prediction
+ * need more than training does. */
+static Plan *packs_within_training(const Request *r, Plan *plan) {
+    const Program *train = &plan->program[PROGRAM_TRAIN], *predict = &plan->program[PROGRAM_PREDICT];
+    if (plan->budget > 0 || !plan->choices.packs_once || train->model == NULL || predict->model == NULL ||
+        predict->extent <= train->extent)
+        return plan;
+    const int made = r->made->count;
+    Choices choices = as_found(plan);
+    choices.packs_once = false;
+    return only(r, made, smaller(attempt(r, choices), plan));
+}
+
 /* PLAN, which is refused for little, or what the search comes upon that is given next to nothing, where
  * that fits.  It goes other ways then, and of what it came upon a refusal has said that it is enough. */
 static Plan *as_for_nothing(const Request *r, const Choices *choices, bool loops, Plan *plan) {
@@ -552,6 +565,7 @@ Plan *plan_file(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *low
     best = only(&r, 0, as_for_nothing(&r, &choices, loops, best));
     best = only(&r, 0, with_floats(&r, choices, loops, best));
     best = only(&r, 0, made_whole(&r, with_nearly_free(&r, choices, best)));
+    best = only(&r, 0, made_whole(&r, packs_within_training(&r, best)));
     best = only(&r, 0, made_whole(&r, pass_rows(&r, best)));
     return only(&r, 0, made_whole(&r, with_branches(&r, best)));
 }

@@ -403,8 +403,8 @@ void tiny_unet_upconv_dgrad_kernel(const UpconvDgradSizes *sizes, int n, Rows ro
 
 /* adam - Adam, AdamW (`DECOUPLED`) and AMSGrad (`AMSGRAD`). */
 void tiny_unet_adam_kernel(const AdamSizes *sizes, real *p, const real *g, real *m, real *v, real *most, real *average,
-                          const double *scale, const double *norm, long decayed, double rate, int64_t step, long from,
-                          long to) {
+                          const double *scale, const double *norm, long decayed, double rate, int64_t step,
+                          long from, long to) {
     const int SCALED = sizes->SCALED, CLIPS = sizes->CLIPS, AVERAGED = sizes->AVERAGED;
     const double CLIP = sizes->CLIP, AVERAGE = sizes->AVERAGE;
     const int DECOUPLED = sizes->DECOUPLED, AMSGRAD = sizes->AMSGRAD;

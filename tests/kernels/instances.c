@@ -506,6 +506,16 @@ static void widen_layouts(const Case *c, Program *program) {
     }
 }
 
+/* What an optimiser updates ends with its last number: padding is no part of the buffers here. */
+static void trim_updated(const Program *program) {
+    const Graph *g = program->graph;
+    for (int i = 0; i < g->nnode; i++)
+        for (Touch t = node_touches(g, &g->node[i]);
+             has_trait(&g->node[i], TRAIT_UPDATES) && touch_next(&t);)
+            program->layout[t.value].bytes =
+                shape_elements(g->value[t.value].shape) * type_bytes(g->value[t.value].type);
+}
+
 /* A buffer for each value, numbered alike. */
 static void set_buffers(Emitter *e, Program *program) {
     const Graph *g = program->graph;
@@ -771,6 +781,7 @@ static void emit_case(const Work *work, const Case *c, int index, Text *function
     Program *plain = program_for(work, c, SIDE_FAST), *fused = plain;
     Text sides = text_new(pool);
     widen_layouts(c, plain);
+    trim_updated(plain);
     for (SideKind side = 0; side < SIDES; side++) {
         Program *program = program_for(work, c, side);
         Emitter *e = emitter_of(work, side);
