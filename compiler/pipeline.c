@@ -144,8 +144,11 @@ static void count_work(Plan *plan) {
     plan->recompute_flops_bound = work_sum(0, iterations_of(train), train->recompute_flops_bound);
 }
 
-/* Parameters, the optimiser's state and one region of gradients are alive at one time at least. */
+/* Parameters, the optimiser's state and one region of gradients are alive at one time at least, or all of
+ * the gradients. */
 static int64_t fixed_bytes(const Plan *plan) {
+    const Program *train = &plan->program[PROGRAM_TRAIN];
+    const bool all = train->model != NULL && updates_wait(train->graph);
     int64_t sum = plan->persistent, gradients = 0;
     for (int b = 0; b < plan->nbuffer; b++) {
         const Buffer *buffer = &plan->buffer[b];
@@ -153,8 +156,10 @@ static int64_t fixed_bytes(const Plan *plan) {
             continue;
         if (buffer->lifetime == LIFETIME_LOADED)
             sum = size_sum(sum, buffer->bytes);
-        if (buffer->class == CLASS_PARAMETER_GRADIENT && buffer->bytes > gradients)
-            gradients = buffer->bytes;
+        if (buffer->class == CLASS_PARAMETER_GRADIENT)
+            gradients = all                         ? size_sum(gradients, buffer->bytes)
+                        : buffer->bytes > gradients ? buffer->bytes
+                                                    : gradients;
     }
     return size_sum(sum, gradients);
 }

@@ -10,7 +10,7 @@
         INSIDE = 0, SHARED = 0, LEAKY = 1, LEARNT = 1, BELOW_ZERO = 1, LEVELS = 2, APART = 16, PLACE = 16, BUCKET = 1, DOUBLES = 0, GROUP = 2, RANKS = 4, NUMBERS = 16, VARIANCES = 1, BIAS = 1, RELU = 1, ABSOLUTE = 0, PSNR = 1, MASK = 1, ACCUMULATE = 1, BANDS = 4, COUNT = 1000, DECOUPLED = 0, NESTEROV = 0, AMSGRAD = 1, CENTERED = 1, CLIPS = 1, AVERAGED = 1, SHARDED = 1, RUNS = 2, \
         MAPPED = 1, MAP_STAGED = 1, GROUPS = 16, BATCH = 1, AFFINE = 1, POINTS = 64, INNER = 171, TRANSPOSED = 0, TILES = 32, OWN_BLOCKS = 1, PLANES = 1, PHASE = 0, ABOVE = 1, BELOW = 1, SCALED = 1, GROWTH_INTERVAL = 2000, PARAMETERS = 0, CLASSES = 16, IGNORE = -1, WEIGHTED = 0, FIRST = 0, SQUARED = 0, JOINT = 0, P_STAGED = 0, T_STAGED = 1, X_STAGED = 1, SCRATCH = 1 << 30                                                          \
     };                                                                                                     \
-    UNUSED static const long RUN[] = {0, 500, 512, 1000}; \
+    UNUSED static const long RUN[] = {0, 500, 512, 1000}, AT[] = {0, 64}; \
     UNUSED static const double WEIGHT = 1, WEIGHT_DECAY = 1e-4, BETA1 = 0.9, BETA2 = 0.999,                \
                                EPSILON = 1e-8, BETA = 1, RANGE = 1, MOMENTUM = 0.9, DAMPENING = 0, ALPHA = 0.99, CLIP = 1, LIMIT = 1, AVERAGE = 0.999, SLOPE = 0.01, BEYOND = 1, FIRST_NUMBER = 1, SECOND_NUMBER = 1, TIMES = 2, RATE = 0.5, TERM = 1, SMOOTHING = 0.1, GAMMA = 2, THRESHOLD = 0.7, SHARE = 0.0625, LEAST = -1, SMOOTH = 1e-6, OVER_BOTH = 2, UNDER_BOTH = 0, UNDER_PREDICTED = 1, UNDER_TRULY = 1, CLASS_WEIGHT[1] = {1}, VALUES[16] = {0};                              \
     UNUSED static const Layout EXAMPLE_X, Y = EXAMPLE, DX = EXAMPLE, DY = EXAMPLE, M = EXAMPLE,            \

@@ -11,7 +11,7 @@
         STEP_D = 1, STEP_H = 1, STEP_W = 1, OFFSET_D = 0, OFFSET_H = 0, OFFSET_W = 0, UNIT_D = 1, UNIT_H = 2, UNIT_W = 2, LINEAR = 1, ZERO = 0, FOLD = 2, NUMBER = 1, BY_CHANNEL = 0, BY_POINT = 1, BEFORE_D = 0, BEFORE_H = 2, BEFORE_W = 1, BORDER_D = 0, BORDER_H = 1, BORDER_W = 2, WHICH = 14, LARGER = 1, CV = 16, HEADS = 2, CAUSAL = 1, QUERIES = 64, KEYS = 64, WINDOWS = 1, QUERY_D = 1, QUERY_H = 8, QUERY_W = 8, KEY_D = 1, KEY_H = 8, KEY_W = 8, SHIFT_D = 0, SHIFT_H = 4, SHIFT_W = 4, CB = 16, BD = 1, BH = 1, BW = 1, \
         LD = 1, LH = 1, LW = 1, DENSE_AT = 32768, SAMPLED_AT = 65536                                      \
     };                                                                                                     \
-    [[maybe_unused]] constexpr long RUN[] = {0, 500, 512, 1000}; \
+    [[maybe_unused]] constexpr long RUN[] = {0, 500, 512, 1000}, AT[] = {0, 64}; \
     [[maybe_unused]] constexpr double WEIGHT = 1, WEIGHT_DECAY = 1e-4, BETA1 = 0.9, BETA2 = 0.999,         \
                                       EPSILON = 1e-8, BETA = 1, RANGE = 1, MOMENTUM = 0.9, DAMPENING = 0, ALPHA = 0.99, CLIP = 1, LIMIT = 1, AVERAGE = 0.999, SLOPE = 0.01, BEYOND = 1, FIRST_NUMBER = 1, SECOND_NUMBER = 1, TIMES = 2, RATE = 0.5, TERM = 1, SMOOTHING = 0.1, GAMMA = 2, THRESHOLD = 0.7, SHARE = 0.0625, LEAST = -1, SMOOTH = 1e-6, OVER_BOTH = 2, UNDER_BOTH = 0, UNDER_PREDICTED = 1, UNDER_TRULY = 1, CLASS_WEIGHT[1] = {1}, VALUES[16] = {0};                       \
     [[maybe_unused]] constexpr int GRAPH[SEGMENTS] = {};                                                   \

@@ -183,7 +183,7 @@ static const char *swept_text(Pool *pool, const Program *program, const Node *no
     first_update(program->graph, &updates);
     if (bucket_number(program, node->nout > 0 ? node->out[0] : node->in[0]) >= 0)
         return " the parameters of a bucket";
-    if (updates <= 1)
+    if (updates <= 1 || !has_trait(node, TRAIT_UPDATES))
         return " all parameters";
     const ValueId *parameter;
     const int count = value_segments(program->graph, &node->in[0], &parameter);

@@ -517,16 +517,15 @@ static const char *called_sizes(const Emitter *e, const Instance *k, Text *out, 
         const Size *size = &k->size[i];
         if (!mentions(function, size->name))
             continue;
-        const char *own = size->type == NULL ? number_type(e, k, i)
-                          : size->count >= 0 ? pool_text(e->pool, "%s *", size->type)
-                                             : size->type;
+        const char *own = size->type == NULL ? number_type(e, k, i) : size->type;
         if (strcmp(type, own) != 0) {
             text_add(out, "%s", list.column > 0 ? ";\n" : "");
-            list.begin = pool_text(e->pool, "    const %s%s", own, size->count >= 0 ? "" : " ");
+            list.begin = pool_text(e->pool, "    const %s ", own);
             list.column = 0;
         }
         type = own;
-        list_add(&list, pool_text(e->pool, "%s = sizes->%s", size->name, size->name));
+        list_add(&list, pool_text(e->pool, "%s%s = sizes->%s", size->count >= 0 ? "*" : "", size->name,
+                                  size->name));
     }
     text_add(out, "%s", list.column > 0 ? ";\n" : "");
     return s + strlen(sizes_hole);

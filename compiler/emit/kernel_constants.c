@@ -209,20 +209,32 @@ int64_t constant_region_elements(const Constants *c) {
     return c->emitter->plan->region_elements;
 }
 
+/* Returns how many elements V lies behind FIRST in the arena. */
+static int64_t elements_behind(const Constants *c, ValueId first, ValueId v) {
+    const Buffer *buffer = c->emitter->plan->buffer;
+    const int *buffer_of = c->program->buffer_of;
+    return (buffer[buffer_of[v]].offset - buffer[buffer_of[first]].offset) /
+           type_bytes(c->program->graph->value[v].type);
+}
+
 void constant_runs(Constants *c, ValueId region) {
     const Graph *g = c->program->graph;
     const ValueId *segment;
     const int n = value_segments(g, &region, &segment);
-    Text runs = text_new(c->emitter->pool);
+    Text runs = text_new(c->emitter->pool), places = text_new(c->emitter->pool);
     int64_t begin = 0;
     for (int i = 0; i < n; i++) {
-        const int64_t end = begin + shape_elements(g->value[segment[i]].shape);
+        const int64_t end = begin + shape_elements(g->value[segment[i]].shape),
+                      at = elements_behind(c, segment[0], segment[i]) - begin;
         text_add(&runs, "%s%lld, %lld", i > 0 ? ", " : "{", (long long)begin, (long long)end);
+        text_add(&places, "%s%lld", i > 0 ? ", " : "{", (long long)at);
         begin += constant_stored_elements(c, &segment[i], 1);
     }
     text_add(&runs, "}");
+    text_add(&places, "}");
     constant(c, "RUNS", n);
     constant_definition(c, "RUN", "long", 2 * n, runs.bytes);
+    constant_definition(c, "AT", "long", n, places.bytes);
 }
 
 int64_t constant_stored_elements(const Constants *c, const ValueId *v, int count) {

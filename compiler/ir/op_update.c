@@ -163,19 +163,8 @@ void constants_group_sum(Constants *c, const Node *node) {
         "");
 }
 
-/* The optimiser itself reads a slice, but what its norm is taken of, or is judged for its scale, is all. */
-static bool reads_all_gradients(const Graph *g) {
-    int i = g->nnode - 1;
-    while (!has_trait(&g->node[i], TRAIT_UPDATES))
-        i--;
-    const Node *update = &g->node[i];
-    const Operands *row = &g->operands[update->op];
-    return update->in[input_named(row, "norm")] >= 0 || update->in[input_named(row, "scale")] >= 0;
-}
-
 static void constant_sharded(Constants *c) {
-    constant(c, "SHARDED",
-             constant_training(c)->shards_optimizer && !reads_all_gradients(constants_graph(c)));
+    constant(c, "SHARDED", constant_training(c)->shards_optimizer && !updates_wait(constants_graph(c)));
 }
 
 /* What the sum of ranks, or of a bucket of it, is told. */

@@ -39,6 +39,15 @@ const Node *merging_node(const Graph *g) {
     return node_with(g, TRAIT_MERGES);
 }
 
+bool updates_wait(const Graph *g) {
+    int count;
+    const NodeId first = first_update(g, &count);
+    const Node *update = first < 0 ? NULL : &g->node[first];
+    const Operands *row = first < 0 ? NULL : &g->operands[update->op];
+    return first >= 0 &&
+           (update->in[input_named(row, "norm")] >= 0 || update->in[input_named(row, "scale")] >= 0);
+}
+
 NodeId first_update(const Graph *g, int *count) {
     NodeId first = -1;
     *count = 0;

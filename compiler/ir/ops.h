@@ -82,6 +82,8 @@ const Node *merging_node(const Graph *g);
 /* The first of the optimiser's COUNT nodes, which stand side by side (passes/parts.c); -1: there is none.
  */
 NodeId first_update(const Graph *g, int *count);
+/* Does a step read all gradients before the first parameter is updated: their norm, a scale of losses? */
+bool updates_wait(const Graph *g);
 /* "conv", "conv + max_pool": all that NODE does. */
 const char *node_operator(Pool *pool, const Node *node);
 /* The rows of a feature map: depth * height. */

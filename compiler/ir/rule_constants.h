@@ -41,7 +41,9 @@ void call_rows(Constants *c, ValueId v);
 
 /* Elements of the region of trained parameters, padding between them included. */
 int64_t constant_region_elements(const Constants *c);
-/* RUN[2 * RUNS]: where the numbers of each segment of a region begin and end; between them is padding. */
+/* RUN[2 * RUNS]: where the numbers of each segment of a region begin and end; between them is padding.
+ * AT[RUNS]: number I of a segment is element AT + I behind the first segment.  The segments of several
+ * regions count as if they lay side by side. */
 void constant_runs(Constants *c, ValueId region);
 /* The same of V[0..COUNT). */
 int64_t constant_stored_elements(const Constants *c, const ValueId *v, int count);

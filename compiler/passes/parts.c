@@ -9,13 +9,15 @@
  *     gradients of enc4          w----r
  *     gradients of enc1                w--r
  *
+ * Where a step reads all gradients first (their norm, a scale of losses), each region is alive from its
+ * first write to the update.
+ *
  * The cuts are the ones with which the regions take the fewest bytes in all, over all nodes of the backward
  * pass.  A further part has to gain something, for each is a step.
  *
  * The update of an element reads nothing of another one, so parts change no bit.  The gradients stay one
- * region where a step reads all of them at once (a norm, a scale of losses, ranks), where samples come in
- * loops, for gradients are sums over all iterations then, where gradients are few beside activations, and
- * with --keep-gradients.
+ * region by ranks; where samples come in loops, for gradients are sums over all iterations then; where
+ * gradients are few beside activations; and with --keep-gradients.
  *
  * Requires: layouts.  Provides: the optimiser's nodes.
  */
@@ -48,13 +50,11 @@ static bool are_many(const Program *program, const ValueId *gradient, int count)
     return size_product(gradients, LEAST_SHARE) >= all;
 }
 
-/* May UPDATE be several nodes? */
-static bool is_divisible(const Program *program, const Node *update) {
-    const Graph *g = program->graph;
-    const Operands *row = &g->operands[update->op];
+/* May the update be several nodes? */
+static bool is_divisible(const Program *program) {
     return !program->options->keep_gradients && program->micro_batch == program->batch &&
-           program->group == 0 && merging_node(g) == NULL && program->model->train.processes <= 1 &&
-           update->in[input_named(row, "norm")] < 0 && update->in[input_named(row, "scale")] < 0;
+           program->group == 0 && merging_node(program->graph) == NULL &&
+           program->model->train.processes <= 1;
 }
 
 static Gradients gradients_of(const Program *program, NodeId update, const ValueId *gradient, int count) {
@@ -153,7 +153,7 @@ void part_updates(Program *program) {
     Graph *g = program->graph;
     int updates;
     const NodeId update = first_update(g, &updates), behind = g->nnode;
-    if (updates != 1 || !is_divisible(program, &g->node[update]))
+    if (updates != 1 || !is_divisible(program))
         return;
     const Node whole = g->node[update];
     const ValueId *gradient;
@@ -166,7 +166,9 @@ void part_updates(Program *program) {
     for (int k = 0; k < parts && parts > 1; k++) {
         ValueId *in = NEW_ARRAY(g->pool, ValueId, whole.nin);
         for (int i = 0; i < whole.nin; i++)
-            in[i] = part_of(program, whole.in[i], first[k], first[k + 1]);
+            in[i] = g->operands[whole.op].in[i].region
+                        ? part_of(program, whole.in[i], first[k], first[k + 1])
+                        : whole.in[i];
         if (k == 0)
             g->node[update].in = in;
         else

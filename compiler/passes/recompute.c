@@ -21,7 +21,8 @@
  *
  * Where the optimiser's step has parts (parts.c), the gradients of each part are one tensor.  The first
  * operation that writes one of them makes it.  The others read it, and so do later readers of the
- * parameters: the update comes behind them.
+ * parameters: the update comes behind them.  It is kept to the end where the update waits for all
+ * gradients.
  *
  * Requires: layouts.  Provides: the order of the nodes, new nodes and values among them, their layouts.
  */
@@ -314,8 +315,10 @@ static RematProblem problem_of(const Translation *t) {
         bytes[k] = bytes_of[t->value_of[k]];
         kept[k] = read_behind(&g->value[t->value_of[k]]);
     }
-    for (int r = 0; r < t->nregion; r++)
+    for (int r = 0; r < t->nregion; r++) {
         bytes[t->ntensor + t->ntoken + r] = t->region_bytes[r];
+        kept[t->ntensor + t->ntoken + r] = updates_wait(g);
+    }
     pool_free(scratch);
     return (RematProblem){.noperation = t->noperation,
                           .ntensor = ntensor,

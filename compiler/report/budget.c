@@ -44,9 +44,9 @@ static void note_fixed(const Plan *plan, Diag *diag) {
     const bool trains = plan->program[PROGRAM_TRAIN].model != NULL;
     const int64_t fixed = plan->fixed;
     diag_note(diag, "%s take %s at any batch, size and precision%s",
-              !trains                     ? "parameters"
-              : gradient_blocks(plan) > 1 ? "parameters, optimiser state and a part of the gradients"
-                                          : "parameters, their gradients and optimiser state",
+              !trains                  ? "parameters"
+              : updates_in_parts(plan) ? "parameters, optimiser state and a part of the gradients"
+                                       : "parameters, their gradients and optimiser state",
               human_bytes(plan->pool, fixed),
               fixed > plan->budget ? ": only a narrower network takes less" : "");
 }

@@ -72,12 +72,16 @@ int gradient_blocks(const Plan *plan) {
     return count;
 }
 
+bool updates_in_parts(const Plan *plan) {
+    return gradient_blocks(plan) > 1 && !updates_wait(plan->program[PROGRAM_TRAIN].graph);
+}
+
 void fixed_row(const Plan *plan, Text *out) {
     const int64_t fixed = plan->fixed;
     if (plan->program[PROGRAM_TRAIN].model != NULL)
         text_line(out, "  %-26s %12s  %18s B  parameters, %s, state: the same at any batch and size",
                   "of it fixed", human_bytes(plan->pool, fixed), grouped(plan->pool, fixed),
-                  gradient_blocks(plan) > 1 ? "a part of the gradients" : "gradients");
+                  updates_in_parts(plan) ? "a part of the gradients" : "gradients");
 }
 
 /* Everything that training holds, if a whole batch goes through at once and everything is kept. */

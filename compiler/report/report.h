@@ -41,6 +41,8 @@ void how_row(const Plan *plan, const Program *program, Text *out);
 void fixed_row(const Plan *plan, Text *out);
 /* Returns how many blocks the gradients of parameters are: the parts of the optimiser's step. */
 int gradient_blocks(const Plan *plan);
+/* Does the optimiser take one after the other, before all gradients are there? */
+bool updates_in_parts(const Plan *plan);
 void eager_rows(const Plan *plan, const Comparison *comparison, const FitQuestion *asked, Text *out);
 
 /* check.c: what `unetc check` prints. */

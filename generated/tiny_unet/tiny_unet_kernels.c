@@ -254,8 +254,7 @@ UNUSED static double conv_wgrad_weight(const ConvWgradSizes *sizes, double sum, 
     const int ID = sizes->ID, IH = sizes->IH, IW = sizes->IW, D = sizes->D, H = sizes->H, W = sizes->W,
         SD = sizes->SD, LD = sizes->LD, PD = sizes->PD, SH = sizes->SH, LH = sizes->LH, PH = sizes->PH,
         SW = sizes->SW, LW = sizes->LW, PW = sizes->PW, TRANSPOSED = sizes->TRANSPOSED;
-    const Layout *X = sizes->X;
-    const Layout DY = sizes->DY;
+    const Layout *X = sizes->X, DY = sizes->DY;
     const int height = TRANSPOSED ? IH : H, width = TRANSPOSED ? IW : W, d = r / height, h = r % height;
     const int over[3] = {TRANSPOSED ? D : ID, TRANSPOSED ? H : IH, TRANSPOSED ? W : IW};
     for (int p = 0; p < width; p++) {

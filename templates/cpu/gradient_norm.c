@@ -40,7 +40,7 @@ UNUSED static void KERNEL(double *norm, double *scratch, const real *g, const do
             const long from = RUN[2 * run] > begin ? RUN[2 * run] : begin;
             const long to = RUN[2 * run + 1] < end ? RUN[2 * run + 1] : end;
             if (from < to)
-                sum += KERNEL_squares(g + from, to - from);
+                sum += KERNEL_squares(g + (AT[run] + from), to - from);
         }
         scratch[band] = sum;
     }

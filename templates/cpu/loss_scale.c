@@ -27,7 +27,7 @@ UNUSED static void KERNEL(double *scratch, double *state, const real *g) {
         int bad = 0;
         for (int run = 0; run < RUNS; run++)
             for (long i = RUN[2 * run] > begin ? RUN[2 * run] : begin; i < end && i < RUN[2 * run + 1]; i++)
-                bad |= g[i] - g[i] != 0; /* a NaN, from an infinite one too */
+                bad |= g[AT[run] + i] - g[AT[run] + i] != 0; /* a NaN, from an infinite one too */
         scratch[band] = bad;
     }
 #pragma omp single

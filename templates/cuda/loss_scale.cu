@@ -13,7 +13,7 @@ static __global__ void KERNEL_look(double *__restrict__ scratch, const real *__r
     for (int run = 0; run < RUNS; run++)
         for (unsigned i = (unsigned)RUN[2 * run] + thread_index(); i < RUN[2 * run + 1];
              i += BANDS * THREADS)
-            bad += !isfinite(g[i]);
+            bad += !isfinite(g[AT[run] + i]);
     const double total = block_sum(bad);
     if (threadIdx.x == 0)
         scratch[blockIdx.x] = total;

@@ -22,7 +22,7 @@ UNUSED static void KERNEL(double *norm, double *scratch, const real *g, const do
         scratch[band] = 0;
         for (int run = 0; run < RUNS; run++)
             for (long i = RUN[2 * run] > begin ? RUN[2 * run] : begin; i < end && i < RUN[2 * run + 1]; i++)
-                scratch[band] += (double)g[i] * (double)g[i];
+                scratch[band] += (double)g[AT[run] + i] * (double)g[AT[run] + i];
     }
 #pragma omp single
     {

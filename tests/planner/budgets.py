@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """budgets.py --unetc=UNETC --make-pictures=MAKE_PICTURES: a budget changes the memory of training, never the weights.
 
-Three nets are planned in 1, 2, 3 and 6 loops over samples, and one with batch norm without loops, or in one over whole batches, and each of these
+Nets that train whole batches also keep their gradients to the end of the step.  Three nets are planned in 1, 2, 3 and 6 loops over samples, and one with batch norm without loops, or in one over whole batches, and each of these
 under budgets from the tightest to none; each plan becomes a program, which stops at the first access outside of a buffer's life, and trains for a few
 steps, the last batch of an epoch being short.  All weights of a net are the same, bit for bit.  A few plans are
 compiled with the fast kernels of each method, also for tensors of 16 bits, without the checks; these run with one,
@@ -29,7 +29,7 @@ NETS = [("tiny", "unet", ["-Ddepth=3", "-Dbase=2"], 10), ("five levels", "unet",
         ("irregular", "irregular", [], 9)]
 # Of the whole batch at once; the files of weights hold running statistics as well. Of small images gradients are a large share
 # of the memory, so that the update has parts.
-NORMAL_NETS = [("batch norm", "norms", ["--size=16x16", "--batch=3"], 10), ("batch norm of two batches a step", "norms", ["-Dparts=2", "--batch=3"], 10)]
+NORMAL_NETS = [("batch norm", "norms", ["--size=16x16", "--batch=3"], 10), ("clipped", "clipped", [], 10), ("batch norm of two batches a step", "norms", ["-Dparts=2", "--batch=3"], 10)]
 FAST_NETS = [("tiny, " + " ".join(options), "unet", ["-Ddepth=3", *options], 9) for options in (
     ["--conv=direct"], ["--conv=winograd"], ["--conv=auto", "-Dbase=4", "--precision=bf16"],
     ["--conv=fast", "-Dbase=16", "--precision=bf16"])]
@@ -42,12 +42,14 @@ def plans_of_loops(unetc, options, loops, count):
     free = plans.Plan(unetc, options)
     if count == 1:
         return [free]
+    updates = [step["op"] for step in free.json["programs"]["train"] if step.get("op") in ("sgd", "adam", "rmsprop")]
+    kept = [plans.Plan(unetc, options + ["--keep-gradients"])] if len(updates) > 1 else []
     tight = plans.tightest(unetc, options, free, BISECTIONS)
     if tight.arena == free.arena:
         return [free]
     between = [plans.Plan(unetc, options, tight.arena + (free.arena - tight.arena) * k // (count - 1))
                for k in range(1, count - 1)]
-    return [free, tight] + [plan for plan in between if plan.fits]
+    return [free, tight] + kept + [plan for plan in between if plan.fits]
 
 
 def build(tools, plan, folder, name):
@@ -103,7 +105,7 @@ def main():
     parser.add_argument("--long", action="store_true", help="more budgets, steps and nets")
     tools = parser.parse_args()
     failed = False
-    normal_nets = NORMAL_NETS if tools.long else NORMAL_NETS[:1]
+    normal_nets = NORMAL_NETS if tools.long else NORMAL_NETS[:2]
     for nets, how, budgets in ((NETS, CHECKED, BUDGETS if tools.long else SHORT_BUDGETS),
                                (normal_nets, CHECKED, NORMAL_BUDGETS if tools.long else SHORT_NORMAL_BUDGETS),
                                (normal_nets, [], SHORT_NORMAL_BUDGETS), (FAST_NETS if tools.long else SHORT_FAST_NETS, [], FAST_BUDGETS)):

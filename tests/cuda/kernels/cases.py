@@ -1145,7 +1145,8 @@ def updates(cases, variant):
     reals = {"WEIGHT_DECAY": 0.01, "BETA1": 0.9, "BETA2": 0.999, "EPSILON": 1e-8, "ALPHA": 0.9, "CLIP": 0.3 * (variant == 2), "LIMIT": 0.5, "AVERAGE": 0.9,
              "MOMENTUM": (0.9, 0.9, 0)[variant], "DAMPENING": (0.1, 0, 0)[variant]}
     sgd, adam, rmsprop = (cases.both(name, numbers, {}, reals) for name in ("sgd", "adam", "rmsprop"))
-    runs = {"RUN": ("long", [str(at) for at in (0, count // 3, count // 2, count)])}  # between them lies padding
+    # between them lies padding; the second may lie anywhere
+    runs = {"RUN": ("long", [str(at) for at in (0, count // 3, count // 2, count)]), "AT": ("long", ["0", str(-(count // 8))])}
     judge = cases.both("loss_scale", numbers, {}, reals, runs) if numbers["SCALED"] else None
     measure = cases.both("gradient_norm", numbers, {}, reals, runs) if numbers["CLIPS"] else None
     scale, norm = "state" if judge else None, "norm" if measure else None

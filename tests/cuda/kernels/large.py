@@ -78,7 +78,7 @@ def updating(cases, count):
                "NESTEROV": 1, "AMSGRAD": 1, "CENTERED": 1, "CLIPS": 1, "AVERAGED": 1, "SHARDED": 0, "PROCESSES": 1, "RUNS": 2}
     reals = {"BETA1": 0.9, "BETA2": 0.999, "EPSILON": 1e-8, "WEIGHT_DECAY": 0.01, "MOMENTUM": 0.9, "DAMPENING": 0.1,
              "ALPHA": 0.99, "CLIP": 0.5, "LIMIT": 1, "AVERAGE": 0.999}
-    runs = {"RUN": ("long", ["0", str(count // 3), str(count // 2), str(count)])}
+    runs = {"RUN": ("long", ["0", str(count // 3), str(count // 2), str(count)]), "AT": ("long", ["0", "-%d" % (count // 6)])}
     for name in ("loss_scale", "gradient_norm", "adam", "sgd", "rmsprop"):
         cases.cuda.add(name, numbers, {}, reals, runs)
 
