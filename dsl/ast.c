@@ -108,8 +108,10 @@ Stmt *stmt_source(Parser *p, Span span, const char *name, Span name_span, Expr *
     return stmt_set(p, STMT_SET, span, exprs_one(p, expr_word(p, EXPR_NAME, name_span, name)), value);
 }
 
-Stmt *stmt_for(Parser *p, Span span, const char *name, Span name_span, Expr *list, StmtList *body) {
-    Stmt *stmt = stmt_define(p, STMT_FOR, span, name, name_span, list);
+Stmt *stmt_for(Parser *p, Span span, ExprList *names, Expr *list, StmtList *body) {
+    const Expr *first = names->item[0];
+    Stmt *stmt = stmt_define(p, STMT_FOR, span, first->text, first->span, list);
+    stmt->targets = (ExprList){names->item + 1, names->count - 1};
     stmt->body = *body;
     return stmt;
 }
@@ -184,6 +186,13 @@ Expr *expr_list(Parser *p, Span span, ExprList *items) {
     for (int i = 0; i < expr->items.count; i++)
         put_below(p, expr, expr->items.item[i]);
     return expr;
+}
+
+Expr *expr_parts(Parser *p, Expr *text, ExprList *parts) {
+    text->items = *parts;
+    for (int i = 0; i < parts->count; i++)
+        put_below(p, text, parts->item[i]);
+    return text;
 }
 
 Expr *expr_group(Parser *p, Span span, Expr *inside) {

@@ -19,7 +19,7 @@ typedef enum {
     EXPR_INTEGER, /* integer */
     EXPR_REAL,    /* real */
     EXPR_BYTES,   /* integer: 8GiB */
-    EXPR_TEXT,    /* text, without the quotes */
+    EXPR_TEXT,    /* text, without the quotes; with expressions in braces its parts are items, too */
     EXPR_TRUTH,   /* integer: 0 or 1 */
     EXPR_LIST,    /* items */
     EXPR_GROUP,   /* (left) */
@@ -104,7 +104,7 @@ typedef enum {
     STMT_RETURN,  /* return targets */
     STMT_SET,     /* targets = value: names or indices of names */
     STMT_EXTEND,  /* targets[0] += value */
-    STMT_FOR,     /* for name in value body */
+    STMT_FOR,     /* for name, targets in value body: further names, if there are */
     STMT_IF,      /* arms */
     STMT_SECTION, /* name body */
     STMT_SETTING  /* name args, in a section */

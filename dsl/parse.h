@@ -93,6 +93,9 @@ const char *habit(Parser *p, const Misfit *m);
 void syntax_error(Parser *p, const char *found, const char *const *expected, int nexpected);
 void parser_exhausted(Parser *p, Span span);
 
+/* The tree of TEXT, a line that begins at LINE and COLUMN of the source. */
+const Ast *parse_part(Parser *p, const char *text, int line, int column);
+
 /* ---- makers, one per rule of the grammar ---------------------------------------------------------- */
 
 Ast *ast_file(Parser *p, StmtList *body);
@@ -117,12 +120,15 @@ Stmt *stmt_block(Parser *p, Span span, const char *name, Span name_span, ParamLi
 Stmt *stmt_return(Parser *p, Span span, ExprList *values);
 Stmt *stmt_set(Parser *p, StmtKind kind, Span span, ExprList *targets, Expr *value);
 Stmt *stmt_source(Parser *p, Span span, const char *name, Span name_span, Expr *value);
-Stmt *stmt_for(Parser *p, Span span, const char *name, Span name_span, Expr *list, StmtList *body);
+Stmt *stmt_for(Parser *p, Span span, ExprList *names, Expr *list, StmtList *body);
 Stmt *stmt_if(Parser *p, Span span, Expr *condition, StmtList *body, ArmList *others, StmtList *otherwise);
 Stmt *stmt_section(Parser *p, Span span, const char *name, StmtList *body);
 Stmt *stmt_setting(Parser *p, Span span, const char *name, Span name_span, ArgList *args);
 
 Expr *expr_word(Parser *p, ExprKind kind, Span span, const char *text);
+/* filled.c: a text, with the expressions in its braces. */
+Expr *expr_filled(Parser *p, Span span, const char *text);
+Expr *expr_parts(Parser *p, Expr *text, ExprList *parts);
 Expr *expr_integer(Parser *p, ExprKind kind, Span span, int64_t value);
 Expr *expr_real(Parser *p, Span span, double value);
 Expr *expr_list(Parser *p, Span span, ExprList *items);

@@ -50,7 +50,7 @@ static void yyerror(const Span *span, void *scanner, Parser *p, const char *mess
 %type <Stmt *> stmt item
 %type <ArmList *> elifs item_elifs
 %type <Expr *> type lvalue expr chain link choice or and not compare sum term unary power postfix primary
-%type <ExprList *> targets exprs
+%type <ExprList *> names targets exprs
 %type <ArgList *> args arg_list
 %type <Arg *> arg
 %type <ParamList *> params param_list
@@ -76,12 +76,15 @@ stmt      : "let" NAME '=' expr                     { $$ = stmt_define(p, STMT_L
           | "return" exprs                          { $$ = stmt_return(p, @$, $2); }
           | targets '=' expr                        { $$ = stmt_set(p, STMT_SET, @$, $1, $3); }
           | lvalue "+=" expr                        { $$ = stmt_set(p, STMT_EXTEND, @$, exprs_one(p, $1), $3); }
-          | "for" NAME "in" expr body               { $$ = stmt_for(p, @$, $2, @2, $4, $5); }
+          | "for" names "in" expr body              { $$ = stmt_for(p, @$, $2, $4, $5); }
           | "if" expr body elifs otherwise             { $$ = stmt_if(p, @$, $2, $3, $4, $5); }
           | NAME section                            { $$ = stmt_section(p, @1, $1, $2); }
           ;
 type      : NAME                                    { $$ = expr_call(p, @$, $1, @1, args_none(p)); }
           | NAME '(' args ')'                       { $$ = expr_call(p, @$, $1, @1, $3); }
+          ;
+names     : NAME                                    { $$ = exprs_one(p, expr_word(p, EXPR_NAME, @$, $1)); }
+          | names ',' NAME                          { $$ = exprs_add(p, $1, expr_word(p, EXPR_NAME, @3, $3)); }
           ;
 params    : %empty                                  { $$ = params_none(p); }
           | param_list
@@ -126,7 +129,7 @@ item      : "let" NAME '=' expr                     { $$ = stmt_define(p, STMT_L
           | NAME '=' expr                           { $$ = stmt_source(p, @$, $1, @1, $3); }
           | NAME                                    { $$ = stmt_setting(p, @$, $1, @1, args_none(p)); }
           | NAME arg_list                           { $$ = stmt_setting(p, @$, $1, @1, $2); }
-          | "for" NAME "in" expr item_body          { $$ = stmt_for(p, @$, $2, @2, $4, $5); }
+          | "for" names "in" expr item_body         { $$ = stmt_for(p, @$, $2, $4, $5); }
           | "if" expr item_body item_elifs item_rest { $$ = stmt_if(p, @$, $2, $3, $4, $5); }
           ;
 item_body : section ;
@@ -191,7 +194,7 @@ postfix   : primary
           | postfix '[' expr ']'                    { $$ = expr_index(p, @$, $1, $3); }
           ;
 primary   : NAME                                    { $$ = expr_word(p, EXPR_NAME, @$, $1); }
-          | STRING                                  { $$ = expr_word(p, EXPR_TEXT, @$, $1); }
+          | STRING                                  { $$ = expr_filled(p, @$, $1); }
           | INTEGER                                 { $$ = expr_integer(p, EXPR_INTEGER, @$, $1); }
           | BYTES                                   { $$ = expr_integer(p, EXPR_BYTES, @$, $1); }
           | REAL                                    { $$ = expr_real(p, @$, $1); }
@@ -240,16 +243,34 @@ int yylex_init_extra(Parser *p, void **scanner);
 int yylex_destroy(void *scanner);
 struct yy_buffer_state *yy_scan_string(const char *text, void *scanner);
 
-Ast *parse(Pool *pool, Diag *diag, const char *text) {
+static Ast *parse_all(Parser *p) {
     const Word nothing = {"\n", 1, {0, 1, 0}};
-    Parser p = {.pool = pool, .diag = diag, .text = text, .at = text, .line = 1, .column = 1};
-    p.last = p.current = nothing;
+    p->at = p->text;
+    p->last = p->current = nothing;
     void *scanner;
-    if (yylex_init_extra(&p, &scanner) != 0)
+    if (yylex_init_extra(p, &scanner) != 0)
         out_of_memory();
-    if (yy_scan_string(text, scanner) == NULL)
+    if (yy_scan_string(p->text, scanner) == NULL)
         out_of_memory();
-    yyparse(scanner, &p);
+    yyparse(scanner, p);
     yylex_destroy(scanner);
-    return p.ast;
+    return p->ast;
+}
+
+Ast *parse(Pool *pool, Diag *diag, const char *text) {
+    return parse_all(&(Parser){.pool = pool, .diag = diag, .text = text, .line = 1, .column = 1});
+}
+
+const Ast *parse_part(Parser *p, const char *text, int line, int column) {
+    Parser part = {.pool = p->pool,
+                   .diag = p->diag,
+                   .text = text,
+                   .line = line,
+                   .column = column,
+                   .error_line = p->error_line,
+                   .told_python = p->told_python};
+    const Ast *ast = parse_all(&part);
+    p->error_line = part.error_line;
+    p->told_python = part.told_python;
+    return ast;
 }

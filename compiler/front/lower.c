@@ -247,6 +247,40 @@ static const char *iteration_text(Lower *l, const Stmt *stmt, Datum item) {
     return pool_text(l->pool, "in an iteration of the loop on line %d", stmt->span.line);
 }
 
+/* Binds the names of the loop to ITEM, or to its elements. */
+static bool bind_item(Lower *l, const Stmt *stmt, Datum item) {
+    const int count = stmt->targets.count + 1;
+    if (count > 1 && (item.kind != DATUM_LIST || item.count != count)) {
+        const char *found =
+            item.kind == DATUM_LIST ? pool_text(l->pool, "a list of %d", item.count) : datum_text(l, item);
+        diag_begin(l->diag, ERROR, "U0319", stmt->value->span,
+                   "a loop over %d names takes lists of %d, and an element is %s", count, count, found);
+        note_via(l);
+        diag_end(l->diag);
+        return false;
+    }
+    const Datum *each = count > 1 ? item.items->item : &item;
+    bind_name(l, stmt->name, BINDING_LOOP, each[0], stmt->name_span)->running = true;
+    for (int k = 1; k < count; k++) {
+        const Expr *name = stmt->targets.item[k - 1];
+        bind_name(l, name->text, BINDING_LOOP, each[k], name->span)->running = true;
+    }
+    return true;
+}
+
+static bool may_bind_names(Lower *l, const Stmt *stmt) {
+    bool good = may_bind(l, stmt->name, BINDING_LOOP, stmt->name_span);
+    for (int k = 0; good && k < stmt->targets.count; k++)
+        good = may_bind(l, stmt->targets.item[k]->text, BINDING_LOOP, stmt->targets.item[k]->span);
+    return good;
+}
+
+static void unbind_names(Lower *l, const Stmt *stmt) {
+    find_binding(l->frame, stmt->name)->running = false;
+    for (int k = 0; k < stmt->targets.count; k++)
+        find_binding(l->frame, stmt->targets.item[k]->text)->running = false;
+}
+
 static void run_for(Lower *l, const Stmt *stmt) {
     Datum list = eval(l, stmt->value);
     if (list.kind != DATUM_LIST) {
@@ -262,14 +296,15 @@ static void run_for(Lower *l, const Stmt *stmt) {
     const Via *outer = l->via;
     bool in_loop = l->frame->in_loop;
     l->frame->in_loop = true;
-    bool good = may_bind(l, stmt->name, BINDING_LOOP, stmt->name_span);
+    bool good = may_bind_names(l, stmt);
     for (int i = 0; good && i < list.count && !l->stop && !l->frame->returned; i++) {
         Via *via = NEW(l->pool, Via);
         *via = (Via){outer, stmt->value->span, iteration_text(l, stmt, list.items->item[i]), false};
         l->via = via;
-        bind_name(l, stmt->name, BINDING_LOOP, list.items->item[i], stmt->name_span)->running = true;
+        if (!bind_item(l, stmt, list.items->item[i]))
+            break;
         run_statements(l, &stmt->body);
-        find_binding(l->frame, stmt->name)->running = false;
+        unbind_names(l, stmt);
     }
     l->frame->in_loop = in_loop;
     l->via = outer;

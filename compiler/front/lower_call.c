@@ -9,16 +9,33 @@ static const Datum failed = {.kind = DATUM_ERROR};
 
 /* ---- blocks ---- */
 
-static bool calls_itself(Lower *l, const Expr *expr, const Stmt *block) {
+/* The blocks from the call of BLOCK before this one to this one: "`a`, line 4 -> `b`, line 9 -> `a`". */
+static const char *chain_text(Lower *l, const Stmt *block) {
+    const char *chain = pool_text(l->pool, "`%s`", block->name);
+    for (const Frame *frame = l->frame; frame != NULL; frame = frame->caller) {
+        chain =
+            pool_text(l->pool, "`%s`, line %d -> %s", frame->block->name, frame->block->span.line, chain);
+        if (frame->block == block)
+            break;
+    }
+    return chain;
+}
+
+/* A block may call itself where something ends that; else it would go on for ever. */
+static bool calls_itself_too_often(Lower *l, const Expr *expr, const Stmt *block) {
+    enum { MOST = 64 };
+    int depth = 0;
     for (const Frame *frame = l->frame; frame != NULL; frame = frame->caller)
-        if (frame->block == block) {
-            diag_begin(l->diag, ERROR, "U0208", expr->mark, "`%s` calls itself", block->name);
-            diag_help(l->diag, "write a loop around the call: `for i in range(n) { x = %s(x) }`",
-                      block->name);
-            diag_end(l->diag);
-            return true;
-        }
-    return false;
+        depth += frame->block == block;
+    if (depth < MOST)
+        return false;
+    diag_begin(l->diag, ERROR, "U0208", expr->mark,
+               "`%s` calls itself more than %d times, each in the other", block->name, MOST);
+    diag_note(l->diag, "the chain is %s", chain_text(l, block));
+    diag_help(l->diag, "end it with `if`: `if n > 0 { x = %s(x, n - 1) }`", block->name);
+    diag_end(l->diag);
+    l->stop = true;
+    return true;
 }
 
 static void bind_parameters(const Call *call, const Stmt *block) {
@@ -88,12 +105,7 @@ static bool enter_module(Call *call, const Position *position) {
     Module *parent = position->chain != NULL ? position->chain : l->frame->module;
     if (arg != NULL) {
         const Expr *text = expr_inside(arg->value);
-        if (text->kind != EXPR_TEXT) {
-            diag_begin(l->diag, ERROR, "U0504", text->span, "`name` must be a text in quotes");
-            diag_end(l->diag);
-            return false;
-        }
-        const char *name = module_name(l, text->text, text->span);
+        const char *name = module_name(l, text);
         if (name == NULL)
             return false;
         call->module = module_enter(l, parent, name, false, text->span);
@@ -224,7 +236,7 @@ static Datum call_link(Lower *l, const Expr *expr, const Position *position, Spa
         report_unknown_call(l, expr);
         return failed;
     }
-    if (forbidden_here(l, expr) || (block != NULL && calls_itself(l, expr, block)))
+    if (forbidden_here(l, expr) || (block != NULL && calls_itself_too_often(l, expr, block)))
         return failed;
     if (block == NULL && is_metric_as_loss(l, expr, op, span))
         return failed;

@@ -1,7 +1,8 @@
 /* lower_function.c - the functions on values: range, reversed, len, min, max, sum, int, pop, channels,
- * size. */
+ * size, zip, enumerate. */
 #include "front/lower_state.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -79,6 +80,48 @@ static Datum function_len(Lower *l, const Expr *call, const Datum *argument, int
         return wrong_count(l, call, "1 argument", count);
     return argument->kind == DATUM_LIST ? datum_integer(argument->count)
                                         : wrong_type(l, call, "a list", *argument);
+}
+
+/* The elements I of the lists ARGUMENT[0..COUNT), as a list. */
+static Datum row_of(Lower *l, const Datum *argument, int count, int i) {
+    Datum *item = NEW_ARRAY(l->pool, Datum, count);
+    for (int k = 0; k < count; k++)
+        item[k] = argument[k].items->item[i];
+    return datum_list(l, item, count);
+}
+
+/* As long as the shortest list, as Python's. */
+static Datum function_zip(Lower *l, const Expr *call, const Datum *argument, int count) {
+    int length = INT_MAX;
+    if (count < 1)
+        return wrong_count(l, call, "lists", count);
+    for (int k = 0; k < count; k++) {
+        if (argument[k].kind != DATUM_LIST)
+            return wrong_type(l, call, "lists", argument[k]);
+        length = argument[k].count < length ? argument[k].count : length;
+    }
+    if (!charge(l, length, call->span))
+        return failed;
+    Datum *row = NEW_ARRAY(l->pool, Datum, length);
+    for (int i = 0; i < length; i++)
+        row[i] = row_of(l, argument, count, i);
+    return datum_list(l, row, length);
+}
+
+/* Pairs of a number, from 0 or from the second argument on, and an element. */
+static Datum function_enumerate(Lower *l, const Expr *call, const Datum *argument, int count) {
+    if (count < 1 || count > 2)
+        return wrong_count(l, call, "a list, and the first number", count);
+    if (argument[0].kind != DATUM_LIST)
+        return wrong_type(l, call, "a list", argument[0]);
+    if (count == 2 && argument[1].kind != DATUM_INTEGER)
+        return wrong_type(l, call, "a whole number as the first", argument[1]);
+    const int64_t first = count == 2 ? argument[1].integer : 0;
+    int64_t last;
+    if (__builtin_add_overflow(first, argument[0].count, &last))
+        return wrong_type(l, call, "a smaller number as the first", argument[1]);
+    const Datum both[2] = {make_range(l, call, first, last, 1), argument[0]};
+    return both[0].kind == DATUM_ERROR ? failed : function_zip(l, call, both, 2);
 }
 
 /* pop changes the list it is given, so that must be a name set here and not an argument. */
@@ -196,10 +239,19 @@ static const struct {
     const char *name;
     Function *function;
 } table[] = {
-    {"range", function_range}, {"reversed", function_reversed}, {"len", function_len},
-    {"min", function_min},     {"max", function_max},           {"sum", function_sum},
-    {"int", function_int},     {"pop", function_pop},           {"channels", function_channels},
-    {"size", function_size},   {"chunk", function_chunk},
+    {"range", function_range},
+    {"reversed", function_reversed},
+    {"len", function_len},
+    {"min", function_min},
+    {"max", function_max},
+    {"sum", function_sum},
+    {"int", function_int},
+    {"pop", function_pop},
+    {"channels", function_channels},
+    {"size", function_size},
+    {"chunk", function_chunk},
+    {"zip", function_zip},
+    {"enumerate", function_enumerate},
 };
 enum { FUNCTIONS = sizeof table / sizeof *table };
 

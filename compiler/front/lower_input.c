@@ -322,10 +322,9 @@ static const char *layer_path(Lower *l, const Stmt *stmt, Span *span) {
     const ArgList *args = &stmt->value->args;
     for (int i = 0; i < args->count; i++) {
         const Expr *value = expr_inside(args->item[i].value);
-        if (args->item[i].name != NULL && strcmp(args->item[i].name, "name") == 0 &&
-            value->kind == EXPR_TEXT) {
+        if (args->item[i].name != NULL && strcmp(args->item[i].name, "name") == 0) {
             *span = value->span;
-            return module_name(l, value->text, value->span);
+            return module_name(l, value);
         }
     }
     return stmt->name;

@@ -209,46 +209,19 @@ static bool well_formed(const char *name) {
     return !start;
 }
 
-static const char *report_unknown_in_name(Lower *l, const char *name, Span span, int at, int width) {
-    Span brace = {span.line, span.column + 1 + at, width};
-    diag_begin(l->diag, ERROR, "U0503", brace, "`{%s}` in a name: there is no `%s` here", name, name);
-    const Binding *binding = l->frame->binding;
-    for (int i = l->frame->nbinding - 1; binding != NULL && i >= 0; i--)
-        if (binding[i].kind == BINDING_LOOP) {
-            diag_help(l->diag, "the loop variable is `%s`: \"{%s}\"", binding[i].name, binding[i].name);
-            break;
-        }
-    diag_end(l->diag);
-    return NULL;
-}
-
-const char *module_name(Lower *l, const char *text, Span span) {
-    const char *name = "";
-    for (const char *at = text; *at != '\0';) {
-        size_t plain = strcspn(at, "{");
-        name = pool_text(l->pool, "%s%.*s", name, (int)plain, at);
-        at += plain;
-        if (*at == '\0')
-            break;
-        size_t inside = strcspn(at, "}");
-        const char *variable = pool_copy(l->pool, at + 1, inside > 0 ? inside - 1 : 0);
-        Binding *binding = find_binding(l->frame, variable);
-        if (binding == NULL)
-            binding = find_binding(l->file, variable);
-        if (at[inside] != '}' || binding == NULL ||
-            (binding->value.kind != DATUM_INTEGER && binding->value.kind != DATUM_TEXT))
-            return report_unknown_in_name(l, variable, span, (int)(at - text),
-                                          (int)inside + (at[inside] == '}'));
-        binding->used = true;
-        name = binding->value.kind == DATUM_TEXT
-                   ? pool_text(l->pool, "%s%s", name, binding->value.text)
-                   : pool_text(l->pool, "%s%lld", name, (long long)binding->value.integer);
-        at += inside + 1;
+const char *module_name(Lower *l, const Expr *expr) {
+    const Datum name = eval(l, expr);
+    if (name.kind == DATUM_ERROR)
+        return NULL;
+    if (name.kind == DATUM_TEXT && well_formed(name.text))
+        return name.text;
+    if (name.kind != DATUM_TEXT) {
+        diag_begin(l->diag, ERROR, "U0504", expr->span, "`name` must be a text, and this is %s",
+                   datum_text(l, name));
+    } else {
+        diag_begin(l->diag, ERROR, "U0504", expr->span, "\"%s\" is not a valid name", name.text);
+        diag_help(l->diag, "use letters, digits, `_`, and dots between parts, such as \"enc.0.conv1\"");
     }
-    if (well_formed(name))
-        return name;
-    diag_begin(l->diag, ERROR, "U0504", span, "\"%s\" is not a valid name", name);
-    diag_help(l->diag, "use letters, digits, `_`, and dots between parts, such as \"enc.0.conv1\"");
     diag_end(l->diag);
     return NULL;
 }

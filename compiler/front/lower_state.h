@@ -224,8 +224,8 @@ bool has_weights(const Lower *l, const char *name);
 Module *module_enter(Lower *l, Module *parent, const char *name, bool automatic, Span span);
 /* The path of a module, as far as it is known. */
 const char *module_path(Pool *pool, const Module *module);
-/* `name = "down{i}"` with its braces filled in, or NULL after an error. */
-const char *module_name(Lower *l, const char *text, Span span);
+/* The text of `name = "down{i}"`, or NULL after an error. */
+const char *module_name(Lower *l, const Expr *expr);
 /* Makes a weight of the call, or finds the one that an earlier use of the layer made.  -1: of another
  * shape. */
 ValueId weight_new(const Call *call, const char *suffix, Shape shape, Init init, double bound);

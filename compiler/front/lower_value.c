@@ -8,6 +8,7 @@
 #include "front/lower_state.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_RECURSION = 1000 };
@@ -24,6 +25,10 @@ Datum datum_tensor(ValueId value) {
 
 static Datum datum_real(double value) {
     return (Datum){.kind = DATUM_REAL, .real = value};
+}
+
+static Datum datum_text_of(const char *text) {
+    return (Datum){.kind = DATUM_TEXT, .text = text};
 }
 
 static Datum datum_truth(bool value) {
@@ -307,6 +312,76 @@ static Datum loss_arithmetic(Lower *l, const Expr *expr, Datum a, Datum b) {
     return mismatch(l, expr, a, b);
 }
 
+/* ---- texts ---- */
+
+enum { MAX_TEXT = 4096 };
+
+static Datum report_long_text(Lower *l, const Expr *expr) {
+    diag_begin(l->diag, ERROR, "U0320", expr->span, "this text has more than %d bytes", MAX_TEXT);
+    note_via(l);
+    diag_end(l->diag);
+    return failed;
+}
+
+static Datum text_joined(Lower *l, const Expr *expr, const char *a, const char *b) {
+    const size_t length = strlen(a) + strlen(b);
+    if (length > MAX_TEXT)
+        return report_long_text(l, expr);
+    return charge(l, (int)length, expr->span) ? datum_text_of(pool_text(l->pool, "%s%s", a, b)) : failed;
+}
+
+/* TEXT, so many times; nothing for 0 and less, as in Python. */
+static Datum text_repeated(Lower *l, const Expr *expr, const char *text, int64_t times) {
+    const size_t length = strlen(text);
+    if (length == 0 || times <= 0)
+        return datum_text_of("");
+    if (times > MAX_TEXT / (int64_t)length)
+        return report_long_text(l, expr);
+    char *all = NEW_ARRAY(l->pool, char, length *(size_t)times + 1);
+    for (int64_t i = 0; i < times; i++)
+        memcpy(all + (size_t)i * length, text, length);
+    return charge(l, (int)(length * (size_t)times), expr->span) ? datum_text_of(all) : failed;
+}
+
+/* The shortest digits that are read as the same number. */
+static const char *real_text(Lower *l, double number) {
+    for (int digits = 1; digits < 17; digits++) {
+        const char *text = pool_text(l->pool, "%.*g", digits, number);
+        if (strtod(text, NULL) == number)
+            return text;
+    }
+    return pool_text(l->pool, "%.17g", number);
+}
+
+/* What stands in a text for ITEM, NULL: nothing can. */
+static const char *text_for(Lower *l, Datum item) {
+    return item.kind == DATUM_TEXT      ? item.text
+           : item.kind == DATUM_INTEGER ? pool_text(l->pool, "%lld", (long long)item.integer)
+           : item.kind == DATUM_REAL    ? real_text(l, item.real)
+           : item.kind == DATUM_TRUTH   ? (item.integer ? "true" : "false")
+                                        : NULL;
+}
+
+static Datum eval_filled(Lower *l, const Expr *expr) {
+    Datum all = datum_text_of("");
+    for (int i = 0; i < expr->items.count && all.kind == DATUM_TEXT; i++) {
+        const Expr *part = expr->items.item[i];
+        const Datum item = eval(l, part);
+        const char *text = text_for(l, item);
+        if (item.kind == DATUM_ERROR)
+            return failed;
+        if (text == NULL) {
+            diag_begin(l->diag, ERROR, "U0503", part->span,
+                       "a text takes numbers and texts, and this is %s", datum_text(l, item));
+            note_via(l);
+            diag_end(l->diag);
+            return failed;
+        }
+        all = text_joined(l, expr, all.text, text);
+    }
+    return all;
+}
+
 /* ---- operations ---- */
 
 Datum append(Lower *l, Datum a, Datum b, Span span) {
@@ -346,6 +421,12 @@ Datum apply_binary(Lower *l, const Expr *expr, Datum a, Datum b) {
         return result;
     if (expr->op == OPERATOR_ADD && a.kind == DATUM_LIST && b.kind == DATUM_LIST)
         return append(l, a, b, expr->span);
+    if (expr->op == OPERATOR_ADD && a.kind == DATUM_TEXT && b.kind == DATUM_TEXT)
+        return text_joined(l, expr, a.text, b.text);
+    if (expr->op == OPERATOR_MULTIPLY && a.kind == DATUM_TEXT && b.kind == DATUM_INTEGER)
+        return text_repeated(l, expr, a.text, b.integer);
+    if (expr->op == OPERATOR_MULTIPLY && a.kind == DATUM_INTEGER && b.kind == DATUM_TEXT)
+        return text_repeated(l, expr, b.text, a.integer);
     if (a.kind == DATUM_LOSS || b.kind == DATUM_LOSS)
         return loss_arithmetic(l, expr, a, b);
     if (a.kind == DATUM_INTEGER && b.kind == DATUM_INTEGER && expr->op != OPERATOR_DIVIDE)
@@ -448,7 +529,7 @@ static Datum eval_here(Lower *l, const Expr *expr) {
     case EXPR_BYTES:
         return (Datum){.kind = DATUM_BYTES, .integer = expr->integer};
     case EXPR_TEXT:
-        return (Datum){.kind = DATUM_TEXT, .text = expr->text};
+        return expr->items.count == 0 ? datum_text_of(expr->text) : eval_filled(l, expr);
     case EXPR_TRUTH:
         return datum_truth(expr->integer != 0);
     case EXPR_LIST:
