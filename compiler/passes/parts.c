@@ -17,7 +17,8 @@
  *
  * The update of an element reads nothing of another one, so parts change no bit.  The gradients stay one
  * region by ranks; where samples come in loops, for gradients are sums over all iterations then; where
- * gradients are few beside activations; and with --keep-gradients.
+ * gradients are few beside activations; with --keep-gradients; and on a GPU, where each part is a launch
+ * and gradients by weights run beside others, as long as the plan fits without.
  *
  * Requires: layouts.  Provides: the optimiser's nodes.
  */
@@ -50,11 +51,17 @@ static bool are_many(const Program *program, const ValueId *gradient, int count)
     return size_product(gradients, LEAST_SHARE) >= all;
 }
 
+/* Are parts worth their launches?  Where a launch costs time, only if it has to fit. */
+static bool is_worth_launches(const Program *program) {
+    const Choices *choices = program->choices;
+    return program->target->loops_are_free || (choices->capacity > 0 && !choices->nearly_free);
+}
+
 /* May the update be several nodes? */
 static bool is_divisible(const Program *program) {
-    return !program->options->keep_gradients && program->micro_batch == program->batch &&
-           program->group == 0 && merging_node(program->graph) == NULL &&
-           program->model->train.processes <= 1;
+    return !program->options->keep_gradients && is_worth_launches(program) &&
+           program->micro_batch == program->batch && program->group == 0 &&
+           merging_node(program->graph) == NULL && program->model->train.processes <= 1;
 }
 
 static Gradients gradients_of(const Program *program, NodeId update, const ValueId *gradient, int count) {

@@ -208,15 +208,16 @@ class Cases:
                 for o in written]
 
     def run(self, what, operator, kernels, given, cuda=None, rows=None, adds=False, before=(), behind=(), tolerance=None,
-            between=(), parts=None):
+            between=(), parts=None, last=()):
         """Both kernels on the operands GIVEN, on the device on those of CUDA instead; then what was written is compared.
-        ROWS: of the whole tensor; PARTS: of the calls on the device, else one for all.  BEFORE, BEHIND: what only the reference is told.  BETWEEN: lines before the watch ends."""
+        ROWS: of the whole tensor; PARTS: of the calls on the device, else one for all.  LAST: numbers behind the operands.
+        BEFORE, BEHIND: what only the reference is told.  BETWEEN: lines before the watch ends."""
         on_device = {**given, **(cuda or {})}
         parts = parts or [None if rows is None else (0, rows)]
         told = [*before] if rows is None else [*before, "{0, %d}" % rows]
         return [*self.before(operator, on_device, adds),
-                *[self.device_call(operator, kernels[0], on_device, part) for part in parts],
-                self.reference_call(operator, kernels[1], given, told, behind),
+                *[self.device_call(operator, kernels[0], on_device, part, last) for part in parts],
+                self.reference_call(operator, kernels[1], given, told, [*last, *behind]),
                 *self.after(what, operator, given, tolerance or {}), *between,
                 'test.unchanged("%s");' % what]
 
@@ -1151,15 +1152,14 @@ def updates(cases, variant):
     measure = cases.both("gradient_norm", numbers, {}, reals, runs) if numbers["CLIPS"] else None
     scale, norm = "state" if judge else None, "norm" if measure else None
     average = lambda p: {"average": "average_" + p if numbers["AVERAGED"] else None, "scale": scale, "norm": norm}
-    decayed = (count, 8, 0)[variant]
-    told = [str(decayed), "0.01 / step", "step", "0", str(count)]
+    told, last = ["0.01 / step", "step", "0", str(count)], [str((count, 8, 0)[variant])]
     steps = cases.run("sgd", "sgd", sgd, {"p": "p", "g": "g", "momentum": "momentum" if reals["MOMENTUM"] else None,
-                                          **average("p")}, behind=told)
+                                          **average("p")}, behind=told, last=last)
     steps += cases.run("adam", "adam", adam, {"p": "q", "g": "g", "m": "m", "v": "v", "most": "most" if numbers["AMSGRAD"] else None,
-                                              **average("q")}, behind=told)
+                                              **average("q")}, behind=told, last=last)
     steps += cases.run("rmsprop", "rmsprop", rmsprop, {
         "p": "r", "g": "g", "square": "square", "mean": "mean" if numbers["CENTERED"] else None,
-        "momentum": "buffer" if reals["MOMENTUM"] else None, **average("r")}, behind=told)
+        "momentum": "buffer" if reals["MOMENTUM"] else None, **average("r")}, behind=told, last=last)
     if measure:
         steps = [*cases.run("gradient_norm", "gradient_norm", measure, {"norm": "norm", "scratch": "scratch", "g": "g", "scale": scale}), *steps]
     if judge:
