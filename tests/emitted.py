@@ -1,11 +1,21 @@
 """emitted.py - what `unetc -S FOLDER` wrote, as tests compile it around a main function of their own."""
 import glob
 import os
+import shlex
 
 
 def sources(folder):
     """The files of C without the program's main.c."""
     return sorted(path for path in glob.glob(os.path.join(folder, "*.c")) if os.path.basename(path) != "main.c")
+
+
+def program(execute, flags, files, more, output):
+    """Compiles FILES by $CC, each by itself, since tests/cached_cc keeps objects, and links them with MORE.  EXECUTE: runs a command."""
+    compiler, objects = shlex.split(os.environ.get("CC", "cc")), []
+    for number, file in enumerate(files):
+        objects.append("%s.%d.o" % (output, number))
+        execute(compiler + flags + ["-c", file, "-o", objects[-1]])
+    execute(compiler + flags + objects + more + ["-o", output])
 
 
 def libraries(runtime):

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""plans_test.py UNETC [--long]: the plans of the denoisers, at several sizes and batches, and of small ones of all other
-examples, also in bands of rows and, those of volumes or in the long form, for cuda, pass the outsider's judge; their arenas meet the lower
-bound, but for one of 40, which is a 200th above it at most; the plan is the same each time it is made; a file may say its precision, and
-an option has the last word; the optimiser takes gradients early where it may, each once; packed weights do not make prediction need
-more than training."""
+"""plans_test.py UNETC [--long] [--every=N]: the plans of the denoisers, at several sizes and batches, and of small
+ones of all other examples, or each Nth of all these, also in bands of rows and, those of volumes or in the long form,
+for cuda, pass the outsider's judge; their arenas meet the lower bound, but for one of 40, which is a 200th above it
+at most; the plan is the same each time it is made; a file may say its precision, and an option has the last word; the
+optimiser takes gradients early where it may, each once; packed weights do not make prediction need more than training."""
 
 import json
 import os
@@ -96,7 +96,8 @@ def all_plans(long):
 
 def main():
     unetc, plans, failures, above = os.path.abspath(sys.argv[1]), 0, 0, 0
-    for file, more in all_plans("--long" in sys.argv):
+    every = next((int(word[len("--every="):]) for word in sys.argv if word.startswith("--every=")), 1)
+    for file, more in list(all_plans("--long" in sys.argv))[::every]:
         text = plan_of(unetc, file, more)
         plan = json.loads(text)
         complaints = check_plan.judge(plan)

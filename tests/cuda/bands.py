@@ -8,7 +8,7 @@
            by weights is a sum that cuDNN begins anew in each band, so trained weights agree but for rounding, and to the
            bit where several samples at a time keep these gradients out of the loops
   heads    nets that enlarge what losses read have loops over bands there, and the bits of those without; a second sweep
-           where losses see all points first
+           where losses see all points first; the short form has one such loss, a U-Net in bf16 and a chain
   ways     a step captured as a graph or not, streams that take turns: the same weights, bit for bit; all tensors are
            rings
   budget   (--long) where nothing else fits, the planner takes bands, without being asked; that program runs, in one allocation
@@ -177,14 +177,14 @@ def check_faults(shop):
 def jobs(shop, pool, long):
     yield pool.submit(check_judge, shop)
     write_labels(shop.pictures[0])
-    for net, count in [(ENLARGED, 2), (OHEM, 4)] + ([(DICE, 4)] if long else []):
+    for net, count in [(OHEM, 4)] + ([(ENLARGED, 2), (DICE, 4)] if long else []):
         yield pool.submit(check_heads, shop, net, count)
     yield pool.submit(compare, shop, TALL, "bf16", SINGLE, (4,))
-    yield pool.submit(compare, shop, POOLS, "f32", SINGLE, (3,))
     yield pool.submit(compare, shop, CHAIN, "f32", TOGETHER, (5,))
     yield pool.submit(check_ways, shop)
     if not long:
         return
+    yield pool.submit(compare, shop, POOLS, "f32", SINGLE, (3,))
     yield pool.submit(compare, shop, TALL, "f32", SINGLE, (2, 4))
     for net, bands in (IRREGULAR, (3,)), (CHAIN, (2, 5)):
         yield pool.submit(compare, shop, net, "f32", SINGLE, bands)

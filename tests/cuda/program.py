@@ -15,9 +15,10 @@ import emitted  # noqa: E402
 
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-g1", "-O1"]
 QUICK = ["-O0"]  # of what is compiled for one program alone, which then runs for moments
-C = ["gcc", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror", "-Wno-unknown-pragmas"]
+CACHED = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cached_cc")
+C = [CACHED, "gcc", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror", "-Wno-unknown-pragmas"]
 # Floating point contracts to fused operations on a device; results are compared within a tolerance.
-CXX = ["g++", "-std=c++17", "-fno-strict-aliasing"]
+CXX = [CACHED, "g++", "-std=c++17", "-fno-strict-aliasing"]
 
 
 def execute(command, **options):

@@ -20,7 +20,6 @@ import math
 import os
 import random
 import re
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -522,10 +521,10 @@ def compiled(options, folder, file):
     used, offsets = operators(plan)
     used |= set(re.findall(r"^ *\d+ +line \d+ +(\w+)", graph, re.M))
     program = os.path.join(folder, "differences")
-    execute(shlex.split(os.environ.get("CC", "cc")) + [
-        "-std=gnu11", "-D_POSIX_C_SOURCE=200809L", "-O1", "-fopenmp", "-ffp-contract=off", "-I" + folder,
-        "-I" + os.path.join(ROOT, "runtime", "include"), '-DMODEL_HEADER="net.h"', "-DMODEL=net_model",
-        os.path.join(HERE, "differences.c"), os.path.join(ROOT, "runtime", "library", "labels.c"), *emitted.sources(folder), "-lm", "-o", program])
+    flags = ["-std=gnu11", "-D_POSIX_C_SOURCE=200809L", "-O1", "-fopenmp", "-ffp-contract=off", "-I" + folder,
+             "-I" + os.path.join(ROOT, "runtime", "include"), '-DMODEL_HEADER="net.h"', "-DMODEL=net_model"]
+    files = [os.path.join(HERE, "differences.c"), os.path.join(ROOT, "runtime", "library", "labels.c"), *emitted.sources(folder)]
+    emitted.program(execute, flags, files, ["-lm"], program)
     with open(os.path.join(folder, "net.c")) as source:
         names = re.findall(r"^    \{\"([^\"]+)\", \d, \{", source.read(), re.M)
     return program, [str(offsets.get("d " + name, -1)) for name in names], used  # running statistics have none

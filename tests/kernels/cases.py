@@ -889,7 +889,7 @@ def main():
     for planes, tiles in ((cases.random.randint(1, 9), (cases.random.randint(1, 9), cases.random.randint(1, 9))),
                           (2, (33, 37)), (5, (34, 33))):
         convolution(cases, "conv", tiles=tiles, planes=planes)
-    for _ in range(convolutions // 4):
+    for _ in range(max(1, convolutions // 4)):
         pooled_convolution(cases)
         pooling(cases)
     for _ in range(rounds):

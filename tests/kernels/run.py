@@ -43,7 +43,7 @@ BUILDS += [("aarch64-linux-gnu-gcc", OPTIMISED + " -static", "armv8-a", 6, store
 # The short form: each compiler, width of vector and type once, and two ways to convolve; fewer convolutions, and fewer rounds
 # of the other operators, each of which is another kernel to compile. clang takes twice as long where there are sanitizers or
 # the widest vectors; whole nets have --conv=fast in other tests.
-ROUNDS, SHORT_CONVOLUTIONS, SHORT_ROUNDS = 4, 4, 2
+ROUNDS, SHORT_CONVOLUTIONS, SHORT_ROUNDS = 4, 3, 1
 SHORT = [("gcc", SANITIZERS, "native", "F32", "winograd"), ("gcc", OPTIMISED, "x86-64-v3", "F16", "winograd"),
          ("clang", OPTIMISED, BASELINE, "BF16", "direct"),
          ("aarch64-linux-gnu-gcc", OPTIMISED + " -static", "armv8-a", "F32", "winograd")]

@@ -5,7 +5,7 @@ Nets that train whole batches also keep their gradients to the end of the step. 
 under budgets from the tightest to none; each plan becomes a program, which stops at the first access outside of a buffer's life, and trains for a few
 steps, the last batch of an epoch being short.  All weights of a net are the same, bit for bit.  A few plans are
 compiled with the fast kernels of each method, also for tensors of 16 bits, without the checks; these run with one,
-two and three threads."""
+two and three threads.  The short form has other loops for each net, fewer budgets and steps, and two of the methods."""
 
 import argparse
 import concurrent.futures
@@ -18,10 +18,10 @@ import plans
 
 # Per number of loops: so many budgets, none and the tightest included, if there are; of the long form, and of the short one.
 BUDGETS = {1: 7, 2: 3, 3: 1, 6: 1}
-SHORT_BUDGETS = {1: 3, 2: 1, 6: 1}
+SHORT_BUDGETS = {"tiny": {1: 3, 6: 1}, "five levels": {2: 2, 1: 1}, "irregular": {1: 2, 3: 1}}
 FAST_BUDGETS = {1: 2, 6: 1}
-NORMAL_BUDGETS, SHORT_NORMAL_BUDGETS = {1: 6}, {1: 3}
-BISECTIONS = 3
+NORMAL_BUDGETS, SHORT_NORMAL_BUDGETS, FAST_NORMAL_BUDGETS = {1: 6}, {1: 2}, {1: 3}
+BISECTIONS, SHORT_BISECTIONS = 3, 2
 STEPS, SHORT_STEPS = 10, 4
 CHECKED = ["--kernels=reference", "--poison"]
 # name, file, options, pictures: not a multiple of the batch, which is 6
@@ -36,7 +36,7 @@ FAST_NETS = [("tiny, " + " ".join(options), "unet", ["-Ddepth=3", *options], 9) 
 SHORT_FAST_NETS = FAST_NETS[1:3]
 
 
-def plans_of_loops(unetc, options, loops, count):
+def plans_of_loops(unetc, options, bisections, loops, count):
     """COUNT plans: without a budget, under the tightest that is found, and under those between."""
     options = options + ["--micro-batches=%d" % loops]
     free = plans.Plan(unetc, options)
@@ -44,7 +44,7 @@ def plans_of_loops(unetc, options, loops, count):
         return [free]
     updates = [step["op"] for step in free.json["programs"]["train"] if step.get("op") in ("sgd", "adam", "rmsprop")]
     kept = [plans.Plan(unetc, options + ["--keep-gradients"])] if len(updates) > 1 else []
-    tight = plans.tightest(unetc, options, free, BISECTIONS)
+    tight = plans.tightest(unetc, options, free, bisections)
     if tight.arena == free.arena:
         return [free]
     between = [plans.Plan(unetc, options, tight.arena + (free.arena - tight.arena) * k // (count - 1))
@@ -69,13 +69,13 @@ def train(program, plan, data, steps, threads):
 
 def check_net(tools, net, how, budgets):
     name, file, options, pictures = net
-    steps = STEPS if tools.long else SHORT_STEPS
+    steps, bisections = (STEPS, BISECTIONS) if tools.long else (SHORT_STEPS, SHORT_BISECTIONS)
     options = how + options + [plans.net(file)]
     failures = []
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as workers:
         data = os.path.join(folder, "data")
         plans.execute([tools.make_pictures, data, str(pictures), "40", "40", "8"])
-        found = list(workers.map(lambda item: plans_of_loops(tools.unetc, options, *item), budgets.items()))
+        found = list(workers.map(lambda item: plans_of_loops(tools.unetc, options, bisections, *item), budgets.items()))
         tried = [plan for of_loops in found for plan in of_loops]
         for plan in tried:
             failures += ["%s: %s" % (plan, complaint) for complaint in plan.complaints()]
@@ -106,12 +106,13 @@ def main():
     tools = parser.parse_args()
     failed = False
     normal_nets = NORMAL_NETS if tools.long else NORMAL_NETS[:2]
-    for nets, how, budgets in ((NETS, CHECKED, BUDGETS if tools.long else SHORT_BUDGETS),
-                               (normal_nets, CHECKED, NORMAL_BUDGETS if tools.long else SHORT_NORMAL_BUDGETS),
-                               (normal_nets, [], SHORT_NORMAL_BUDGETS), (FAST_NETS if tools.long else SHORT_FAST_NETS, [], FAST_BUDGETS)):
+    for nets, how, budgets, short_budgets in ((NETS, CHECKED, BUDGETS, SHORT_BUDGETS), (normal_nets, CHECKED, NORMAL_BUDGETS, SHORT_NORMAL_BUDGETS),
+                                              (normal_nets, [], FAST_NORMAL_BUDGETS, SHORT_NORMAL_BUDGETS),
+                                              (FAST_NETS if tools.long else SHORT_FAST_NETS, [], FAST_BUDGETS, FAST_BUDGETS)):
         for net in nets:
             try:
-                failures = check_net(tools, net, how, budgets)
+                short = short_budgets.get(net[0], short_budgets)
+                failures = check_net(tools, net, how, budgets if tools.long else short)
             except plans.Failure as failure:
                 failures = [str(failure)]
             for failure in failures:

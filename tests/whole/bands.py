@@ -4,10 +4,10 @@
     bands.py --unetc=UNETC --make-pictures=MAKE_PICTURES [--long]
 
 bands.unet, a chain of what can compute ranges of rows, is trained, evaluated and used without bands and with 2, 3, 5
-and more bands than a tensor has rows, in the short form with 3 and with more: fast kernels, reference kernels, in 16 bits, and in builds that stop at the first
+and more bands than a tensor has rows, in the short form with 3 in 16 bits and with more by fast kernels: fast kernels, reference kernels, in 16 bits, and in builds that stop at the first
 access outside a buffer's life, or to a row that is not there.  Weights, metrics and pictures are the same, bit for bit.
 The plans have a loop over bands in one over samples, in the forward pass and in the backward pass, and check_plan.py finds them sound.  The same
-of a whole U-Net with --conv=direct, in 4 and 16 bands, where training is one loop and tensors are rings, and by Winograd's
+of a whole U-Net with --conv=direct, in 4 and 16 bands (in the short form, in 16), where training is one loop and tensors are rings, and by Winograd's
 method; and of a tall one in the least memory, where each band packs weights and computes some rows again.
 tests/cuda/bands.py does the same for the cuda target.  Standard library only."""
 
@@ -16,11 +16,13 @@ import concurrent.futures
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+QUICK_CC = os.path.join(os.path.dirname(HERE), "quick_cc")
 sys.path.insert(0, os.path.dirname(HERE))
 import check_plan  # noqa: E402
 
@@ -46,6 +48,7 @@ TALL = Net("../../examples/denoise/tiny_unet.unet", ["--conv=direct", "--size=76
            set(), set())
 LEAST = "the least memory"  # instead of a number of bands: each iteration packs weights, too, and some rows are computed again
 LONG = ("narrow U-Net", "reference", "poison, reference", "U-Net, bf16", "Winograd, poison", "tall U-Net, poison")  # of KINDS, those of the long form
+SHORT_BANDS = {"fast": [64], "bf16": [3], "U-Net": [16], "Winograd": [4]}  # in place of all
 KINDS = {"fast": (CHAIN, [], [2, 5, 3, 64]), "reference": (CHAIN, ["--kernels=reference"], [2, 5, 3, 64]),
          "bf16": (CHAIN, ["--precision=bf16"], [2, 5, 3, 64]), "poison": (CHAIN, ["--poison"], [3]),
          "poison, reference": (CHAIN, ["--poison", "--kernels=reference"], [3]), "U-Net": (UNET, [], [4, 16]),
@@ -129,7 +132,7 @@ class Workshop:
                 copy.write(text.read().replace("data {\n", "data {\n    holdout 0.3\n"))
         self.compiler = os.path.join(folder, "cc")  # what programs compute does not depend on the level
         with open(self.compiler, "w") as script:
-            script.write("#!/bin/sh\nexec cc \"$@\" -O1\n")
+            script.write("#!/bin/sh\nexec %s \"$@\"\n" % shlex.quote(QUICK_CC))
         os.chmod(self.compiler, 0o755)
 
     def path(self, net):
@@ -186,10 +189,9 @@ class Workshop:
             return trained.read(), metrics, predicted.read()
 
 
-def compare(shop, kind, most):
-    """With the last MOST of the numbers of bands."""
+def compare(shop, kind, long):
     expected = shop.results(kind, None)
-    counts = KINDS[kind][2][-most:]
+    counts = KINDS[kind][2] if long else SHORT_BANDS.get(kind, KINDS[kind][2])
     for bands in counts:
         found = shop.results(kind, bands)
         for what, a, b in zip(("weights", "metrics", "pictures"), expected, found):
@@ -239,8 +241,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
         shop = Workshop(options, folder)
         checks = [pool.submit(check_rings, shop.unetc), pool.submit(check_early_row, shop)]
-        kinds, most = (KINDS, 4) if options.long else ([kind for kind in KINDS if kind not in LONG], 2)
-        return told(checks + [pool.submit(compare, shop, kind, most) for kind in kinds]) > 0
+        kinds = [kind for kind in KINDS if options.long or kind not in LONG]
+        return told(checks + [pool.submit(compare, shop, kind, options.long) for kind in kinds]) > 0
 
 
 if __name__ == "__main__":
