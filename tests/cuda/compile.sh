@@ -1,10 +1,15 @@
 #!/bin/sh
-# compile.sh ROWS [TYPE...]: every CUDA template, for f32, bf16 and f16, or for the types that are named, through nvcc for
+# compile.sh [--short] ROWS [TYPE...]: every CUDA template, for f32, bf16 and f16, or for the types that are named, through nvcc for
 # sm_80 and sm_90, and what multiplies on tensor cores for sm_100, too: no warnings, no spilled registers, no local memory. Then the host side of the macros that launch kernels runs
-# without a device (launch_test.cu). SKIPPED (77) where there is no nvcc.
+# without a device (launch_test.cu). --short: one round of small shapes in place of three. SKIPPED (77) where there is no nvcc.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$here/../..
+rounds=3
+if [ "$1" = --short ]; then
+    rounds=1
+    shift
+fi
 rows=$1
 shift
 [ $# -gt 0 ] || set -- float __nv_bfloat16 __half
@@ -23,7 +28,7 @@ trap 'rm -rf "$scratch"' EXIT
 compile() {
     folder=$scratch/$1
     mkdir "$folder"
-    python3 -B "$here/kernels/cases.py" "$folder" 7 "$1" 3 "$rows"
+    python3 -B "$here/kernels/cases.py" "$folder" 7 "$1" $rounds "$rows"
     python3 -B "$here/kernels/large.py" "$folder" "$1"
     for source in kernels large tiles; do
         [ -e "$folder/$source.cu" ] || continue
