@@ -29,7 +29,8 @@ NETS = [("tiny", "unet", ["-Ddepth=3", "-Dbase=2"], 10), ("five levels", "unet",
         ("irregular", "irregular", [], 9)]
 # Of the whole batch at once; the files of weights hold running statistics as well. Of small images gradients are a large share
 # of the memory, so that the update has parts.
-NORMAL_NETS = [("batch norm", "norms", ["--size=16x16", "--batch=3"], 10), ("clipped", "clipped", [], 10), ("batch norm of two batches a step", "norms", ["-Dparts=2", "--batch=3"], 10)]
+NORMAL_NETS = [("batch norm", "norms", ["--size=16x16", "--batch=3"], 10), ("clipped", "clipped", [], 10),
+               ("batch norm of two batches a step", "norms", ["-Dparts=2", "--batch=3"], 10)]
 FAST_NETS = [("tiny, " + " ".join(options), "unet", ["-Ddepth=3", *options], 9) for options in (
     ["--conv=direct"], ["--conv=winograd"], ["--conv=auto", "-Dbase=4", "--precision=bf16"],
     ["--conv=fast", "-Dbase=16", "--precision=bf16"])]
