@@ -131,7 +131,10 @@ static bool report_value(Lower *l, const Stmt *stmt, Datum value) {
         return false;
     diag_begin(l->diag, ERROR, "U0206", stmt->value->span, "`=` sets a tensor, and this is %s",
                datum_text(l, value));
-    diag_label(l->diag, "%s", value.kind == DATUM_LIST ? "values" : datum_text(l, value) + 2);
+    diag_label(l->diag, "%s",
+               value.kind == DATUM_LIST    ? "values"
+               : value.kind == DATUM_TRUTH ? "true or false"
+                                           : datum_text(l, value) + 2 /* without "a " */);
     diag_help(l->diag, "write `let %s = %s`", target_name(stmt->targets.item[0]),
               expr_text(l->pool, stmt->value));
     diag_end(l->diag);
