@@ -337,10 +337,11 @@ static Datum text_repeated(Lower *l, const Expr *expr, const char *text, int64_t
         return datum_text_of("");
     if (times > MAX_TEXT / (int64_t)length)
         return report_long_text(l, expr);
-    char *all = NEW_ARRAY(l->pool, char, length *(size_t)times + 1);
-    for (int64_t i = 0; i < times; i++)
-        memcpy(all + (size_t)i * length, text, length);
-    return charge(l, (int)(length * (size_t)times), expr->span) ? datum_text_of(all) : failed;
+    const size_t count = length * (size_t)times;
+    char *all = NEW_ARRAY(l->pool, char, count + 1);
+    for (size_t i = 0; i < count; i++)
+        all[i] = text[i % length];
+    return charge(l, (int)count, expr->span) ? datum_text_of(all) : failed;
 }
 
 /* The shortest digits that are read as the same number. */
