@@ -26,11 +26,11 @@
 #include "ir/ops.h"
 #include "passes/passes.h"
 
-enum {
-    MOST_PARTS = 16,
-    LEAST_SHARE = 100, /* of the bytes of all tensors: fewer gradients are not worth a step */
-    LEAST_GAIN = 200   /* of what the gradients take as one region: what a further part has to gain */
-};
+enum { MOST_PARTS = 16 };
+
+/* Gradients with a smaller share of the bytes of all tensors are not worth a step.  A further part has to
+ * gain this share of what the gradients take as one region. */
+static const double LEAST_SHARE = 0.01, LEAST_GAIN = 0.005;
 
 /* The gradients of the update, in its order. */
 typedef struct {
@@ -48,7 +48,7 @@ static bool are_many(const Program *program, const ValueId *gradient, int count)
             all = size_sum(all, program->layout[v].bytes);
     for (int i = 0; i < count; i++)
         gradients = size_sum(gradients, program->layout[gradient[i]].bytes);
-    return size_product(gradients, LEAST_SHARE) >= all;
+    return (double)gradients >= LEAST_SHARE * (double)all;
 }
 
 /* Are parts worth their launches?  Where a launch costs time, only if it has to fit. */
@@ -121,7 +121,7 @@ static const Best *best_cuts(Pool *pool, const Gradients *all) {
 /* Writes where the parts begin, and behind that COUNT; returns how many there are. */
 static int cut(Pool *pool, const Gradients *all, int *first) {
     const Best *best = best_cuts(pool, all);
-    const double *held_by = best[all->count].held, least = held_by[1] / LEAST_GAIN;
+    const double *held_by = best[all->count].held, least = held_by[1] * LEAST_GAIN;
     int parts = 1;
     while (parts < MOST_PARTS && held_by[parts] - held_by[parts + 1] > least)
         parts++;
