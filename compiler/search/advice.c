@@ -358,22 +358,42 @@ static void put_in_order(Advice *a) {
 
 /* The planner, given next to nothing, returns the smallest plan it comes upon; whether it finds one that
  * small when asked for it is another question, so that is asked too. */
-static FitTrial smallest(const FitQuestion *asked) {
+static FitTrial small_trial(FitQuestion *q) {
     enum { TRIES = 6 };
+    FitQuestion any = *q;
+    any.options.budget = 1;
+    FitTrial trial = fit_try(&any);
+    any.fixed.any_plan = true;
+    for (int i = 0; i < TRIES && !trial.fits; i++) {
+        any.options.budget = trial.arena;
+        trial = fit_try(&any);
+    }
+    return trial;
+}
+
+/* A budget that can be met is searched for otherwise than one that cannot, and so a smaller plan may be
+ * found under a budget below the smallest that is known.  Halves the distance to a budget that is not met.
+ */
+static FitTrial smallest(const Plan *plan, const FitQuestion *asked) {
+    enum { TRIES = 5, CLOSE = 16 };
     FitQuestion q = *asked;
     bool changed = false;
     for (int k = 0; k < FREEDOMS; k++)
         changed |= freedom[k].change(&q.options);
-    if (!changed) /* that is the plan which does not fit */
-        return (FitTrial){0};
-    q.options.budget = 1;
-    FitTrial trial = fit_try(&q);
-    q.fixed.any_plan = true;
-    for (int i = 0; i < TRIES && !trial.fits; i++) {
-        q.options.budget = trial.arena;
-        trial = fit_try(&q);
+    FitTrial best = changed ? small_trial(&q) : (FitTrial){0};
+    int64_t fits = best.fits && best.arena < plan->arena ? best.arena : plan->arena;
+    int64_t fails = plan->budget > plan->fixed ? plan->budget : plan->fixed;
+    for (int i = 0; i < TRIES && fits < INT64_MAX && fits - fails > fits / CLOSE; i++) {
+        q.options.budget = fails + (fits - fails) / 2;
+        const FitTrial trial = fit_try(&q);
+        if (trial.fits) {
+            best = trial;
+            fits = trial.arena;
+        } else {
+            fails = q.options.budget;
+        }
     }
-    return trial;
+    return best;
 }
 
 /* ---- what ends bands of rows ---- */
@@ -437,7 +457,7 @@ static void propose_what_fits(Advice *a, Ideas *all, const Plan *plan) {
         propose_narrower_pairs(a, all);
     put_in_order(a);
     if (a->count == 0 && !all->is_refused)
-        a->smallest = smallest(&all->question);
+        a->smallest = smallest(plan, &all->question);
 }
 
 /* One half of the advice. */
