@@ -56,7 +56,8 @@ static int columns(const char *from, const char *to) {
 static Expr *parse_hole(Parser *p, Hole hole, int line, int column) {
     const int length = (int)(hole.close - hole.open) - 1;
     const char *text = pool_text(p->pool, "%s%.*s%s", before, length, hole.open + 1, behind);
-    const Ast *ast = parse_part(p, text, line, column + 1 - (int)strlen(before));
+    const Ast *ast =
+        parse_part(p, text, text + strlen(before) + (size_t)length, line, column + 1 - (int)strlen(before));
     const Stmt *stmt = ast != NULL && ast->body.count == 1 ? ast->body.item[0] : NULL;
     return stmt != NULL && stmt->kind == STMT_LET ? stmt->value : NULL;
 }

@@ -486,6 +486,8 @@ static const char *found_text(Parser *p, const Misfit *m) {
     const char *word = word_text(p, p->current);
     if (is_end(m))
         return m->found;
+    if (p->current.text == p->brace_end)
+        return "`}`";
     if (strcmp(m->found, "a name") == 0)
         return pool_text(p->pool, "the name `%s`", word);
     if (strcmp(m->found, "a stray character") != 0)

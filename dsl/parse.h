@@ -31,9 +31,10 @@ typedef struct Parser {
     bool told_brace;     /* an open brace was reported: another section, or the end, tells the same */
     int headless;        /* bodies whose { is missing, which was reported: their } close nothing */
 
-    int error_line;   /* where the last error was: one a line is enough */
-    bool told_python; /* a note said that this is not Python */
-    bool skipping;    /* the rest of the line is thrown away after an error */
+    int error_line;        /* where the last error was: one a line is enough */
+    bool told_python;      /* a note said that this is not Python */
+    bool skipping;         /* the rest of the line is thrown away after an error */
+    const char *brace_end; /* of an expression in a text: what stands for the brace behind it; else NULL */
     Ast *ast;
 } Parser;
 
@@ -93,8 +94,9 @@ const char *habit(Parser *p, const Misfit *m);
 void syntax_error(Parser *p, const char *found, const char *const *expected, int nexpected);
 void parser_exhausted(Parser *p, Span span);
 
-/* The tree of TEXT, a line that begins at LINE and COLUMN of the source. */
-const Ast *parse_part(Parser *p, const char *text, int line, int column);
+/* The tree of TEXT, a line that begins at LINE and COLUMN of the source, with an expression of a text: the
+ * brace behind it is at BRACE_END. */
+const Ast *parse_part(Parser *p, const char *text, const char *brace_end, int line, int column);
 
 /* ---- makers, one per rule of the grammar ---------------------------------------------------------- */
 

@@ -261,10 +261,11 @@ Ast *parse(Pool *pool, Diag *diag, const char *text) {
     return parse_all(&(Parser){.pool = pool, .diag = diag, .text = text, .line = 1, .column = 1});
 }
 
-const Ast *parse_part(Parser *p, const char *text, int line, int column) {
+const Ast *parse_part(Parser *p, const char *text, const char *brace_end, int line, int column) {
     Parser part = {.pool = p->pool,
                    .diag = p->diag,
                    .text = text,
+                   .brace_end = brace_end,
                    .line = line,
                    .column = column,
                    .error_line = p->error_line,
