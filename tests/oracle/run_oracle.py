@@ -61,7 +61,7 @@ class Model:
         name = os.path.splitext(os.path.basename(file))[0]
         execute(self.command + ["-S", folder, file])
         source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "harness.c")
-        level = "-O0" if "--kernels=reference" in options else "-O2"  # these compile three times as fast without optimisations
+        level = "-O1" if "--kernels=reference" in options else "-O2"
         flags = ["-std=gnu11", "-D_POSIX_C_SOURCE=200809L", level, "-fopenmp", "-march=native", "-fno-math-errno",
                  "-fno-trapping-math", "-ffp-contract=fast", "-I" + folder, "-I" + tools.include,
                  '-DMODEL_HEADER="%s.h"' % name, "-DMODEL=%s_model" % name, *tools.flags]
