@@ -354,7 +354,7 @@ static const char *real_text(Lower *l, double number) {
     return pool_text(l->pool, "%.17g", number);
 }
 
-/* What stands in a text for ITEM, NULL: nothing can. */
+/* Returns the digits or the word for ITEM in a text; NULL: ITEM has no text. */
 static const char *text_for(Lower *l, Datum item) {
     return item.kind == DATUM_TEXT      ? item.text
            : item.kind == DATUM_INTEGER ? pool_text(l->pool, "%lld", (long long)item.integer)

@@ -86,7 +86,7 @@ void constants_gradient_norm(Constants *c, const Node *node) {
     call_arguments(c, "", "");
 }
 
-/* The elements that NODE updates, and of which there is state: all, or a slice. */
+/* Arguments for the elements that NODE updates: all, or the slice for which this process has state. */
 static const char *updated_text(const Constants *c, const Node *node) {
     const TrainSection *train = constant_training(c);
     const long long count = (long long)updated_elements(c, node), least = (long long)train->processes;

@@ -9,8 +9,8 @@
  *     gradients of enc4          w----r
  *     gradients of enc1                w--r
  *
- * Where a step reads all gradients first (their norm, a scale of losses), each region is alive from its
- * first write to the update.
+ * If a step reads all gradients first (their norm, a scale of losses), each region is alive from its first
+ * write to the update.
  *
  * The cuts are the ones with which the regions take the fewest bytes in all, over all nodes of the backward
  * pass.  A further part has to gain something, for each is a step.

@@ -19,7 +19,7 @@
  * Nodes that touch storage which one of them updates (a running statistic) keep their order and run once: a
  * token, a tensor without bytes, goes from each to the next.
  *
- * Where the optimiser's step has parts (parts.c), the gradients of each part are one tensor.  The first
+ * If the optimiser's step has parts (parts.c), the gradients of each part are one tensor.  The first
  * operation that writes one of them makes it.  The others read it, and so do later readers of the
  * parameters: the update comes behind them.  It is kept to the end where the update waits for all
  * gradients.

@@ -1494,7 +1494,7 @@ DEVICE simple_denoiser_adam_0_Step simple_denoiser_adam_0_step(const UnetControl
                      : 1};
 }
 
-/* Of an element; without AMSGRAD *most is neither read nor changed. */
+/* Updates an element; without AMSGRAD *most is neither read nor changed. */
 DEVICE void simple_denoiser_adam_0_update(simple_denoiser_adam_0_Step step, bool decays, real *p, real g, real *m, real *v, real *most,
                           real *average) {
     enum { AVERAGED = 0, DECOUPLED = 0, AMSGRAD = 0 };

@@ -20,7 +20,7 @@ DEVICE KERNEL_Step KERNEL_step(const UnetControl *control, const double *scale, 
                      : 1};
 }
 
-/* Of an element; without AMSGRAD *most is neither read nor changed. */
+/* Updates an element; without AMSGRAD *most is neither read nor changed. */
 DEVICE void KERNEL_update(KERNEL_Step step, bool decays, real *p, real g, real *m, real *v, real *most,
                           real *average) {
     SIZES;

@@ -15,8 +15,8 @@ DEVICE KERNEL_Step KERNEL_step(const UnetControl *control, const double *scale, 
     return {(real)control->learning_rate, CLIPS ? (real)norm[FACTOR] : SCALED ? (real)scale[UNSCALE] : 1};
 }
 
-/* Of an element; *mean and *momentum are neither read nor changed where there are none.  A square less the
- * square of the mean may be negative by a rounding. */
+/* Updates an element; *mean and *momentum are neither read nor changed where there are none.  A square less
+ * the square of the mean may be negative by a rounding. */
 DEVICE void KERNEL_update(KERNEL_Step step, bool decays, real *p, real g, real *square, real *mean,
                           real *momentum, real *average) {
     SIZES;

@@ -20,7 +20,7 @@ DEVICE KERNEL_Step KERNEL_step(const UnetControl *control, const double *scale, 
             SCALED ? scale[STEPS_TAKEN] == 1 : control->step == 1};
 }
 
-/* Of an element. *momentum is the buffer for *p; with MOMENTUM 0 it is neither read nor changed. */
+/* Updates an element. *momentum is the buffer for *p; with MOMENTUM 0 it is neither read nor changed. */
 DEVICE void KERNEL_update(KERNEL_Step step, bool decays, real *p, real g, real *momentum, real *average) {
     SIZES;
     real gradient = clipped(g * step.unscale, CLIP) + (decays ? (real)WEIGHT_DECAY : 0) * *p;

@@ -506,7 +506,7 @@ static void widen_layouts(const Case *c, Program *program) {
     }
 }
 
-/* What an optimiser updates ends with its last number: padding is no part of the buffers here. */
+/* The buffers of an optimiser end with their last number here: they have no padding. */
 static void trim_updated(const Program *program) {
     const Graph *g = program->graph;
     for (int i = 0; i < g->nnode; i++)

@@ -27,8 +27,8 @@ CHECKED = ["--kernels=reference", "--poison"]
 # name, file, options, pictures: not a multiple of the batch, which is 6
 NETS = [("tiny", "unet", ["-Ddepth=3", "-Dbase=2"], 10), ("five levels", "unet", ["-Ddepth=5", "-Dbase=2"], 7),
         ("irregular", "irregular", [], 9)]
-# Of the whole batch at once; the files of weights hold running statistics as well. Of small images gradients are a large share
-# of the memory, so that the update has parts.
+# The whole batch at once; the files of weights hold running statistics as well. Gradients are a large share of the memory of
+# small images, so that the update has parts.
 NORMAL_NETS = [("batch norm", "norms", ["--size=16x16", "--batch=3"], 10), ("clipped", "clipped", [], 10),
                ("batch norm of two batches a step", "norms", ["-Dparts=2", "--batch=3"], 10)]
 FAST_NETS = [("tiny, " + " ".join(options), "unet", ["-Ddepth=3", *options], 9) for options in (
