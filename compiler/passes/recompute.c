@@ -20,9 +20,9 @@
  * token, a tensor without bytes, goes from each to the next.
  *
  * If the optimiser's step has parts (parts.c), the gradients of each part are one tensor.  The first
- * operation that writes one of them makes it.  The others read it, and so do later readers of the
- * parameters: the update comes behind them.  It is kept to the end where the update waits for all
- * gradients.
+ * operation that writes a gradient of the part makes the tensor.  Later writers of its gradients read it,
+ * and so do later readers of its parameters, for the update comes behind them.  If the update waits for all
+ * gradients, the tensor is kept to the end.
  *
  * Requires: layouts.  Provides: the order of the nodes, new nodes and values among them, their layouts.
  */

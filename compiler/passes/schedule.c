@@ -227,7 +227,7 @@ Step loop_over_samples(const Program *program, Step *body, int count) {
                   .nbody = count};
 }
 
-/* Marks what STEP touches. */
+/* Marks the values that STEP touches. */
 static void mark(const Graph *g, const Step *step, bool *touched) {
     for (int i = 0; step->node < 0 && i < step->nbody; i++)
         mark(g, &step->body[i], touched);
@@ -237,7 +237,7 @@ static void mark(const Graph *g, const Step *step, bool *touched) {
         touched[t.value] = true;
 }
 
-/* Does STEP touch what is marked? */
+/* Does STEP touch a marked value? */
 static bool meets(const Graph *g, const Step *step, const bool *touched) {
     for (int i = 0; step->node < 0 && i < step->nbody; i++)
         if (meets(g, &step->body[i], touched))
