@@ -179,11 +179,12 @@ static bool sweeps_regions(const Graph *g, const Node *node) {
 
 /* " all parameters", " the parameters up1.weight to enc1.bias" */
 static const char *swept_text(Pool *pool, const Program *program, const Node *node) {
-    int updates;
-    first_update(program->graph, &updates);
+    int updates = 1;
     if (bucket_number(program, node->nout > 0 ? node->out[0] : node->in[0]) >= 0)
         return " the parameters of a bucket";
-    if (updates <= 1 || !has_trait(node, TRAIT_UPDATES))
+    if (has_trait(node, TRAIT_UPDATES))
+        first_update(program->graph, &updates);
+    if (updates == 1)
         return " all parameters";
     const ValueId *parameter;
     const int count = value_segments(program->graph, &node->in[0], &parameter);

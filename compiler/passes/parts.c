@@ -22,22 +22,26 @@
  *
  * Requires: layouts.  Provides: the optimiser's nodes.
  */
+#include <float.h>
+
 #include "base/size_math.h"
 #include "ir/ops.h"
 #include "passes/passes.h"
 
-enum { MOST_PARTS = 16 };
+enum { MOST_PARTS = 16, MOST_UNITS = 1024 };
 
 /* Gradients with a smaller share of the bytes of all tensors are not worth a step.  A further part has to
  * gain this share of what the gradients take as one region. */
 static const double LEAST_SHARE = 0.01, LEAST_GAIN = 0.005;
 
-/* The gradients of the update, in its order. */
+/* The gradients of the update, in its order, as units that are not cut.  A unit is one gradient where they
+ * are few.  The limit on units keeps the time of the cuts small for a net of any length. */
 typedef struct {
     int count;
-    const int *born, *complete; /* per gradient: the first and the last node that touches it */
-    const int64_t *begin;       /* per gradient, and one more: bytes of the gradients in front of it */
-} Gradients;
+    int *born, *complete; /* per unit: the first and the last node that touches it */
+    int *first;           /* per unit, and one more: its first gradient */
+    int64_t *begin;       /* per unit, and one more: bytes of the units in front of it */
+} Units;
 
 /* Do gradients take a share of the memory that is worth a step? */
 static bool are_many(const Program *program, const ValueId *gradient, int count) {
@@ -64,71 +68,76 @@ static bool is_divisible(const Program *program) {
            merging_node(program->graph) == NULL && program->model->train.processes <= 1;
 }
 
-static Gradients gradients_of(const Program *program, NodeId update, const ValueId *gradient, int count) {
+/* Adds gradient I, touched from node BORN to COMPLETE, to the last unit, or to a new one. */
+static void add_gradient(Units *units, int i, bool begins, int born, int complete, int64_t bytes) {
+    if (begins) {
+        const int n = units->count++;
+        units->born[n] = born;
+        units->complete[n] = complete;
+    }
+    const int n = units->count - 1;
+    units->born[n] = born < units->born[n] ? born : units->born[n];
+    units->complete[n] = complete > units->complete[n] ? complete : units->complete[n];
+    units->first[n + 1] = i + 1;
+    units->begin[n + 1] = size_sum(begins ? units->begin[n] : units->begin[n + 1], bytes);
+}
+
+static Units units_of(const Program *program, NodeId update, const ValueId *gradient, int count) {
     const Graph *g = program->graph;
-    int *born = NEW_ARRAY(g->pool, int, count), *complete = NEW_ARRAY(g->pool, int, count);
     int *first = NEW_ARRAY(g->pool, int, g->nvalue), *last = NEW_ARRAY(g->pool, int, g->nvalue);
-    int64_t *begin = NEW_ARRAY(g->pool, int64_t, count + 1);
     for (NodeId i = update - 1; i >= 0; i--)
         for (Touch t = node_touches(g, &g->node[i]); touch_next(&t);) {
             first[t.value] = i;
             last[t.value] = last[t.value] > 0 ? last[t.value] : i;
         }
-    for (int i = 0; i < count; i++) {
-        born[i] = first[gradient[i]];
-        complete[i] = last[gradient[i]];
-        begin[i + 1] = size_sum(begin[i], program->layout[gradient[i]].bytes);
-    }
-    return (Gradients){count, born, complete, begin};
+    Units units = {.born = NEW_ARRAY(g->pool, int, count),
+                   .complete = NEW_ARRAY(g->pool, int, count),
+                   .first = NEW_ARRAY(g->pool, int, count + 1),
+                   .begin = NEW_ARRAY(g->pool, int64_t, count + 1)};
+    const int share = (count - 1) / MOST_UNITS + 1; /* gradients in a unit */
+    for (int i = 0; i < count; i++)
+        add_gradient(&units, i, i % share == 0, first[gradient[i]], last[gradient[i]],
+                     program->layout[gradient[i]].bytes);
+    return units;
 }
 
-/* Bytes of the gradients [FROM, TO) times the nodes for which they are alive, as one region. */
-static double held(const Gradients *all, int from, int to) {
-    int born = all->born[from], complete = all->complete[from];
-    for (int i = from; i < to; i++) {
-        born = all->born[i] < born ? all->born[i] : born;
-        complete = all->complete[i] > complete ? all->complete[i] : complete;
-    }
-    return (double)(all->begin[to] - all->begin[from]) * (complete + 1 - born);
-}
-
-/* The best cuts of the first I gradients into K parts, by dynamic programming over K. */
+/* The best cuts of the first I units into K parts, by dynamic programming over K. */
 typedef struct {
     double held[MOST_PARTS + 1];
     int last[MOST_PARTS + 1]; /* where the last part begins */
 } Best;
 
-static const Best *best_cuts(Pool *pool, const Gradients *all) {
-    Best *best = NEW_ARRAY(pool, Best, all->count + 1);
-    for (int i = 1; i <= all->count; i++) {
-        best[i].held[1] = held(all, 0, i);
-        for (int k = 2; k <= MOST_PARTS; k++) {
-            best[i].held[k] = best[i].held[k - 1];
-            best[i].last[k] = i; /* a part of nothing */
-        }
-        for (int from = 1; from < i; from++) {
-            const double alone = held(all, from, i);
-            for (int k = 2; k <= MOST_PARTS; k++)
-                if (best[from].held[k - 1] + alone < best[i].held[k]) {
-                    best[i].held[k] = best[from].held[k - 1] + alone;
-                    best[i].last[k] = from;
-                }
-        }
+/* Cuts the first I units, if the cuts of fewer units are known. */
+static void cut_first(const Units *units, int i, Best *best) {
+    for (int k = 0; k <= MOST_PARTS; k++)
+        best[i].held[k] = DBL_MAX;
+    int born = units->born[i - 1], complete = units->complete[i - 1];
+    for (int from = i - 1; from >= 0; from--) {
+        born = units->born[from] < born ? units->born[from] : born;
+        complete = units->complete[from] > complete ? units->complete[from] : complete;
+        const double alone = (double)(units->begin[i] - units->begin[from]) * (complete + 1 - born);
+        for (int k = 1; k <= MOST_PARTS; k++)
+            if (best[from].held[k - 1] + alone < best[i].held[k]) {
+                best[i].held[k] = best[from].held[k - 1] + alone;
+                best[i].last[k] = from;
+            }
     }
-    return best;
 }
 
-/* Writes where the parts begin, and behind that COUNT; returns how many there are. */
-static int cut(Pool *pool, const Gradients *all, int *first) {
-    const Best *best = best_cuts(pool, all);
-    const double *held_by = best[all->count].held, least = held_by[1] * LEAST_GAIN;
+/* Writes the first gradient of each part, and behind that the count of gradients; returns how many parts
+ * there are. */
+static int cut(Pool *pool, const Units *units, int *first) {
+    Best *best = NEW_ARRAY(pool, Best, units->count + 1);
+    for (int i = 1; i <= units->count; i++)
+        cut_first(units, i, best);
+    const double *held_by = best[units->count].held, least = held_by[1] * LEAST_GAIN;
     int parts = 1;
     while (parts < MOST_PARTS && held_by[parts] - held_by[parts + 1] > least)
         parts++;
-    first[parts] = all->count;
-    for (int k = parts; k > 1; k--)
-        first[k - 1] = best[first[k]].last[k];
-    first[0] = 0;
+    for (int k = parts, end = units->count; k >= 0; k--) {
+        first[k] = units->first[end];
+        end = best[end].last[k];
+    }
     return parts;
 }
 
@@ -167,9 +176,9 @@ void part_updates(Program *program) {
     const int count = value_segments(g, &whole.in[input_named(&g->operands[whole.op], "g")], &gradient);
     if (!are_many(program, gradient, count))
         return;
-    const Gradients all = gradients_of(program, update, gradient, count);
+    const Units units = units_of(program, update, gradient, count);
     int first[MOST_PARTS + 1];
-    const int parts = cut(g->pool, &all, first);
+    const int parts = cut(g->pool, &units, first);
     for (int k = 0; k < parts && parts > 1; k++) {
         ValueId *in = NEW_ARRAY(g->pool, ValueId, whole.nin);
         for (int i = 0; i < whole.nin; i++)

@@ -179,13 +179,14 @@ static int64_t written_bytes(const Program *program, const NodeId *node, int cou
 
 static int64_t outside_bytes(const Program *program, const Split *s) {
     const Graph *g = program->graph;
+    const bool gradients = !places_gradients(program);
     int64_t bytes = size_sum(written_bytes(program, s->node[PART_BEFORE], s->count[PART_BEFORE]),
                              written_bytes(program, s->node[PART_LOAD], s->count[PART_LOAD]));
     for (ValueId v = 0; v < g->nvalue; v++)
         if (g->value[v].nsegments == 0 &&
             (g->value[v].class == CLASS_PARAMETER || g->value[v].class == CLASS_STATE ||
              g->value[v].class == CLASS_RUNNING_STATISTIC ||
-             (g->value[v].class == CLASS_PARAMETER_GRADIENT && !places_gradients(program))))
+             (g->value[v].class == CLASS_PARAMETER_GRADIENT && gradients)))
             bytes = size_sum(bytes, program->layout[v].bytes);
     return bytes;
 }
