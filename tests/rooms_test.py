@@ -39,7 +39,8 @@ NAMED = {
     "compiler/front/operators_arithmetic.c": {op: "what `+ - *` in a file mean" for op in
                                               ("OP_ADD", "OP_SUBTRACT", "OP_MULTIPLY", "OP_AFFINE", "OP_RECIPROCAL",
                                                "OP_DIVIDE", "OP_REPEAT")},
-    "compiler/front/operators.c": {"OP_CONV": "what `linear` means", "OP_CONV_GROUPS": "what `groups` of a convolution mean"},
+    "compiler/front/operators.c": {"OP_CONV": "what `linear` means", "OP_CONV_GROUPS": "what `groups` of a convolution mean",
+                                    "OP_UPCONV_GROUPS": "the same of a transposed one"},
     "compiler/front/operators_norm.c": {op: "a normalisation is several nodes" for op in (
         "OP_BATCH_STATISTICS", "OP_NORM_STATISTICS", "OP_NORM_TRACK", "OP_NORM_FOLD", "OP_LAYER_NORM", "OP_SCALE", "OP_GROUP_NORM",
         "OP_INSTANCE_NORM")},

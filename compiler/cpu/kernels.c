@@ -471,6 +471,7 @@ const KernelRow cpu_kernels[OPS] = {
     [OP_SSIM] = {.prepare = prepare_loss},
     [OP_PSNR] = {.prepare = prepare_loss},
     [OP_CROSS_ENTROPY] = {.prepare = prepare_loss},
+    [OP_UPCONV_GROUPS] = {.template = "conv_groups_dgrad"},
     [OP_DROPOUT_CHANNELS] = {.template = "dropout"},
     [OP_MATCH] = {.template = "resize"},
     [OP_MINIMUM] = {.template = "maximum"},

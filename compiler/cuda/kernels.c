@@ -502,6 +502,7 @@ const KernelRow cuda_kernels[OPS] = {
                          .finish = finish_wgrad,
                          .beside = true,
                          .template = "conv_wgrad"},
+    [OP_UPCONV_GROUPS] = {.template = "conv_groups_dgrad"},
     [OP_DROPOUT_CHANNELS] = {.template = "dropout"},
     [OP_MATCH] = {.template = "resize"},
     [OP_MINIMUM] = {.template = "maximum"},

@@ -175,11 +175,12 @@ static bool argument_groups(const Call *call, int64_t in, int64_t out, int64_t *
     return out % *groups == 0 ? true : report_groups(call, *groups, out, "that come out");
 }
 
-/* A convolution in groups is a node of another kind, which reads no segments. */
-static ValueId append_conv(Call *call, ValueId x, ValueId weight, ValueId bias, Attributes a, Shape out) {
+/* A convolution in groups is a node of another kind, IN_GROUPS, which reads no segments. */
+static ValueId append_convolution(Call *call, Op in_groups, ValueId x, ValueId weight, ValueId bias,
+                                  Attributes a, Shape out) {
     const bool grouped = a.conv.groups > 1;
     if (grouped)
-        call->op = OP_CONV_GROUPS;
+        call->op = in_groups;
     const ValueId operands[] = {grouped ? value_joined(call->l->graph, x, call->span) : x, weight, bias};
     return node_append(call, operands, 3, a, output_new(call, out));
 }
@@ -233,7 +234,7 @@ ValueId build_conv(Call *call) {
                       &bias))
         return -1;
     const Attributes a = {.kind = ATTRIBUTES_CONV, .conv = {.window = w, .groups = groups}};
-    return append_conv(call, x, weight, bias, a, out);
+    return append_convolution(call, OP_CONV_GROUPS, x, weight, bias, a, out);
 }
 
 /* The weight has no axes for the window, which is one point. */
@@ -253,7 +254,7 @@ ValueId build_linear(Call *call) {
         return -1;
     call->op = OP_CONV;
     const Attributes a = {.kind = ATTRIBUTES_CONV, .conv = {.window = point, .groups = 1}};
-    return append_conv(call, x, weight, bias, a, out);
+    return append_convolution(call, OP_CONV_GROUPS, x, weight, bias, a, out);
 }
 
 static bool upconv_padding(const Call *call, Shape in, Window *w) {
@@ -280,18 +281,19 @@ ValueId build_upconv(Call *call) {
     Window w = {0};
     Start start;
     Shape out;
-    int64_t channels, fan;
+    int64_t channels, fan, groups;
     if (!argument_feature_map(call, "x", &x))
         return -1;
     Shape in = shape_of(call, x);
     if (!argument_channels(call, &channels) || !argument_window(call, in, &w) ||
-        !upconv_padding(call, in, &w) || !fan_in(call, channels, &w, &fan) ||
-        !argument_init(call, fan, &start) || !grow(call, in, &w, channels, &out) ||
-        !make_weights(call, weight_shape(in.dim[0], channels, &w, in), channels, &start, &weight, &bias))
+        !upconv_padding(call, in, &w) || !argument_groups(call, in.dim[0], channels, &groups) ||
+        !fan_in(call, channels / groups, &w, &fan) || !argument_init(call, fan, &start) ||
+        !grow(call, in, &w, channels, &out) ||
+        !make_weights(call, weight_shape(in.dim[0], channels / groups, &w, in), channels, &start, &weight,
+                      &bias))
         return -1;
-    const ValueId operands[] = {x, weight, bias};
-    return node_append(call, operands, 3, (Attributes){.kind = ATTRIBUTES_CONV, .conv.window = w},
-                       output_new(call, out));
+    const Attributes a = {.kind = ATTRIBUTES_CONV, .conv = {.window = w, .groups = groups}};
+    return append_convolution(call, OP_UPCONV_GROUPS, x, weight, bias, a, out);
 }
 
 /* ---- maps, segment by segment ---- */

@@ -72,12 +72,32 @@ void gradient_upconv(Autodiff *ad, const Node *node, const ValueId *dout, ValueI
 }
 
 void gradient_conv_groups(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
-    const ValueId x = node->in[0], dgrad_in[2] = {dout[0], node->in[1]};
+    const ValueId x = node->in[0], dgrad_in[3] = {dout[0], node->in[1], -1};
     gradient_by_weights(ad, node, OP_CONV_GROUPS_WGRAD, node->a, dout[0], din, 3);
     if (!gradient_wanted(ad, x))
         return;
     din[0] = gradient_value(ad, x);
-    gradient_node(ad, node, OP_CONV_GROUPS_DGRAD, node->a, dgrad_in, 2, &din[0], 1);
+    gradient_node(ad, node, OP_CONV_GROUPS_DGRAD, node->a, dgrad_in, 3, &din[0], 1);
+}
+
+/* Its window slides over y.  So a convolution of dy gives dx, and x and dy change places for the weights.
+ */
+void gradient_upconv_groups(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+    const ValueId x = node->in[0], w = node->in[1], b = node->in[2];
+    if (gradient_wanted(ad, w)) {
+        const ValueId wgrad_in[2] = {dout[0], x};
+        const ValueId wgrad_out[3] = {gradient_value(ad, w), -1, -1}; /* the target's scratch */
+        din[1] = wgrad_out[0];
+        gradient_node(ad, node, OP_CONV_GROUPS_WGRAD, node->a, wgrad_in, 2, wgrad_out, 3);
+        din[2] = b >= 0 ? gradient_value(ad, b) : -1;
+        if (b >= 0)
+            gradient_node(ad, node, OP_PARAMETER_GRAD, (Attributes){0}, dout, 1, &din[2], 1);
+    }
+    if (!gradient_wanted(ad, x))
+        return;
+    const ValueId dgrad_in[3] = {dout[0], w, -1};
+    din[0] = gradient_value(ad, x);
+    gradient_node(ad, node, OP_CONV_GROUPS, node->a, dgrad_in, 3, &din[0], 1);
 }
 
 /* ---- cost ---- */
@@ -347,6 +367,7 @@ void constants_conv_groups(Constants *c, const Node *node) {
 
 void constants_conv_groups_dgrad(Constants *c, const Node *node) {
     groups_constants(c, node, node->out[0], node->in[0]);
+    constant(c, "BIAS", node->in[2] >= 0);
     constant_layout(c, "DX", node->out[0]);
     constant_layout(c, "DY", node->in[0]);
     call_rows(c, node->out[0]);

@@ -1131,6 +1131,7 @@ static Rule *const rules[OPS] = {
     [OP_CONV] = conv,
     [OP_CONV_GROUPS] = conv,
     [OP_UPCONV] = upconv,
+    [OP_UPCONV_GROUPS] = upconv,
     [OP_RELU] = relu,
     [OP_LEAKY_RELU] = leaky_relu,
     [OP_SIGMOID] = sigmoid,

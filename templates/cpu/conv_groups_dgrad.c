@@ -1,4 +1,5 @@
-/* conv_groups_dgrad.c - gradient of a convolution in GROUPS groups of channels by its input. */
+/* conv_groups_dgrad.c - gradient of a convolution in GROUPS groups of channels by its input; with a
+ * BIAS it is a transposed convolution. */
 #include "groups.c"
 
 #define KERNEL conv_groups_dgrad
@@ -37,7 +38,7 @@ INLINE void KERNEL_tap(Rows rows, real *sums, const stored *dy, const real *w, i
     }
 }
 
-UNUSED static void KERNEL(int n, Rows rows, stored *dx, const stored *dy, const real *w) {
+UNUSED static void KERNEL(int n, Rows rows, stored *dx, const stored *dy, const real *w, const real *b) {
     SIZES;
 #pragma omp for collapse(3) schedule(static)
     for (int i = 0; i < n; i++)
@@ -46,7 +47,10 @@ UNUSED static void KERNEL(int n, Rows rows, stored *dx, const stored *dy, const 
                 for (int first = 0; first < IW; first += ROW_PART) {
                     const Point at = {i, r / IH, r % IH, first};
                     const int count = min_int(ROW_PART, IW - first);
-                    _Alignas(64) real sums[ROW_PART * LANES] = {0};
+                    const Vector start = BIAS ? bias_vector(b, CI, v) : (Vector){0};
+                    _Alignas(64) real sums[ROW_PART * LANES];
+                    for (int p = 0; p < count; p++)
+                        store_real(sums + p * LANES, start);
                     for (int kd = 0; kd < KD; kd++)
                         for (int kh = 0; kh < KH; kh++)
                             for (int kw = 0; kw < KW; kw++)

@@ -1,4 +1,5 @@
-/* conv_groups_dgrad.cu - gradient of a convolution in GROUPS groups of channels by its input. */
+/* conv_groups_dgrad.cu - gradient of a convolution in GROUPS groups of channels by its input; with a
+ * BIAS it is a transposed convolution. */
 #include "prologue.cuh"
 
 #define KERNEL conv_groups_dgrad
@@ -19,7 +20,7 @@ DEVICE real KERNEL_products(const stored *__restrict__ dy, const real *__restric
 }
 
 static __global__ void KERNEL_points(Range range, stored *__restrict__ dx, const stored *__restrict__ dy,
-                                     const real *__restrict__ w) {
+                                     const real *__restrict__ w, const real *__restrict__ b) {
     SIZES;
     constexpr Grid in = {ID, IH, IW, DX.block / LANES, DX.ring}, out = {D, H, W, 1, DY.ring};
     const unsigned i = vector_index(range);
@@ -27,6 +28,9 @@ static __global__ void KERNEL_points(Range range, stored *__restrict__ dx, const
         return;
     const Point p = point_at(in, i);
     Vector total = filled(0);
+    for (int l = 0; l < LANES && BIAS; l++)
+        if (p.column * LANES + l < CI)
+            total.lane[l] = b[p.column * LANES + l];
     for (int tap = 0; tap < KD * KH * KW; tap++) {
         const int d = p.d + PD - tap / (KH * KW) * LD, h = p.h + PH - tap / KW % KH * LH,
                   v = p.w + PW - tap % KW * LW;
@@ -40,8 +44,8 @@ static __global__ void KERNEL_points(Range range, stored *__restrict__ dx, const
     store_vector(dx, place(in, i), total);
 }
 
-LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *dx, const stored *dy, const real *w) {
+LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *dx, const stored *dy, const real *w, const real *b) {
     SIZES;
-    LAUNCH_RANGE(at, KERNEL_points, range_of(N, {ID, IH, IW, DX.block / LANES}, rows), dx, dy, w);
+    LAUNCH_RANGE(at, KERNEL_points, range_of(N, {ID, IH, IW, DX.block / LANES}, rows), dx, dy, w, b);
 }
 /* END */

@@ -1,4 +1,5 @@
-/* conv_groups_dgrad.c - gradient of a convolution in GROUPS groups of channels by its input. */
+/* conv_groups_dgrad.c - gradient of a convolution in GROUPS groups of channels by its input; with a
+ * BIAS it is a transposed convolution. */
 #include "prologue.c"
 
 #define KERNEL conv_groups_dgrad
@@ -22,7 +23,7 @@ UNUSED static real KERNEL_point(const stored *dy, const real *w, int i, int c, i
     return (real)sum;
 }
 
-UNUSED static void KERNEL(int n, Rows rows, stored *dx, const stored *dy, const real *w) {
+UNUSED static void KERNEL(int n, Rows rows, stored *dx, const stored *dy, const real *w, const real *b) {
     SIZES;
 #pragma omp for collapse(2) schedule(static)
     for (int i = 0; i < n; i++)
@@ -30,6 +31,6 @@ UNUSED static void KERNEL(int n, Rows rows, stored *dx, const stored *dy, const 
             for (int r = rows.begin; r < rows.end; r++)
                 for (int p = 0; p < IW; p++)
                     store(dx, element(&DX, i, c, r / IH, r % IH, p),
-                          c < CI ? KERNEL_point(dy, w, i, c, r / IH, r % IH, p) : 0);
+                          c < CI ? KERNEL_point(dy, w, i, c, r / IH, r % IH, p) + (BIAS ? b[c] : 0) : 0);
 }
 /* END */

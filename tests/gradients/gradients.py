@@ -573,13 +573,17 @@ def required_operators():
 
 
 def grouped_net(seed):
-    """Convolutions in groups, of a few channels and of one; it has no kinks."""
+    """Convolutions in groups, of a few channels and of one, and transposed ones; it has no kinks."""
     net = Net(Draw(seed), 2)
     half = [(n + 1) // 2 for n in net.input.size]
     for expression, channels, size in (("conv(photo, 4, 3)", 4, net.input.size),
                                        ("conv(silu(t0), 8, 3, stride = 2, groups = 4)", 8, half),
                                        ("conv(silu(t1), 8, [1, 3], dilation = 2, groups = 8, bias = false)", 8, half),
-                                       ("conv(silu(t2), 6, [3, 2], groups = 2)", 6, half)):
+                                       ("conv(silu(t2), 6, [3, 2], groups = 2)", 6, half),
+                                       ("upconv(silu(t3), 9, groups = 3)", 9, [2 * n for n in half]),
+                                       ("upconv(silu(t4), 8, 3, stride = 1, padding = 1, groups = 1)", 8, [2 * n for n in half]),
+                                       ("upconv(silu(t5), 8, 3, stride = 1, padding = 1, groups = 8, bias = false)", 8,
+                                        [2 * n for n in half])):
         net.x = net.write(expression, channels, size)
     net.lines.append("output answer = conv(silu(%s), 2, 1, groups = 2)" % net.x.name)
     return net

@@ -231,8 +231,8 @@ def check_command(module, modules):
         expect(run(folder, made.format("nothing()"), "--size=3x8x8"), 1, "NameError: name 'nothing' is not defined")
         expect(run(folder, "nowhere.py:Net", "--size=3x8x8"), 1, "nowhere.py")
         expect(run(folder, made.format("IMAGE"), "--size=3x8x8"), 1, "a tuple is no torch.nn.Module")
-        refused = run(folder, made.format("nn.ConvTranspose2d(2, 2, 3, groups=2)"), "--size=2x8x8")
-        expect(refused, 1, "from_pytorch.py: ConvTranspose2d: a transposed convolution in groups")
+        refused = run(folder, made.format("nn.ConvTranspose2d(2, 2, 3, dilation=2)"), "--size=2x8x8")
+        expect(refused, 1, "from_pytorch.py: ConvTranspose2d: a transposed convolution with a dilation")
         assert refused[2].count("\n") == 0, refused
         quiet = run(folder, made.format("looking_at_numbers()"), "--size=3x8x8", "-o", "q.unet")
         assert quiet[0] == 0 and not quiet[2], quiet

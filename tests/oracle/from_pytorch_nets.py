@@ -94,7 +94,7 @@ class Operators(nn.Module):
         self.plain = nn.InstanceNorm2d(8)
         self.four = nn.Conv2d(8, 8, 4, 2, 1)
         self.back = nn.ConvTranspose2d(8, 4, 4, 2, 1)
-        self.wide = nn.ConvTranspose2d(4, 4, 3, 2, 1, output_padding=1)
+        self.wide = nn.ConvTranspose2d(4, 4, 3, 2, 1, output_padding=1, groups=2)
         self.gate = nn.Conv2d(4, 4, 1)
         self.last = nn.Conv2d(4, 12, 1)
         self.slope, self.slopes = nn.PReLU(), nn.PReLU(4, 0.1)

@@ -175,7 +175,8 @@ def conv(a, x, w, b=None):
 
 def conv_transpose(a, x, w, b=None):
     channels, height, width = x.shape
-    outs, kernel, stride, pads = w.shape[1], a["kernel_shape"], a["strides"], a["pads"]
+    of_group, kernel, stride, pads = w.shape[1], a["kernel_shape"], a["strides"], a["pads"]
+    outs, ins = of_group * a["group"], channels // a["group"]
     more = a.get("output_padding", [0, 0])
     size = [stride[k] * ((height, width)[k] - 1) + kernel[k] - pads[k] - pads[2 + k] + more[k] for k in range(2)]
     values = [b.values[o] if b else 0.0 for o in range(outs) for _ in range(size[0] * size[1])]
@@ -183,13 +184,14 @@ def conv_transpose(a, x, w, b=None):
         for h in range(height):
             for v in range(width):
                 number = x.values[(c * height + h) * width + v]
-                for o in range(outs):
+                for o in range(of_group):
+                    to = c // ins * of_group + o
                     for i in range(kernel[0]):
                         for j in range(kernel[1]):
                             y, z = h * stride[0] + i - pads[0], v * stride[1] + j - pads[1]
                             if 0 <= y < size[0] and 0 <= z < size[1]:
-                                values[(o * size[0] + y) * size[1] + z] += \
-                                    number * w.values[((c * outs + o) * kernel[0] + i) * kernel[1] + j]
+                                values[(to * size[0] + y) * size[1] + z] += \
+                                    number * w.values[((c * of_group + o) * kernel[0] + i) * kernel[1] + j]
     return Tensor([outs] + size, values)
 
 

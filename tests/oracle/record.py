@@ -481,8 +481,8 @@ class Groups(nn.Module):
         self.tall = nn.Conv2d(10, 10, (5, 1), padding=(2, 0))
         self.wide = nn.Conv2d(10, 6, (1, 5), padding=(0, 4), dilation=(1, 2), groups=2)
         self.deep = nn.Conv2d(18, 9, 4, stride=2, padding=1, bias=False)
-        self.up3 = nn.ConvTranspose2d(9, 8, 3, stride=2, padding=1, output_padding=1)
-        self.up4 = nn.ConvTranspose2d(8, 6, 4, stride=2, padding=1)
+        self.up3 = nn.ConvTranspose2d(9, 9, 3, stride=2, padding=1, output_padding=1, groups=9)
+        self.up4 = nn.ConvTranspose2d(9, 6, 4, stride=2, padding=1, groups=3)
         self.last = nn.GroupNorm(2, 6)
         self.answer = nn.Conv2d(24, 3, 1)
 

@@ -102,20 +102,20 @@ def padded(n, name, spatial):
 @operator("conv_transpose2d.input conv_transpose3d.input conv_transpose1d",
           "input weight bias stride padding output_padding groups dilation")
 def upconv(n):
-    weight = n.weight("weight")
-    _, out, *kernel = weight.shape
-    count = len(kernel)
+    weight, groups = n.weight("weight"), n["groups"]
+    _, of_group, *kernel = weight.shape
+    count, out = len(kernel), of_group * groups
     if count == 1:
         n.refuse(advice("conv1d"))
-    if n["groups"] != 1 or any(d != 1 for d in listed(n["dilation"], count)):
-        n.refuse("a transposed convolution in groups, or with a dilation; unetc has them without")
+    if any(d != 1 for d in listed(n["dilation"], count)):
+        n.refuse("a transposed convolution with a dilation; unetc has it without")
     kernel, stride = number(kernel), number(listed(n["stride"], count))
     source = n.plain("input")
     layer = n.layer({"weight": weight, "bias": n.weight("bias")})
     return plainly(n, n.emit(
         "upconv", [source], [(None, out)] + ([(None, kernel)] if kernel != 2 or stride != 2 else [])
         + given("stride", stride, kernel) + given("padding", number(listed(n["padding"], count)), 0)
-        + given("output_padding", number(listed(n["output_padding"], count)), 0)
+        + given("output_padding", number(listed(n["output_padding"], count)), 0) + given("groups", groups, 1)
         + given("bias", n["bias"] is not None, True), after(n), layer))
 
 

@@ -1484,11 +1484,12 @@ def grouped_convolution(cases):
         "Tensor x = test.numbers(in), dx = test.output(in), same_dx = test.output(in);",
         "Tensor dy = test.numbers(out), y = test.output(out), same_y = test.output(out);",
         "Tensor w = test.weights(%d), dw = test.gradient(%d), b = test.weights(%d), db = test.gradient(%d);" % (weights, weights, co, co),
+        "Tensor first = test.weights(%d);" % ci,
         *(["Result scratch = test.result(%d);" % (n * numbers["BANDS"] * (taps + 1) * y.block)] if depthwise else []),
         *cases.by_rows("conv_groups", "conv_groups", both("conv_groups"), y_size[0] * y_size[1],
                        {"y": "y", "x": "x", "w": "w", "b": bias("b")}, before=[n]),
         *cases.by_rows("conv_groups_dgrad", "conv_groups_dgrad", both("conv_groups_dgrad"), x_size[0] * x_size[1],
-                       {"dx": "dx", "dy": "dy", "w": "w"}, before=[n]),
+                       {"dx": "dx", "dy": "dy", "w": "w", "b": bias("first")}, before=[n]),
         *cases.run("conv_groups_wgrad", "conv_groups_wgrad", both("conv_groups_wgrad"),
                    {"dw": "dw", "db": bias("db"), "scratch": "scratch" if depthwise else None, "x": "x", "dy": "dy"},
                    adds=numbers["ACCUMULATE"], before=[n])])
