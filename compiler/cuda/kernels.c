@@ -374,7 +374,8 @@ static void prepare_scale_wgrad(Program *program, Node *node) {
     const Value *value = program->graph->value;
     const Shape x = value[node->in[0]].shape;
     const int64_t channels = stored_channels(program, x);
-    const bool shared = shape_elements(value[node->out[0]].shape) < shape_channels(x);
+    const ValueId dw = node->out[0];
+    const bool shared = dw >= 0 && shape_elements(value[dw].shape) < shape_channels(x);
     node->a.reduction.bands =
         shared ? bands_of_vectors(program, x, channels) : bands_of_points(program, x, channels);
     node_set_output(

@@ -80,6 +80,12 @@ void gradient_conv_groups(Autodiff *ad, const Node *node, const ValueId *dout, V
     gradient_node(ad, node, OP_CONV_GROUPS_DGRAD, node->a, dgrad_in, 3, &din[0], 1);
 }
 
+/* By the bias: the sums of dy alone. */
+static void gradient_of_shift(Autodiff *ad, const Node *node, ValueId dy, ValueId db) {
+    const ValueId in[2] = {dy, dy}, out[3] = {-1, db, -1}; /* the target's scratch */
+    gradient_node(ad, node, OP_SCALE_WGRAD, (Attributes){.kind = ATTRIBUTES_REDUCTION}, in, 2, out, 3);
+}
+
 /* Its window slides over y.  So a convolution of dy gives dx, and x and dy change places for the weights.
  */
 void gradient_upconv_groups(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
@@ -91,7 +97,7 @@ void gradient_upconv_groups(Autodiff *ad, const Node *node, const ValueId *dout,
         gradient_node(ad, node, OP_CONV_GROUPS_WGRAD, node->a, wgrad_in, 2, wgrad_out, 3);
         din[2] = b >= 0 ? gradient_value(ad, b) : -1;
         if (b >= 0)
-            gradient_node(ad, node, OP_PARAMETER_GRAD, (Attributes){0}, dout, 1, &din[2], 1);
+            gradient_of_shift(ad, node, dout[0], din[2]);
     }
     if (!gradient_wanted(ad, x))
         return;

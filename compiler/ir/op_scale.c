@@ -68,7 +68,7 @@ static void shape_constants(Constants *c, ValueId x) {
 /* A weight of the only channel is none that channels share. */
 static void weight_constants(Constants *c, ValueId x, ValueId w, bool slopes) {
     const Value *value = constants_graph(c)->value;
-    constant(c, "SHARED", shape_elements(value[w].shape) < shape_channels(value[x].shape));
+    constant(c, "SHARED", w >= 0 && shape_elements(value[w].shape) < shape_channels(value[x].shape));
     constant(c, "BELOW_ZERO", slopes);
 }
 

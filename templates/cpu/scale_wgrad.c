@@ -1,6 +1,6 @@
 /* scale_wgrad.c - gradients of a factor and a bias for each channel, or, if SHARED, of one factor for all;
- * BELOW_ZERO: of factors where x is not positive. Sums over a row, then over the rows of a sample in
- * double, if SHARED, over channels, then over samples. */
+ * BELOW_ZERO: of factors where x is not positive. Either may be absent. Sums over a row, then over the rows
+ * of a sample in double, if SHARED, over channels, then over samples. */
 #include "norms.c"
 
 #define KERNEL scale_wgrad
@@ -37,7 +37,7 @@ INLINE void KERNEL_sample(int i, real *dw, real *db, double *scratch, const stor
             const int c = v * LANES + k;
             if (SHARED)
                 scratch[c] = sum[0][k];
-            else
+            else if (dw != NULL)
                 dw[c] = (more ? dw[c] : 0) + (real)sum[0][k];
             if (BIAS)
                 db[c] = (more ? db[c] : 0) + (real)sum[1][k];

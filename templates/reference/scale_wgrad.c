@@ -1,5 +1,5 @@
 /* scale_wgrad.c - gradients of a factor and a bias for each channel, or, if SHARED, of one factor for all;
- * BELOW_ZERO: of factors where x is not positive. */
+ * BELOW_ZERO: of factors where x is not positive.  Either may be absent. */
 #include "prologue.c"
 
 #define KERNEL scale_wgrad
@@ -28,7 +28,8 @@ UNUSED static void KERNEL(int n, real *dw, real *db, double *scratch, const stor
             double sum[2] = {0, 0};
             for (int c = k; c < (SHARED ? C : k + 1); c++)
                 KERNEL_add(sum, i, c, x, dy);
-            dw[k] = (more ? dw[k] : 0) + (real)sum[0];
+            if (dw != NULL)
+                dw[k] = (more ? dw[k] : 0) + (real)sum[0];
             if (BIAS)
                 db[k] = (more ? db[k] : 0) + (real)sum[1];
         }
