@@ -172,6 +172,12 @@ def grouped_convolution(cases):
     cases.numbers("dw", count)
     cases.numbers("db", co)
     cases.node("conv_groups_wgrad", {"dw": "dw", "db": "db" if biased else None, "scratch": None, "x": "x", "dy": "dy"}, **attributes)
+    cases.case("transposed " + name, nearness="SUMS")
+    cases.tensor("y", ci, x_size, *cases.halo(1))
+    cases.tensor("x", co, y_size, *cases.halo(1))
+    cases.numbers("w", count)
+    cases.numbers("b", ci)
+    cases.node("upconv_groups", {"y": "y", "x": "x", "w": "w", "b": bias}, **attributes)
 
 
 def pooled_convolution(cases):
