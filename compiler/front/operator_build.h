@@ -7,6 +7,8 @@
 
 /* Reads a tensor that the network may read; reports and returns false if it is a target, or none. */
 bool argument_feature_map(const Call *call, const char *name, ValueId *value);
+/* Reads `weights`: does training leave them as they are? */
+bool argument_fixed(const Call *call, bool *fixed);
 /* Reports that the argument NAME must be RANGE, and returns false. */
 bool report_range(const Call *call, const char *name, const char *range);
 /* Reports that a `layer` is used where its weights do not fit, and returns false. */

@@ -185,15 +185,6 @@ static ValueId append_convolution(Call *call, Op in_groups, ValueId x, ValueId w
     return node_append(call, operands, 3, a, output_new(call, out));
 }
 
-static bool argument_learnt(const Call *call, Start *start) {
-    static const char *const choices[] = {"learnt", "fixed", NULL};
-    int choice;
-    if (!argument_choice(call, "weights", choices, &choice))
-        return false;
-    start->fixed = choice == 1;
-    return true;
-}
-
 /* Puts points around X that are no zeros; the padding of the window is none then. */
 static bool argument_border(const Call *call, ValueId *x, Window *w) {
     static const char *const choices[] = {"zero", "reflect", "replicate", "wrap", NULL};
@@ -228,7 +219,7 @@ ValueId build_conv(Call *call) {
         !argument_axes(call, "dilation", in, 1, 1, w.dilation) || !argument_padding(call, in, &w) ||
         !argument_groups(call, in.dim[0], channels, &groups) ||
         !fan_in(call, in.dim[0] / groups, &w, &fan) || !argument_init(call, fan, &start) ||
-        !argument_learnt(call, &start) || !argument_border(call, &x, &w) ||
+        !argument_fixed(call, &start.fixed) || !argument_border(call, &x, &w) ||
         !slide(call, x, channels, &w, &out) ||
         !make_weights(call, weight_shape(channels, in.dim[0] / groups, &w, in), channels, &start, &weight,
                       &bias))

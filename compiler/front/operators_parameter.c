@@ -30,14 +30,25 @@ static Shape weight_shape(Shape y) {
     return point ? (Shape){.rank = 1, .dim = {y.dim[0]}} : y;
 }
 
+bool argument_fixed(const Call *call, bool *fixed) {
+    static const char *const choices[] = {"learnt", "fixed", NULL};
+    int choice;
+    if (!argument_choice(call, "weights", choices, &choice))
+        return false;
+    *fixed = choice == 1;
+    return true;
+}
+
 /* Like the path of a scale, the path of a parameter is its name alone.  So it differs from the path of the
  * tensor. */
 ValueId build_parameter(Call *call) {
     Shape shape;
     int64_t channels, size[AXES];
     double init;
+    bool fixed;
     if (!point_shape(call, &shape) || !argument_integer(call, "channels", 1, &channels) ||
-        !argument_number(call, "init", &init) || !argument_axes(call, "size", shape, 1, 1, size))
+        !argument_number(call, "init", &init) || !argument_axes(call, "size", shape, 1, 1, size) ||
+        !argument_fixed(call, &fixed))
         return -1;
     shape.dim[0] = channels;
     for (int k = 1; k < shape.rank; k++)
@@ -45,7 +56,9 @@ ValueId build_parameter(Call *call) {
     if (!small_enough(call, shape))
         return -1;
     call->plan_name.suffix = "values";
-    const ValueId weight = weight_new(call, "", weight_shape(shape), INIT_CONSTANT, init);
+    const Shape stored = weight_shape(shape);
+    const ValueId weight = fixed ? fixed_weight_new(call, "", stored, INIT_CONSTANT, init)
+                                 : weight_new(call, "", stored, INIT_CONSTANT, init);
     if (weight >= 0)
         return node_append(call, &weight, 1, (Attributes){0}, output_new(call, shape));
     report_shared(call);

@@ -48,6 +48,8 @@ void gradient_layer_norm(Autodiff *ad, const Node *node, const ValueId *dout, Va
 
 /* All samples have the same y. */
 void gradient_parameter(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+    if (!gradient_wanted(ad, node->in[0]))
+        return;
     din[0] = gradient_value(ad, node->in[0]);
     gradient_node(ad, node, OP_PARAMETER_GRAD, (Attributes){0}, dout, 1, &din[0], 1);
 }

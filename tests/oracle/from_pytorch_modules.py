@@ -428,6 +428,10 @@ RIGHT = ONCE_WRONG + [
     ("unequal_pairs", of(lambda s, x: x - x.mean(2, True) + x.mean(3, True) * x.mean(1, True) + torch.maximum(x, x.mean(
         (1, 2), True)) - x.mean((2, 3), True) + x.mean(2, True) * x.mean(3, True)), IMAGE),
     ("swish", of(lambda s, x: x * torch.sigmoid(1.702 * x)), IMAGE),
+    ("constant_map", of(lambda s, x: (x + s.b) * s.b, b=torch.rand(8, 8)), IMAGE),
+    ("two_constant_maps", of(lambda s, x: x * torch.arange(256).view(4, 8, 8) + torch.linspace(0, 1, 8)[:, None]), IMAGE),
+    ("computed_summand", of(lambda s, x: x + torch.sin(s.b), b=nn.Parameter(torch.rand(4, 8, 8))), IMAGE),
+    ("summand_of_a_layer", of(lambda s, x: x + s.e(torch.linspace(0, 1, 128).view(1, 2, 8, 8)), e=nn.Conv2d(2, 4, 1)), IMAGE),
     ("folded_zeros", lambda: Formed(lambda s, x: s.c(F.pad(x, (1, 2, 0, 1))), c=conv(padding=0)), IMAGE),
     ("strided_same", lambda: Formed(lambda s, x: s.c(F.pad(x, (0, 1, 0, 1))), c=conv(stride=2, padding=0)), IMAGE),
     ("average", of(lambda s, x: F.avg_pool2d(x, 3, 2, 1, count_include_pad=False) + F.avg_pool2d(x, 3, 2, 1)), IMAGE),
@@ -538,7 +542,6 @@ REFUSED = [
     ("sorted", of(lambda s, x: torch.sort(x, 1)[0]), IMAGE, "unetc has no operator for it (aten.sort"),
     ("summand", of(lambda s, x: (x.view(1, 2, 2, 8, 8) + s.b).flatten(1, 2), b=nn.Parameter(torch.rand(2, 8, 8))), IMAGE,
      "`b`, a weight of the network, whose axes are not channels, height and width"),
-    ("constant_map", of(lambda s, x: x + s.b, b=torch.rand(8, 8)), IMAGE, "a constant of 8x8 elements"),
     ("attention_of_channels", of(lambda s, x: x.flatten(2) @ x.flatten(2).transpose(1, 2)), IMAGE, "no attention over points"),
     ("attention_with_bias", of(lambda s, x: (lambda t: torch.softmax(t.transpose(1, 2) @ t + s.b, -1) @ t.transpose(1, 2))(x.flatten(2)),
                                b=nn.Parameter(torch.rand(64, 64))), IMAGE, "a mask or a bias other than Swin's"),

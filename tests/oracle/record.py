@@ -311,7 +311,7 @@ class Given(nn.Module):
         super().__init__()
         self.first = nn.Conv2d(3, 8, 3, padding=1)
         self.place = nn.Parameter(torch.full((8, 10, 9), 0.1))
-        self.row = nn.Parameter(torch.full((1, 1, 9), 0.2))
+        self.register_buffer("row", torch.full((1, 1, 9), 0.2))
         self.beta = nn.Parameter(torch.zeros(8))
         self.answer = nn.Conv2d(8, 3, 3, padding=1)
         self.factor = nn.Parameter(torch.ones(1))

@@ -55,23 +55,26 @@ def beside(n, value, shape, what):
 
 
 def parameter(n, value, weight):
-    """A weight by itself, of the axes of VALUE or of one element along some; it is made once."""
+    """A weight by itself, of the axes of VALUE or of one element along some; it is made once.  Nobody learns a buffer."""
     size, axes, sizes, order = beside(n, value, weight.shape, "`%s`, a weight of the network" % weight.path)
     made = n.translation.given
     if (weight.path, tuple(size)) not in made:
         name = naming.weight_name(weight.path)
         n.translation.tensor(n, name, weight.path, size if any(count > 1 for count in size[1:]) else size[:1], sizes, order)
         points = given("size", number(size[1:]), 1)
-        made[weight.path, tuple(size)] = n.emit("parameter", [], [(None, size[0])] + init_of(n, weight, 0) + points, size, name)
+        fixed = n.is_fixed(weight)
+        more = [("weights", "fixed")] if fixed else []
+        made[weight.path, tuple(size)] = n.emit(
+            "parameter", [], [(None, size[0])] + ([] if fixed else init_of(n, weight, 0)) + points + more, size, name)
     return Value(made[weight.path, tuple(size)], size, axes)
 
 
 def constant(n, value, tensor):
-    """Numbers of the file, one for each channel."""
+    """Numbers of the file, one for each channel; more than a few, and maps, are numbers of the checkpoint."""
     size, axes, _, _ = beside(n, value, tensor.shape, "a constant of %s elements" % "x".join(map(str, tensor.shape)))
     if product(size[1:]) > 1 or size[0] > MOST_CONSTANTS:
-        n.refuse("a constant of %s elements: a file has one for each of up to %d channels; make it a Parameter" % (
-            "x".join(map(str, tensor.shape)), MOST_CONSTANTS))
+        numbers = tensor.detach() if tensor.is_floating_point() else tensor.float()
+        return parameter(n, value, n.translation.folded_numbers(n, numbers, None))
     numbers = [float(repr_of(element.item())) for element in tensor.detach().flatten()]
     return Value(n.emit("constant", [], [(None, numbers)], size), size, axes)
 

@@ -8,7 +8,7 @@ import math
 
 from . import windows
 from .axes import laid_out, narrowed, settled
-from .learnt import constant, fits_scale, parameter, scale_by
+from .learnt import MOST_CONSTANTS, constant, fits_scale, parameter, scale_by
 from .table import given, operator, plainly
 from .values import Computed, Products, Value, Weight, product
 
@@ -242,12 +242,17 @@ def scaled_products(n, sign, left, right):
 
 
 def scalar(n, side):
-    """A constant whose elements are equal is a number."""
+    """A constant whose elements are equal is a number.  Computed weights become numbers of the file."""
     if isinstance(side, Weight) and side.path in n.translation.program.buffers:
-        side = n.translation.program.tensors[side.path]
+        numbers = n.translation.program.tensors[side.path]
+        if numbers.numel() > MOST_CONSTANTS and bool((numbers != numbers.flatten()[0]).any()):
+            return side
+        side = numbers
     if isinstance(side, (Value, Weight, bool, int, float)):
         return side
-    if isinstance(side, Computed):  # of weights that are learnt
+    if isinstance(side, Computed) and side.ids is None:
+        return n.translation.folded_numbers(n, side.tensor.detach(), side.path)
+    if isinstance(side, Computed):  # a weight that is learnt, with its elements moved
         n.refuse("a factor or summand that %s computes of `%s`, a weight" % (side.function, side.path))
     if not hasattr(side, "numel"):
         n.refuse("arithmetic with %s" % type(side).__name__)
@@ -259,7 +264,7 @@ def with_other(n, sign, left, right):
     """Of a tensor and a number, or a weight."""
     value, other, first = (left, right, True) if isinstance(left, Value) else (right, left, False)
     value = settled(n, value)
-    if isinstance(other, Weight) and sign == "*" and fits_scale(value, other) and value.shape() == n.shape():
+    if isinstance(other, Weight) and not n.is_fixed(other) and sign == "*" and fits_scale(value, other) and value.shape() == n.shape():
         return scale_by(n, value, other)
     if isinstance(other, Weight) or hasattr(other, "numel"):
         other = parameter(n, value, other) if isinstance(other, Weight) else constant(n, value, other)

@@ -307,6 +307,15 @@ class Translation:
             n.refuse("its %s is computed anew at each call; a file's layers have weights of their own" % suffix)
         return Weight(path, tensor.shape)
 
+    def folded_numbers(self, n, tensor, source):
+        """The same of numbers by themselves, of which a module may have several."""
+        module = n.node.modules[-1][0] if n.node.modules else ""
+        for number in range(len(self.folded) + 1):
+            suffix = "values%s" % (number or "")
+            kept = self.folded.get((module + "." if module else "") + "folded." + suffix, (tensor,))[0]
+            if kept.shape == tensor.shape and bool((kept == tensor).all()):
+                return self.folded_weight(n, suffix, tensor, source)
+
     def store(self, n, result):
         """Binds the results; what is changed in place is seen by all that share its memory."""
         refs = list(each(n.node.outputs, Ref))
