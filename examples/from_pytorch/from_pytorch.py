@@ -77,8 +77,10 @@ def convert(network, size, path, check=True):
     translation, text = translated(network, size)
     checking.accepted(text)
     if translation.folded:
-        print("from_pytorch.py: %d weights are computed of others or are constants, `%s` for example: the file has their numbers, "
-              "which training leaves as they are" % (len(translation.folded), next(iter(translation.folded))), file=sys.stderr)
+        first, count = next(iter(translation.folded)), len(translation.folded)
+        which = "`%s` is" % first if count == 1 else "%d tensors, `%s` for example, are" % (count, first)
+        print("from_pytorch.py: %s computed of weights or constant: training leaves the numbers in the file as they are" % which,
+              file=sys.stderr)
     beside = os.path.splitext(path)[0] + ".safetensors"
     tensors = weights.file_tensors(translation)
     weights.write_file(path, text.encode())

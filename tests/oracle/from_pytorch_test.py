@@ -21,7 +21,7 @@ TOLERANCE = 1e-9
 STAY = {"unused_layer": ["unused.weight", "unused.bias"], "number_buffer": ["g"], "tokens_with_positions": ["w"],
         "normalised": ["mean", "std"], "standardised": ["c.weight", "c.bias"], "computed": ["k", "b"],
         "computed_linear": ["f.weight", "f.bias"], "computed_constant": ["m"], "constant_condition": ["m"],
-        "windows": ["2.mask", "3.mask"]}
+        "windows": ["2.mask", "3.mask"], "computed_summand": ["b"], "summand_of_a_layer": ["e.weight", "e.bias"]}
 TRAIN = """
 target truth : image({size})
 train {{

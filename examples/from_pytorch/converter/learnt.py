@@ -4,7 +4,7 @@ import struct
 
 from . import naming
 from .table import given, number
-from .values import Value, letters, product
+from .values import Value, Weight, letters, product
 
 MOST_CONSTANTS = 64
 
@@ -73,8 +73,10 @@ def constant(n, value, tensor):
     """Numbers of the file, one for each channel; more than a few, and maps, are numbers of the checkpoint."""
     size, axes, _, _ = beside(n, value, tensor.shape, "a constant of %s elements" % "x".join(map(str, tensor.shape)))
     if product(size[1:]) > 1 or size[0] > MOST_CONSTANTS:
-        numbers = tensor.detach() if tensor.is_floating_point() else tensor.float()
-        return parameter(n, value, n.translation.folded_numbers(n, numbers, None))
+        program, numbers = n.translation.program, tensor.detach() if tensor.is_floating_point() else tensor.float()
+        buffers = [path for path in program.buffers if program.tensors[path] is tensor]
+        weight = Weight(buffers[0], tensor.shape) if buffers else n.translation.folded_numbers(n, numbers, None)
+        return parameter(n, value, weight)
     numbers = [float(repr_of(element.item())) for element in tensor.detach().flatten()]
     return Value(n.emit("constant", [], [(None, numbers)], size), size, axes)
 

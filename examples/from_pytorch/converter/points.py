@@ -8,7 +8,7 @@ import math
 
 from . import windows
 from .axes import laid_out, narrowed, settled
-from .learnt import MOST_CONSTANTS, constant, fits_scale, parameter, scale_by
+from .learnt import constant, fits_scale, parameter, scale_by
 from .table import given, operator, plainly
 from .values import Computed, Products, Value, Weight, product
 
@@ -244,10 +244,7 @@ def scaled_products(n, sign, left, right):
 def scalar(n, side):
     """A constant whose elements are equal is a number.  Computed weights become numbers of the file."""
     if isinstance(side, Weight) and side.path in n.translation.program.buffers:
-        numbers = n.translation.program.tensors[side.path]
-        if numbers.numel() > MOST_CONSTANTS and bool((numbers != numbers.flatten()[0]).any()):
-            return side
-        side = numbers
+        side = n.translation.program.tensors[side.path]
     if isinstance(side, (Value, Weight, bool, int, float)):
         return side
     if isinstance(side, Computed) and side.ids is None:
