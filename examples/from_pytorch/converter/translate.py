@@ -308,7 +308,7 @@ class Translation:
         return Weight(path, tensor.shape)
 
     def folded_numbers(self, n, tensor, source):
-        """The same of numbers by themselves, of which a module may have several."""
+        """A Weight of numbers that stand in the file alone; a module may have several such tensors, each with a name of its own."""
         module = n.node.modules[-1][0] if n.node.modules else ""
         for number in range(len(self.folded) + 1):
             suffix = "values%s" % (number or "")
