@@ -9,6 +9,8 @@
 bool argument_feature_map(const Call *call, const char *name, ValueId *value);
 /* Reads `weights`: does training leave them as they are? */
 bool argument_fixed(const Call *call, bool *fixed);
+/* A weight of the layer, as weight_new() makes it, or one that training leaves as it is. */
+ValueId weight_of(const Call *call, const char *suffix, Shape shape, Init init, double bound, bool fixed);
 /* Reports that the argument NAME must be RANGE, and returns false. */
 bool report_range(const Call *call, const char *name, const char *range);
 /* Reports that a `layer` is used where its weights do not fit, and returns false. */

@@ -92,8 +92,7 @@ typedef struct {
     bool fixed; /* nobody learns the weights */
 } Start;
 
-static ValueId weight_of(const Call *call, const char *suffix, Shape shape, Init init, double bound,
-                         bool fixed) {
+ValueId weight_of(const Call *call, const char *suffix, Shape shape, Init init, double bound, bool fixed) {
     return fixed ? fixed_weight_new(call, suffix, shape, init, bound)
                  : weight_new(call, suffix, shape, init, bound);
 }
@@ -183,6 +182,15 @@ static ValueId append_convolution(Call *call, Op in_groups, ValueId x, ValueId w
         call->op = in_groups;
     const ValueId operands[] = {grouped ? value_joined(call->l->graph, x, call->span) : x, weight, bias};
     return node_append(call, operands, 3, a, output_new(call, out));
+}
+
+bool argument_fixed(const Call *call, bool *fixed) {
+    static const char *const choices[] = {"learnt", "fixed", NULL};
+    int choice;
+    if (!argument_choice(call, "weights", choices, &choice))
+        return false;
+    *fixed = choice == 1;
+    return true;
 }
 
 /* Puts points around X that are no zeros; the padding of the window is none then. */

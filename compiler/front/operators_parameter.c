@@ -30,15 +30,6 @@ static Shape weight_shape(Shape y) {
     return point ? (Shape){.rank = 1, .dim = {y.dim[0]}} : y;
 }
 
-bool argument_fixed(const Call *call, bool *fixed) {
-    static const char *const choices[] = {"learnt", "fixed", NULL};
-    int choice;
-    if (!argument_choice(call, "weights", choices, &choice))
-        return false;
-    *fixed = choice == 1;
-    return true;
-}
-
 /* Like the path of a scale, the path of a parameter is its name alone.  So it differs from the path of the
  * tensor. */
 ValueId build_parameter(Call *call) {
@@ -56,9 +47,7 @@ ValueId build_parameter(Call *call) {
     if (!small_enough(call, shape))
         return -1;
     call->plan_name.suffix = "values";
-    const Shape stored = weight_shape(shape);
-    const ValueId weight = fixed ? fixed_weight_new(call, "", stored, INIT_CONSTANT, init)
-                                 : weight_new(call, "", stored, INIT_CONSTANT, init);
+    const ValueId weight = weight_of(call, "", weight_shape(shape), INIT_CONSTANT, init, fixed);
     if (weight >= 0)
         return node_append(call, &weight, 1, (Attributes){0}, output_new(call, shape));
     report_shared(call);
