@@ -3,12 +3,12 @@
 /* clang-format off */
 #define SIZES                                                                                              \
     enum {                                                                                                 \
-        C = 16, CI = 19, CO = 16, C0 = 0, CS = 16, SEGMENTS = 2,                                           \
+        C = 16, CI = 19, CO = 16, C0 = 0, CS = 16, CO_LIKE = 16, CS_LIKE = 16, TILED = 48, W_OVER = 8, IW_OVER = 8, W_PHASE_OVER = 8, IW_PHASE_OVER = 8, W_MORE = 0, IW_MORE = 0, SEGMENTS = 2, SINGLE = 0,                                           \
         ID = 1, IH = 8, IW = 8, D = 1, H = 8, W = 8, KD = 1, KH = 3, KW = 3, SD = 1, SH = 1, SW = 1,       \
         STEP_D = 1, STEP_H = 1, STEP_W = 1, OFFSET_D = 0, OFFSET_H = 0, OFFSET_W = 0, UNIT_D = 1, UNIT_H = 2, UNIT_W = 2, LINEAR = 1, ZERO = 0, FOLD = 2, NUMBER = 1, BY_CHANNEL = 0, BY_POINT = 1, BEFORE_D = 0, BEFORE_H = 2, BEFORE_W = 1, BORDER_D = 0, BORDER_H = 1, BORDER_W = 2, WHICH = 14, LARGER = 1, CV = 16, HEADS = 2, CAUSAL = 1, QUERIES = 64, KEYS = 64, WINDOWS = 1, QUERY_D = 1, QUERY_H = 8, QUERY_W = 8, KEY_D = 1, KEY_H = 8, KEY_W = 8, SHIFT_D = 0, SHIFT_H = 4, SHIFT_W = 4, SLOTS = 4, CB = 16, BD = 1, BH = 1, BW = 1, \
         LD = 1, LH = 1, LW = 1, PD = 0, PH = 1, PW = 1,                                                    \
         INSIDE = 0, SHARED = 0, LEAKY = 1, LEARNT = 1, BELOW_ZERO = 1, LEVELS = 2, APART = 16, PLACE = 16, BUCKET = 1, DOUBLES = 0, GROUP = 2, RANKS = 4, NUMBERS = 16, VARIANCES = 1, BIAS = 1, RELU = 1, ABSOLUTE = 0, PSNR = 1, MASK = 1, ACCUMULATE = 1, BANDS = 4, COUNT = 1000, DECOUPLED = 0, NESTEROV = 0, AMSGRAD = 1, CENTERED = 1, CLIPS = 1, AVERAGED = 1, SHARDED = 1, RUNS = 2, \
-        MAPPED = 1, MAP_STAGED = 1, GROUPS = 16, BATCH = 1, AFFINE = 1, POINTS = 64, INNER = 171, TRANSPOSED = 0, TILES = 32, OWN_BLOCKS = 1, PLANES = 1, PHASE = 0, ABOVE = 1, BELOW = 1, SCALED = 1, GROWTH_INTERVAL = 2000, PARAMETERS = 0, CLASSES = 16, IGNORE = -1, WEIGHTED = 0, FIRST = 0, SQUARED = 0, JOINT = 0, P_STAGED = 0, T_STAGED = 1, X_STAGED = 1, SCRATCH = 1 << 30                                                          \
+        MAPPED = 1, MAP_STAGED = 1, GROUPS = 16, GROUP_IN = 1, GROUP_OUT = 1, BATCH = 1, AFFINE = 1, POINTS = 64, INNER = 171, TRANSPOSED = 0, TILES = 32, OWN_BLOCKS = 1, PLANES = 1, PHASE = 0, ABOVE = 1, BELOW = 1, SCALED = 1, GROWTH_INTERVAL = 2000, PARAMETERS = 0, CLASSES = 16, IGNORE = -1, WEIGHTED = 0, FIRST = 0, SQUARED = 0, JOINT = 0, P_STAGED = 0, T_STAGED = 1, X_STAGED = 1, SCRATCH = 1 << 30                                                          \
     };                                                                                                     \
     UNUSED static const long RUN[] = {0, 500, 512, 1000}, AT[] = {0, 64}; \
     UNUSED static const double WEIGHT = 1, WEIGHT_DECAY = 1e-4, BETA1 = 0.9, BETA2 = 0.999,                \

@@ -360,7 +360,8 @@ static void emit_level_names(const Emitter *e, const Parts *parts, Text *out) {
     text_add(out, "%s", template_text("program/level_names.h.in"));
     text_line(out, "#define %s_model LEVEL_NAME(%s_model)", e->plan->model->name, e->plan->model->name);
     for (int i = 0; i < e->ninstance; i++)
-        text_line(out, "#define %s LEVEL_NAME(%s)", e->instance[i].name, e->instance[i].name);
+        if (e->instance[i].has_function)
+            text_line(out, "#define %s LEVEL_NAME(%s)", e->instance[i].function, e->instance[i].function);
     for (int i = 0; i < parts->count; i++)
         text_line(out, "#define %s LEVEL_NAME(%s)", parts->name[i], parts->name[i]);
 }
@@ -413,8 +414,7 @@ void emit_cpu(const Plan *plan, Sources *sources) {
     for (int k = 0; k < PROGRAMS; k++)
         if (plan->program[k].model != NULL)
             emit_program(&e, &plan->program[k], &parts);
-    if (reference)
-        emit_sizes(&e, &sizes);
+    emit_sizes(&e, &sizes);
     emit_model(plan, &tables);
     emit_calls(&e, &parts, sizes.bytes, programs.bytes, tables.bytes, sources);
     const Hole kernels[] = {

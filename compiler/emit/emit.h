@@ -13,7 +13,7 @@
 
 /* How a template becomes functions. */
 typedef enum {
-    FORM_INCLUDED, /* its body stands in a file that includes itself, once for each set of sizes */
+    FORM_INCLUDED, /* its body stands in a file that includes itself, once for each set of constants */
     FORM_COPIED,   /* its body is copied, with the sizes filled in, once for each set of them */
     FORM_CALLED,   /* one function, to which the sizes are handed over */
 } Form;
@@ -33,18 +33,22 @@ typedef struct {
     int64_t number;   /* this one */
     int count;        /* of an array, -1: it is none */
     const char *value;
+    int64_t block; /* of one layout: its channels in a block, else 0; a constant of every function */
     bool per_unit; /* a height, of which there is so much for each unit of an image (Program.units) */
+    bool handed;   /* to the function when it is called; else a constant of the function */
 } Size;
 
 /* A template with sizes: what a step calls. */
 typedef struct {
     const char *template; /* "conv" */
-    int of_template;      /* how many others of it are in front */
     const Size *size;
     int nsize;
-    const char *name;   /* "tiny_unet_conv_3"; if it is called: of its sizes, "conv_3" */
-    const char *users;  /* which nodes use it, for a comment */
-    const char *shapes; /* what the first of them reads and writes */
+    const char *function; /* "tiny_unet_conv_3" */
+    const char *sizes;    /* the name of those that are handed to it, "tiny_unet_conv_sizes_3", or NULL */
+    bool is_first;        /* of its template */
+    bool has_function;    /* no instance in front has the same function */
+    const char *users;    /* which nodes use it, for a comment */
+    const char *shapes;   /* what the first of them reads and writes */
     int uses;
 } Instance;
 
@@ -57,8 +61,9 @@ typedef struct {
     Instance *instance;
     int ninstance;
     Table instance_of; /* from a template and its sizes, as one text, to elements of `instance` */
-    Table last_of;     /* from each template to `of_template` of its last instance */
-    const Step *step;  /* that is being emitted */
+    Table function_of; /* from a template and its constants to the first instance with this function */
+    Table count_of; /* from each template to how many instances it has, from "functions of" it to theirs */
+    const Step *step; /* that is being emitted */
 } Emitter;
 
 /* STEP is emitted between these two: texts that are made for it are given back. */
@@ -93,6 +98,11 @@ void constant_definition(Constants *c, const char *name, const char *type, int c
 /* The part of a template between its marks, without the marks: of a FILE, of the operator NAME. */
 const char *template_part(Pool *pool, const char *file);
 const char *template_body(const Emitter *e, const char *name);
+/* What the comment at the head of a template says of it, behind "conv.c - ". */
+const char *template_about(const Emitter *e, const char *name);
+/* The template of functions that TEMPLATE shares with others, which it includes, or NULL: none but the
+ * prologue. */
+const char *shared_template(const Emitter *e, const char *template);
 /* What templates of this program include beside the prologue, each file once. */
 const char *shared_text(const Emitter *e);
 /* What all templates of the folder include, and, but in FORM_INCLUDED, what some of this program do. */
@@ -101,8 +111,11 @@ const char *prologue_text(const Emitter *e);
 const char *template_of(const Emitter *e, const Node *node);
 /* The instance of TEMPLATE with these sizes, made if there is none, used by one node more. */
 const Instance *instance_for(Emitter *e, const char *template, const Constants *c);
-/* Is this the first instance of its template? */
-bool is_first(const Emitter *e, int instance);
+/* "tiny_unet_conv_3(", "tiny_unet_conv_0(&tiny_unet_conv_sizes_3, " */
+const char *instance_call(const Emitter *e, const Instance *k);
+
+/* ---- instance_text.c ---- */
+
 /* Declares the functions of all instances. */
 void emit_declarations(const Emitter *e, Text *out);
 /* The functions of all templates: in FORM_INCLUDED a file for each, or for several that share functions,
@@ -110,9 +123,7 @@ void emit_declarations(const Emitter *e, Text *out);
 void emit_template_files(const Emitter *e, Sources *sources);
 void emit_copies(const Emitter *e, Text *out);
 void emit_functions(const Emitter *e, Text *out);
-/* "tiny_unet_conv_3(", "tiny_unet_conv(&conv_3, " */
-const char *instance_call(const Emitter *e, const Instance *k);
-/* In FORM_CALLED: the sizes that are handed over. */
+/* The sizes that are handed over. */
 void emit_sizes(const Emitter *e, Text *out);
 
 /* ---- emit.c ---- */

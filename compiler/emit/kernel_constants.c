@@ -145,6 +145,12 @@ void constant_channels(Constants *c, const char *name, ValueId v) {
     constant(c, name, channels_of(&c->program->graph->value[v]));
 }
 
+void constant_like(Constants *c, const char *name, ValueId v) {
+    const Layout *layout = &c->program->layout[v];
+    const int64_t blocks = layout->blocks == 1 ? 1 : layout->blocks % 2 == 0 ? 2 : 3;
+    constant(c, name, blocks * layout->block);
+}
+
 /* What all samples share is the same for each of them. */
 static const char *layout_text(const Constants *c, ValueId v, unsigned fields) {
     const Layout *s = &c->program->layout[v];
@@ -160,7 +166,11 @@ static const char *layout_text(const Constants *c, ValueId v, unsigned fields) {
 }
 
 void constant_layout(Constants *c, const char *name, ValueId v) {
-    constant_definition(c, name, "Layout", -1, layout_text(c, v, fields_read(c->body, name)));
+    add_size(c, (Size){.name = name,
+                       .type = "Layout",
+                       .count = -1,
+                       .value = layout_text(c, v, fields_read(c->body, name)),
+                       .block = c->program->layout[v].block});
 }
 
 void constant_segments(Constants *c, const char *name, ValueId v) {
@@ -170,12 +180,17 @@ void constant_segments(Constants *c, const char *name, ValueId v) {
     for (int k = 0; k < c->node->nin && k < MAX_INPUTS; k++)
         c->array[k] |= c->node->in[k] == v;
     constant(c, "SEGMENTS", n);
+    constant(c, "SINGLE", n == 1);
     Text layouts = text_new(c->emitter->pool);
     text_add(&layouts, "{");
     for (int p = 0; p < n; p++)
         text_add(&layouts, "%s%s", p > 0 ? ", " : "", layout_text(c, segment[p], fields));
     text_add(&layouts, "}");
-    constant_definition(c, name, "Layout", n, layouts.bytes);
+    add_size(c, (Size){.name = name,
+                       .type = "Layout",
+                       .count = n,
+                       .value = layouts.bytes,
+                       .block = n == 1 ? c->program->layout[*segment].block : 0});
 }
 
 void constant_staged(Constants *c, const char *name, ValueId v) {

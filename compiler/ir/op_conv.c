@@ -252,13 +252,32 @@ static void window_constants(Constants *c, const Window *w) {
     }
 }
 
+/* Kernels for vectors compute rows in tiles of 6 or 8 points, or twice as many.  All that they need to know
+ * of the width W beforehand is how many points are left over: those of W % TILED points. */
+enum { TILED = 48 };
+
+/* For a width W or IW: W_OVER, of W points; W_PHASE_OVER, of every stride-th point; W_MORE, how many of
+ * these phases have a point more. */
+static void width_constants(Constants *c, const char *over, const char *phase_over, const char *more,
+                            ValueId v, int64_t stride) {
+    const Value *value = &constants_graph(c)->value[v];
+    const int64_t width = value->per_sample ? shape_extent(value->shape, AXES - 1) : 1;
+    constant(c, over, width % TILED);
+    constant(c, phase_over, width / stride % TILED);
+    constant(c, more, width % stride);
+    constant(c, "TILED", TILED);
+}
+
 /* Forward input x and output y, whatever they are to this node. */
 static void grid_constants(Constants *c, const Node *node, int64_t in_channels, ValueId x, ValueId y) {
     constant(c, "CI", in_channels);
     constant(c, "CO", channels(constants_graph(c), y));
+    constant_like(c, "CO_LIKE", y);
     constant_extents(c, "I", x);
     constant_extents(c, "", y);
     window_constants(c, &node->a.conv.window);
+    width_constants(c, "IW_OVER", "IW_PHASE_OVER", "IW_MORE", x, node->a.conv.window.stride[AXES - 1]);
+    width_constants(c, "W_OVER", "W_PHASE_OVER", "W_MORE", y, node->a.conv.window.stride[AXES - 1]);
 }
 
 /* How the target shares out the work by Winograd's method. */
@@ -299,6 +318,7 @@ static void backward_constants(Constants *c, const Node *node, ValueId dx, Value
     grid_constants(c, node, node->a.conv.channels, dx, dy);
     constant(c, "C0", node->a.conv.channel_begin);
     constant(c, "CS", channels(constants_graph(c), dx));
+    constant_like(c, "CS_LIKE", dx);
     constant_layout(c, "DX", dx);
     constant_layout(c, "DY", dy);
 }
@@ -361,6 +381,8 @@ void constants_filter_unpack(Constants *c, const Node *node) {
 static void groups_constants(Constants *c, const Node *node, ValueId x, ValueId y) {
     grid_constants(c, node, channels(constants_graph(c), x), x, y);
     constant(c, "GROUPS", node->a.conv.groups);
+    constant(c, "GROUP_IN", channels(constants_graph(c), x) / node->a.conv.groups);
+    constant(c, "GROUP_OUT", channels(constants_graph(c), y) / node->a.conv.groups);
 }
 
 void constants_conv_groups(Constants *c, const Node *node) {

@@ -16,8 +16,11 @@ void constant_reals(Constants *c, const char *name, const double *value, int cou
 void constant_extents(Constants *c, const char *prefix, ValueId v);
 /* Of a feature map its channels; of anything else all its numbers. */
 void constant_channels(Constants *c, const char *name, ValueId v);
+/* A number of channels whose blocks are as those of V where a kernel takes them two at a time: one, all in
+ * pairs, or all but the last. */
+void constant_like(Constants *c, const char *name, ValueId v);
 void constant_layout(Constants *c, const char *name, ValueId v);
-/* NAME[SEGMENTS] and SEGMENTS; if V is an input of the node, it is handed over as an array of pointers. */
+/* NAME[SEGMENTS], SEGMENTS, and SINGLE, if that is 1; if V is an input of the node, it is handed over as an array of pointers. */
 void constant_segments(Constants *c, const char *name, ValueId v);
 /* The type of an operand that may be an input: 0, it is none; 1, as the loader leaves it; 2, bytes
  * that stand for value / 255. */

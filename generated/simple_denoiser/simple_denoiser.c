@@ -29,6 +29,135 @@ UNUSED static void zero_tail(void *slice, size_t used, size_t stored_bytes) {
     memset((char *)slice + used, 0, stored_bytes - used);
 }
 
+/* conv_pack: net.0 of train, net.0 of eval, net.0 of predict: net.0.weight[64,3,3,3]
+    -> net.0 weights[1728] */
+static const SimpleDenoiserConvPackSizes simple_denoiser_conv_pack_sizes_0 = {
+    .CI = 3, .CO = 64, .KD = 1, .KH = 3, .KW = 3, .SW = 1, .LW = 1, .SEGMENTS = 1,
+    .X = (const Layout[]){{3, 3, 1, 201, 13072, 13068, 13068, 198, 0}},
+    .Y = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}};
+
+/* conv_winograd_pack: net.2 of train, net.4 of train, net.2 of eval, 3 more: net.2.weight[64,64,3,3]
+    -> net.2 weights[148032] */
+static const SimpleDenoiserConvWinogradPackSizes simple_denoiser_conv_winograd_pack_sizes_0 = {
+    .CI = 64, .CO = 64, .KD = 1, .SEGMENTS = 1,
+    .X = (const Layout[]){{64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}}, .Y = {0, 16, 4, 0, 0, 0, 0, 0, 0}};
+
+/* conv_pack: net.6 of train, net.6 of eval, net.6 of predict: net.6.weight[3,64,3,3]
+    -> net.6 weights[9216] */
+static const SimpleDenoiserConvPackSizes simple_denoiser_conv_pack_sizes_1 = {
+    .CI = 64, .CO = 3, .KD = 1, .KH = 3, .KW = 3, .SW = 1, .LW = 1, .SEGMENTS = 1,
+    .X = (const Layout[]){{64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}},
+    .Y = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}};
+
+/* conv_dgrad_pack: net.6 of train: net.6.weight[3,64,3,3] -> net.6 weights[1728] */
+static const SimpleDenoiserConvDgradPackSizes simple_denoiser_conv_dgrad_pack_sizes_0 = {
+    .CI = 64, .CO = 3, .KD = 1, .KH = 3, .KW = 3, .SW = 1, .LW = 1, .C0 = 0, .CS = 64,
+    .DX = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}, .DY = {3, 3, 1, 201, 13072, 13068, 13068, 198, 0}};
+
+/* conv_dgrad_winograd_pack: net.4 of train, net.2 of train: net.4.weight[64,64,3,3]
+    -> net.4 weights[148032] */
+static const SimpleDenoiserConvDgradWinogradPackSizes simple_denoiser_conv_dgrad_winograd_pack_sizes_0 = {
+    .CI = 64, .KD = 1, .C0 = 0, .CS = 64, .DX = {0, 16, 4, 0, 0, 0, 0, 0, 0},
+    .DY = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}};
+
+/* cast: noisy cast of train, noisy cast of train, noisy cast of eval: noisy[n,3,64,64]
+    -> noisy cast[n,3,64,64] */
+static const SimpleDenoiserCastSizes simple_denoiser_cast_sizes_0 = {
+    .H = 64, .W = 64, .Y = {3, 3, 1, 201, 13072, 13068, 13068, 198, 0},
+    .X = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}};
+
+/* zero_halo: noisy cast of train, mse of train, noisy cast of train, 2 more: -> noisy cast[n,3,64,64] */
+static const SimpleDenoiserZeroHaloSizes simple_denoiser_zero_halo_sizes_0 = {
+    .D = 1, .H = 64, .W = 64, .Y = {3, 3, 1, 201, 13072, 13068, 13068, 198, 0}, .ABOVE = 0, .BELOW = 0};
+
+/* conv: net.0 of train, net.0 of eval, net.0 of predict: noisy cast[n,3,64,64] net.0 weights[1728]
+    net.0.bias[64] -> net.1[n,64,64,64] */
+static const SimpleDenoiserConvSizes simple_denoiser_conv_sizes_0 = {
+    .CO = 64, .H = 64, .W = 64, .SD = 1, .LD = 1, .PD = 0, .SH = 1, .LH = 1, .PH = 1, .PW = 1, .RELU = 1,
+    .SEGMENTS = 1, .X = (const Layout[]){{3, 3, 1, 201, 13072, 13068, 13068, 198, 0}},
+    .Y = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}};
+
+/* zero_halo: net.0 of train, net.2 of train, net.4 of train, 8 more: -> net.1[n,64,64,64] */
+static const SimpleDenoiserZeroHaloSizes simple_denoiser_zero_halo_sizes_1 = {
+    .D = 1, .H = 64, .W = 64, .Y = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}, .ABOVE = 0, .BELOW = 0};
+
+/* conv_winograd: net.2 of train, net.4 of train, net.2 of eval, 3 more: net.1[n,64,64,64]
+    net.2 weights[148032] net.2.bias[64] -> net.3[n,64,64,64] net.2 workspace[903168] */
+static const SimpleDenoiserConvWinogradSizes simple_denoiser_conv_winograd_sizes_0 = {
+    .CO = 64, .IH = 64, .D = 1, .H = 64, .W = 64, .PH = 1, .PW = 1, .BIAS = 1, .RELU = 1, .TILES = 16,
+    .PHASE = 0, .POOLED = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}, .SEGMENTS = 1,
+    .X = (const Layout[]){{64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}},
+    .Y = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}};
+
+/* conv: net.6 of train, net.6 of eval, net.6 of predict: net.5[n,64,64,64] net.6 weights[9216] net.6.bias[3]
+    -> net.6[n,3,64,64] */
+static const SimpleDenoiserConvSizes simple_denoiser_conv_sizes_1 = {
+    .CO = 3, .H = 64, .W = 64, .SD = 1, .LD = 1, .PD = 0, .SH = 1, .LH = 1, .PH = 1, .PW = 1, .RELU = 0,
+    .SEGMENTS = 1, .X = (const Layout[]){{64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}},
+    .Y = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}};
+
+/* mse: mse of train: net.6[n,3,64,64] clean[n,3,64,64] -> mse[1] mse scratch[64] */
+static const SimpleDenoiserMseSizes simple_denoiser_mse_sizes_0 = {
+    .D = 1, .H = 64, .W = 64, .P = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0},
+    .T = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}};
+
+/* psnr: psnr of train: net.6[n,3,64,64] clean[n,3,64,64] -> psnr[1] psnr scratch[64] */
+static const SimpleDenoiserPsnrSizes simple_denoiser_psnr_sizes_0 = {
+    .D = 1, .H = 64, .W = 64, .P = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0},
+    .T = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}};
+
+/* mse_grad: mse of train: net.6[n,3,64,64] clean[n,3,64,64] -> d net.6[n,3,64,64] */
+static const SimpleDenoiserMseGradSizes simple_denoiser_mse_grad_sizes_0 = {
+    .D = 1, .H = 64, .W = 64, .P = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0},
+    .T = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}, .DP = {3, 3, 1, 201, 13072, 13068, 13068, 198, 0}};
+
+/* conv_dgrad: net.6 of train: d net.6[n,3,64,64] net.6 weights[1728] net.5[n,64,64,64]
+    -> d net.4[n,64,64,64] */
+static const SimpleDenoiserConvDgradSizes simple_denoiser_conv_dgrad_sizes_0 = {
+    .IH = 64, .IW = 64, .LD = 1, .PD = 0, .LH = 1, .PH = 1,
+    .DX = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}, .DY = {3, 3, 1, 201, 13072, 13068, 13068, 198, 0},
+    .M = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}};
+
+/* conv_wgrad_winograd: net.4 of train, net.2 of train: net.3[n,64,64,64] d net.4[n,64,64,64]
+    -> d net.4.weight[64,64,3,3] d net.4.bias[64] net.4 scratch[485200] */
+static const SimpleDenoiserConvWgradWinogradSizes simple_denoiser_conv_wgrad_winograd_sizes_0 = {
+    .CI = 64, .CO = 64, .IH = 64, .D = 1, .H = 64, .W = 64, .PH = 1, .PW = 1, .BIAS = 1, .TILES = 64,
+    .PHASE = 0, .ACCUMULATE = 1, .SEGMENTS = 1,
+    .X = (const Layout[]){{64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}},
+    .DY = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}};
+
+/* conv_dgrad_winograd: net.4 of train: d net.4[n,64,64,64] net.4 weights[148032] net.3[n,64,64,64]
+    -> d net.2[n,64,64,64] net.4 workspace[903168] */
+static const SimpleDenoiserConvDgradWinogradSizes simple_denoiser_conv_dgrad_winograd_sizes_0 = {
+    .ID = 1, .IH = 64, .IW = 64, .H = 64, .PH = 1, .PW = 1, .CS = 64,
+    .DX = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0},
+    .DY = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}, .MASK = 1, .TILES = 16, .PHASE = 0,
+    .M = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}};
+
+/* conv_dgrad_winograd: net.2 of train: d net.2[n,64,64,64] net.2 weights[148032] net.1[n,64,64,64]
+    -> d net.0[n,64,64,64] net.2 workspace[903168] */
+static const SimpleDenoiserConvDgradWinogradSizes simple_denoiser_conv_dgrad_winograd_sizes_1 = {
+    .ID = 1, .IH = 64, .IW = 64, .H = 64, .PH = 1, .PW = 1, .CS = 64,
+    .DX = {64, 16, 4, 0, 262144, 65536, 65536, 1024, 0},
+    .DY = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}, .MASK = 1, .TILES = 16, .PHASE = 0,
+    .M = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}};
+
+/* mse: mse of eval: net.6[n,3,64,64] clean[n,3,64,64] -> mse[1] mse scratch[64] */
+static const SimpleDenoiserMseSizes simple_denoiser_mse_sizes_1 = {
+    .D = 1, .H = 64, .W = 64, .P = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0},
+    .T = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}};
+
+/* psnr: psnr of eval: net.6[n,3,64,64] clean[n,3,64,64] -> psnr[1] psnr scratch[64] */
+static const SimpleDenoiserPsnrSizes simple_denoiser_psnr_sizes_1 = {
+    .D = 1, .H = 64, .W = 64, .P = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0},
+    .T = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}};
+
+/* Calls alone: no number is computed here, and there is nothing to optimise. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("O0")
+#endif
+
+
 /* ---- train: batch 6, 11,730,816 bytes of the arena ---- */
 
 static void train(const UnetStep *step) {
@@ -36,25 +165,32 @@ static void train(const UnetStep *step) {
 #pragma omp parallel num_threads(step->threads)
     {
         begin(step, 0, "conv_pack of net.0", 7, 0, 13824); /* net.0.weight[64,3,3,3] -> net.0 weights[1728] */
-        simple_denoiser_conv_pack_0(AT(real, B036_net_0_weights), AT(real, B007_net_0_weight));
+        simple_denoiser_conv_pack_0(&simple_denoiser_conv_pack_sizes_0, AT(real, B036_net_0_weights),
+            AT(real, B007_net_0_weight));
         begin(step, 1, "conv_pack of net.2", 8, 0, 739584);
         /* net.2.weight[64,64,3,3] -> net.2 weights[148032] */
-        simple_denoiser_conv_winograd_pack_0(AT(real, B037_net_2_weights), AT(real, B005_net_2_weight));
+        simple_denoiser_conv_winograd_pack_0(&simple_denoiser_conv_winograd_pack_sizes_0, AT(real, B037_net_2_weights),
+            AT(real, B005_net_2_weight));
         begin(step, 2, "conv_pack of net.4", 9, 0, 739584);
         /* net.4.weight[64,64,3,3] -> net.4 weights[148032] */
-        simple_denoiser_conv_winograd_pack_0(AT(real, B038_net_4_weights), AT(real, B003_net_4_weight));
+        simple_denoiser_conv_winograd_pack_0(&simple_denoiser_conv_winograd_pack_sizes_0, AT(real, B038_net_4_weights),
+            AT(real, B003_net_4_weight));
         begin(step, 3, "conv_pack of net.6", 10, 0, 43776);
         /* net.6.weight[3,64,3,3] -> net.6 weights[9216] */
-        simple_denoiser_conv_pack_1(AT(real, B039_net_6_weights), AT(real, B001_net_6_weight));
+        simple_denoiser_conv_pack_1(&simple_denoiser_conv_pack_sizes_1, AT(real, B039_net_6_weights),
+            AT(real, B001_net_6_weight));
         begin(step, 4, "conv_dgrad_pack of net.6", 10, 0, 13824);
         /* net.6.weight[3,64,3,3] -> net.6 weights[1728] */
-        simple_denoiser_conv_dgrad_pack_0(AT(real, B040_net_6_weights), AT(real, B001_net_6_weight));
+        simple_denoiser_conv_dgrad_pack_0(&simple_denoiser_conv_dgrad_pack_sizes_0, AT(real, B040_net_6_weights),
+            AT(real, B001_net_6_weight));
         begin(step, 5, "conv_dgrad_pack of net.4", 9, 0, 739584);
         /* net.4.weight[64,64,3,3] -> net.4 weights[148032] */
-        simple_denoiser_conv_dgrad_winograd_pack_0(AT(real, B041_net_4_weights), AT(real, B003_net_4_weight));
+        simple_denoiser_conv_dgrad_winograd_pack_0(&simple_denoiser_conv_dgrad_winograd_pack_sizes_0, AT(real, B041_net_4_weights),
+            AT(real, B003_net_4_weight));
         begin(step, 6, "conv_dgrad_pack of net.2", 8, 0, 739584);
         /* net.2.weight[64,64,3,3] -> net.2 weights[148032] */
-        simple_denoiser_conv_dgrad_winograd_pack_0(AT(real, B042_net_2_weights), AT(real, B005_net_2_weight));
+        simple_denoiser_conv_dgrad_winograd_pack_0(&simple_denoiser_conv_dgrad_winograd_pack_sizes_0, AT(real, B042_net_2_weights),
+            AT(real, B005_net_2_weight));
         begin(step, 7, "zero of mse", 21, 0, 64); /* -> mse[1] */
         simple_denoiser_zero_0(AT(double, B043_mse), 8);
         begin(step, 8, "zero of psnr", 22, 0, 64); /* -> psnr[1] */
@@ -83,46 +219,54 @@ static void train(const UnetStep *step) {
             (void)valid;
             begin(step, 18, "cast of noisy cast", 4, 73728, 461184);
             /* noisy[n,3,64,64] -> noisy cast[n,3,64,64] */
-            simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B045_noisy_cast));
-            simple_denoiser_cast_0(n, (Rows){0, 64}, AT(real, B045_noisy_cast), INPUT(uint16_t, 0, 12288));
+            simple_denoiser_zero_halo_0(&simple_denoiser_zero_halo_sizes_0, n, (Rows){0, 64},
+                AT(real, B045_noisy_cast));
+            simple_denoiser_cast_0(&simple_denoiser_cast_sizes_0, n, (Rows){0, 64}, AT(real, B045_noisy_cast),
+                INPUT(uint16_t, 0, 12288));
             begin(step, 19, "conv of net.0", 7, 84934656, 7047552);
             /* noisy cast[n,3,64,64] net.0 weights[1728] net.0.bias[64] -> net.1[n,64,64,64] */
-            simple_denoiser_zero_halo_1(n, (Rows){0, 64}, AT(real, B046_net_1));
-            simple_denoiser_conv_0(n, (Rows){0, 64}, AT(real, B046_net_1),
+            simple_denoiser_zero_halo_1(&simple_denoiser_zero_halo_sizes_1, n, (Rows){0, 64},
+                AT(real, B046_net_1));
+            simple_denoiser_conv_0(&simple_denoiser_conv_sizes_0, n, (Rows){0, 64}, AT(real, B046_net_1),
                 (const real *const[]){AT(real, B045_noisy_cast)}, AT(real, B036_net_0_weights),
                 AT(real, B008_net_0_bias));
             begin(step, 20, "conv of net.2", 8, 1811939328, 38611968);
             /* net.1[n,64,64,64] net.2 weights[148032] net.2.bias[64] -> net.3[n,64,64,64]
                 net.2 workspace[903168] */
-            simple_denoiser_zero_halo_1(n, (Rows){0, 64}, AT(real, B047_net_3));
-            simple_denoiser_conv_winograd_0(n, (Rows){0, 64}, AT(real, B047_net_3),
-                AT(real, B048_net_2_workspace), NULL, (const real *const[]){AT(real, B046_net_1)},
-                AT(real, B037_net_2_weights), AT(real, B006_net_2_bias));
+            simple_denoiser_zero_halo_1(&simple_denoiser_zero_halo_sizes_1, n, (Rows){0, 64},
+                AT(real, B047_net_3));
+            simple_denoiser_conv_winograd_0(&simple_denoiser_conv_winograd_sizes_0, n, (Rows){0, 64},
+                AT(real, B047_net_3), AT(real, B048_net_2_workspace),
+                NULL, (const real *const[]){AT(real, B046_net_1)}, AT(real, B037_net_2_weights),
+                AT(real, B006_net_2_bias));
             begin(step, 21, "conv of net.4", 9, 1811939328, 38611968);
             /* net.3[n,64,64,64] net.4 weights[148032] net.4.bias[64] -> net.5[n,64,64,64]
                 net.4 workspace[903168] */
-            simple_denoiser_zero_halo_1(n, (Rows){0, 64}, AT(real, B049_net_5));
-            simple_denoiser_conv_winograd_0(n, (Rows){0, 64}, AT(real, B049_net_5),
-                AT(real, B050_net_4_workspace), NULL, (const real *const[]){AT(real, B047_net_3)},
-                AT(real, B038_net_4_weights), AT(real, B004_net_4_bias));
+            simple_denoiser_zero_halo_1(&simple_denoiser_zero_halo_sizes_1, n, (Rows){0, 64},
+                AT(real, B049_net_5));
+            simple_denoiser_conv_winograd_0(&simple_denoiser_conv_winograd_sizes_0, n, (Rows){0, 64},
+                AT(real, B049_net_5), AT(real, B050_net_4_workspace),
+                NULL, (const real *const[]){AT(real, B047_net_3)}, AT(real, B038_net_4_weights),
+                AT(real, B004_net_4_bias));
             begin(step, 22, "conv of net.6", 10, 84934656, 7207296);
             /* net.5[n,64,64,64] net.6 weights[9216] net.6.bias[3] -> net.6[n,3,64,64] */
-            simple_denoiser_conv_1(n, (Rows){0, 64}, AT(real, B051_net_6),
+            simple_denoiser_conv_1(&simple_denoiser_conv_sizes_1, n, (Rows){0, 64}, AT(real, B051_net_6),
                 (const real *const[]){AT(real, B049_net_5)}, AT(real, B039_net_6_weights),
                 AT(real, B002_net_6_bias));
             begin(step, 23, "mse", 21, 73728, 446208);
             /* net.6[n,3,64,64] clean[n,3,64,64] -> mse[1] mse scratch[64] */
-            simple_denoiser_mse_0(n, (Rows){0, 64}, AT(double, B043_mse), AT(double, B052_mse_scratch),
-                AT(real, B051_net_6), INPUT(uint16_t, 1, 12288), valid);
+            simple_denoiser_mse_0(&simple_denoiser_mse_sizes_0, n, (Rows){0, 64}, AT(double, B043_mse),
+                AT(double, B052_mse_scratch), AT(real, B051_net_6), INPUT(uint16_t, 1, 12288), valid);
             begin(step, 24, "psnr", 22, 73728, 446208);
             /* net.6[n,3,64,64] clean[n,3,64,64] -> psnr[1] psnr scratch[64] */
-            simple_denoiser_psnr_0(n, (Rows){0, 64}, AT(double, B044_psnr), AT(double, B053_psnr_scratch),
-                AT(real, B051_net_6), INPUT(uint16_t, 1, 12288), valid);
+            simple_denoiser_psnr_0(&simple_denoiser_psnr_sizes_0, n, (Rows){0, 64}, AT(double, B044_psnr),
+                AT(double, B053_psnr_scratch), AT(real, B051_net_6), INPUT(uint16_t, 1, 12288), valid);
             begin(step, 25, "mse_grad of mse", 21, 73728, 756096);
             /* net.6[n,3,64,64] clean[n,3,64,64] -> d net.6[n,3,64,64] */
-            simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B054_d_net_6));
-            simple_denoiser_mse_grad_0(n, step->n, (Rows){0, 64}, AT(real, B054_d_net_6),
-                AT(real, B051_net_6), INPUT(uint16_t, 1, 12288), NULL);
+            simple_denoiser_zero_halo_0(&simple_denoiser_zero_halo_sizes_0, n, (Rows){0, 64},
+                AT(real, B054_d_net_6));
+            simple_denoiser_mse_grad_0(&simple_denoiser_mse_grad_sizes_0, n, step->n, (Rows){0, 64},
+                AT(real, B054_d_net_6), AT(real, B051_net_6), INPUT(uint16_t, 1, 12288), NULL);
             begin(step, 26, "conv_wgrad of net.6", 10, 84934656, 7309824);
             /* net.5[n,64,64,64] d net.6[n,3,64,64] -> d net.6.weight[3,64,3,3] d net.6.bias[3]
                 net.6 scratch[9232] */
@@ -132,38 +276,43 @@ static void train(const UnetStep *step) {
                 NULL, (const real *const[]){AT(real, B049_net_5)}, AT(real, B054_d_net_6));
             begin(step, 27, "conv_dgrad of net.6", 10, 84934656, 13736832);
             /* d net.6[n,3,64,64] net.6 weights[1728] net.5[n,64,64,64] -> d net.4[n,64,64,64] */
-            simple_denoiser_zero_halo_1(n, (Rows){0, 64}, AT(real, B056_d_net_4));
-            simple_denoiser_conv_dgrad_0(n, (Rows){0, 64}, AT(real, B056_d_net_4), AT(real, B054_d_net_6),
-                AT(real, B040_net_6_weights), AT(real, B049_net_5));
+            simple_denoiser_zero_halo_1(&simple_denoiser_zero_halo_sizes_1, n, (Rows){0, 64},
+                AT(real, B056_d_net_4));
+            simple_denoiser_conv_dgrad_0(&simple_denoiser_conv_dgrad_sizes_0, n, (Rows){0, 64},
+                AT(real, B056_d_net_4), AT(real, B054_d_net_6), AT(real, B040_net_6_weights),
+                AT(real, B049_net_5));
             begin(step, 28, "conv_wgrad of net.4", 9, 1811939328, 26798976);
             /* net.3[n,64,64,64] d net.4[n,64,64,64] -> d net.4.weight[64,64,3,3] d net.4.bias[64]
                 net.4 scratch[485200] */
-            simple_denoiser_conv_wgrad_winograd_0(n, (Rows){0, 64}, AT(real, B030_d_net_4_weight),
-                AT(real, B031_d_net_4_bias), AT(real, B057_net_4_scratch),
+            simple_denoiser_conv_wgrad_winograd_0(&simple_denoiser_conv_wgrad_winograd_sizes_0, n, (Rows){0, 64},
+                AT(real, B030_d_net_4_weight), AT(real, B031_d_net_4_bias), AT(real, B057_net_4_scratch),
                 NULL, (const real *const[]){AT(real, B047_net_3)}, AT(real, B056_d_net_4));
             begin(step, 29, "conv_dgrad of net.4", 9, 1811939328, 45301248);
             /* d net.4[n,64,64,64] net.4 weights[148032] net.3[n,64,64,64] -> d net.2[n,64,64,64]
                 net.4 workspace[903168] */
-            simple_denoiser_zero_halo_1(n, (Rows){0, 64}, AT(real, B058_d_net_2));
-            simple_denoiser_conv_dgrad_winograd_0(n, (Rows){0, 64}, AT(real, B058_d_net_2),
-                AT(real, B059_net_4_workspace), AT(real, B056_d_net_4), AT(real, B041_net_4_weights),
-                AT(real, B047_net_3));
+            simple_denoiser_zero_halo_1(&simple_denoiser_zero_halo_sizes_1, n, (Rows){0, 64},
+                AT(real, B058_d_net_2));
+            simple_denoiser_conv_dgrad_winograd_0(&simple_denoiser_conv_dgrad_winograd_sizes_0, n, (Rows){0, 64},
+                AT(real, B058_d_net_2), AT(real, B059_net_4_workspace), AT(real, B056_d_net_4),
+                AT(real, B041_net_4_weights), AT(real, B047_net_3));
             begin(step, 30, "conv_wgrad of net.2", 8, 1811939328, 26798976);
             /* net.1[n,64,64,64] d net.2[n,64,64,64] -> d net.2.weight[64,64,3,3] d net.2.bias[64]
                 net.2 scratch[485200] */
-            simple_denoiser_conv_wgrad_winograd_0(n, (Rows){0, 64}, AT(real, B032_d_net_2_weight),
-                AT(real, B033_d_net_2_bias), AT(real, B060_net_2_scratch),
+            simple_denoiser_conv_wgrad_winograd_0(&simple_denoiser_conv_wgrad_winograd_sizes_0, n, (Rows){0, 64},
+                AT(real, B032_d_net_2_weight), AT(real, B033_d_net_2_bias), AT(real, B060_net_2_scratch),
                 NULL, (const real *const[]){AT(real, B046_net_1)}, AT(real, B058_d_net_2));
             begin(step, 31, "conv_dgrad of net.2", 8, 1811939328, 44901888);
             /* d net.2[n,64,64,64] net.2 weights[148032] net.1[n,64,64,64] -> d net.0[n,64,64,64]
                 net.2 workspace[903168] */
-            simple_denoiser_conv_dgrad_winograd_1(n, (Rows){0, 64}, AT(real, B061_d_net_0),
-                AT(real, B062_net_2_workspace), AT(real, B058_d_net_2), AT(real, B042_net_2_weights),
-                AT(real, B046_net_1));
+            simple_denoiser_conv_dgrad_winograd_0(&simple_denoiser_conv_dgrad_winograd_sizes_1, n, (Rows){0, 64},
+                AT(real, B061_d_net_0), AT(real, B062_net_2_workspace), AT(real, B058_d_net_2),
+                AT(real, B042_net_2_weights), AT(real, B046_net_1));
             begin(step, 32, "cast of noisy cast", 4, 73728, 461184);
             /* noisy[n,3,64,64] -> noisy cast[n,3,64,64] */
-            simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B063_noisy_cast));
-            simple_denoiser_cast_0(n, (Rows){0, 64}, AT(real, B063_noisy_cast), INPUT(uint16_t, 0, 12288));
+            simple_denoiser_zero_halo_0(&simple_denoiser_zero_halo_sizes_0, n, (Rows){0, 64},
+                AT(real, B063_noisy_cast));
+            simple_denoiser_cast_0(&simple_denoiser_cast_sizes_0, n, (Rows){0, 64}, AT(real, B063_noisy_cast),
+                INPUT(uint16_t, 0, 12288));
             begin(step, 33, "conv_wgrad of net.0", 7, 84934656, 6734208);
             /* noisy cast[n,3,64,64] d net.0[n,64,64,64] -> d net.0.weight[64,3,3,3] d net.0.bias[64]
                 net.0 scratch[1792] */
@@ -188,41 +337,52 @@ static void eval(const UnetStep *step) {
 #pragma omp parallel num_threads(step->threads)
     {
         begin(step, 0, "cast of noisy cast", 4, 12288, 76864);
-        simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B065_noisy_cast));
-        simple_denoiser_cast_0(n, (Rows){0, 64}, AT(real, B065_noisy_cast), INPUT(uint16_t, 0, 12288));
+        simple_denoiser_zero_halo_0(&simple_denoiser_zero_halo_sizes_0, n, (Rows){0, 64},
+            AT(real, B065_noisy_cast));
+        simple_denoiser_cast_0(&simple_denoiser_cast_sizes_0, n, (Rows){0, 64}, AT(real, B065_noisy_cast),
+            INPUT(uint16_t, 0, 12288));
         begin(step, 1, "conv_pack of net.0", 7, 0, 13824);
-        simple_denoiser_conv_pack_0(AT(real, B066_net_0_weights), AT(real, B007_net_0_weight));
+        simple_denoiser_conv_pack_0(&simple_denoiser_conv_pack_sizes_0, AT(real, B066_net_0_weights),
+            AT(real, B007_net_0_weight));
         begin(step, 2, "conv of net.0", 7, 14155776, 1174592);
-        simple_denoiser_zero_halo_1(n, (Rows){0, 64}, AT(real, B067_net_1));
-        simple_denoiser_conv_0(n, (Rows){0, 64}, AT(real, B067_net_1),
+        simple_denoiser_zero_halo_1(&simple_denoiser_zero_halo_sizes_1, n, (Rows){0, 64},
+            AT(real, B067_net_1));
+        simple_denoiser_conv_0(&simple_denoiser_conv_sizes_0, n, (Rows){0, 64}, AT(real, B067_net_1),
             (const real *const[]){AT(real, B065_noisy_cast)}, AT(real, B066_net_0_weights),
             AT(real, B008_net_0_bias));
         begin(step, 3, "conv_pack of net.2", 8, 0, 739584);
-        simple_denoiser_conv_winograd_pack_0(AT(real, B068_net_2_weights), AT(real, B005_net_2_weight));
+        simple_denoiser_conv_winograd_pack_0(&simple_denoiser_conv_winograd_pack_sizes_0, AT(real, B068_net_2_weights),
+            AT(real, B005_net_2_weight));
         begin(step, 4, "conv of net.2", 8, 301989888, 6435328);
-        simple_denoiser_zero_halo_1(n, (Rows){0, 64}, AT(real, B069_net_3));
-        simple_denoiser_conv_winograd_0(n, (Rows){0, 64}, AT(real, B069_net_3),
-            AT(real, B070_net_2_workspace), NULL, (const real *const[]){AT(real, B067_net_1)},
-            AT(real, B068_net_2_weights), AT(real, B006_net_2_bias));
+        simple_denoiser_zero_halo_1(&simple_denoiser_zero_halo_sizes_1, n, (Rows){0, 64},
+            AT(real, B069_net_3));
+        simple_denoiser_conv_winograd_0(&simple_denoiser_conv_winograd_sizes_0, n, (Rows){0, 64},
+            AT(real, B069_net_3), AT(real, B070_net_2_workspace),
+            NULL, (const real *const[]){AT(real, B067_net_1)}, AT(real, B068_net_2_weights),
+            AT(real, B006_net_2_bias));
         begin(step, 5, "conv_pack of net.4", 9, 0, 739584);
-        simple_denoiser_conv_winograd_pack_0(AT(real, B071_net_4_weights), AT(real, B003_net_4_weight));
+        simple_denoiser_conv_winograd_pack_0(&simple_denoiser_conv_winograd_pack_sizes_0, AT(real, B071_net_4_weights),
+            AT(real, B003_net_4_weight));
         begin(step, 6, "conv of net.4", 9, 301989888, 6435328);
-        simple_denoiser_zero_halo_1(n, (Rows){0, 64}, AT(real, B072_net_5));
-        simple_denoiser_conv_winograd_0(n, (Rows){0, 64}, AT(real, B072_net_5),
-            AT(real, B073_net_4_workspace), NULL, (const real *const[]){AT(real, B069_net_3)},
-            AT(real, B071_net_4_weights), AT(real, B004_net_4_bias));
+        simple_denoiser_zero_halo_1(&simple_denoiser_zero_halo_sizes_1, n, (Rows){0, 64},
+            AT(real, B072_net_5));
+        simple_denoiser_conv_winograd_0(&simple_denoiser_conv_winograd_sizes_0, n, (Rows){0, 64},
+            AT(real, B072_net_5), AT(real, B073_net_4_workspace),
+            NULL, (const real *const[]){AT(real, B069_net_3)}, AT(real, B071_net_4_weights),
+            AT(real, B004_net_4_bias));
         begin(step, 7, "conv_pack of net.6", 10, 0, 43776);
-        simple_denoiser_conv_pack_1(AT(real, B074_net_6_weights), AT(real, B001_net_6_weight));
+        simple_denoiser_conv_pack_1(&simple_denoiser_conv_pack_sizes_1, AT(real, B074_net_6_weights),
+            AT(real, B001_net_6_weight));
         begin(step, 8, "conv of net.6", 10, 14155776, 1201216);
-        simple_denoiser_conv_1(n, (Rows){0, 64}, AT(real, B075_net_6),
+        simple_denoiser_conv_1(&simple_denoiser_conv_sizes_1, n, (Rows){0, 64}, AT(real, B075_net_6),
             (const real *const[]){AT(real, B072_net_5)}, AT(real, B074_net_6_weights),
             AT(real, B002_net_6_bias));
         begin(step, 9, "mse", 21, 12288, 74304);
-        simple_denoiser_mse_1(n, (Rows){0, 64}, AT(double, B076_mse), AT(double, B077_mse_scratch),
-            AT(real, B075_net_6), INPUT(uint16_t, 1, 12288), valid);
+        simple_denoiser_mse_1(&simple_denoiser_mse_sizes_1, n, (Rows){0, 64}, AT(double, B076_mse),
+            AT(double, B077_mse_scratch), AT(real, B075_net_6), INPUT(uint16_t, 1, 12288), valid);
         begin(step, 10, "psnr", 22, 12288, 74304);
-        simple_denoiser_psnr_1(n, (Rows){0, 64}, AT(double, B078_psnr), AT(double, B079_psnr_scratch),
-            AT(real, B075_net_6), INPUT(uint16_t, 1, 12288), valid);
+        simple_denoiser_psnr_1(&simple_denoiser_psnr_sizes_1, n, (Rows){0, 64}, AT(double, B078_psnr),
+            AT(double, B079_psnr_scratch), AT(real, B075_net_6), INPUT(uint16_t, 1, 12288), valid);
     }
 }
 
@@ -236,13 +396,17 @@ static void predict_prepare(const UnetStep *step) {
 #pragma omp parallel num_threads(step->threads)
     {
         begin(step, 0, "conv_pack of net.0", 7, 0, 13824);
-        simple_denoiser_conv_pack_0(AT(real, B080_net_0_weights), AT(real, B007_net_0_weight));
+        simple_denoiser_conv_pack_0(&simple_denoiser_conv_pack_sizes_0, AT(real, B080_net_0_weights),
+            AT(real, B007_net_0_weight));
         begin(step, 1, "conv_pack of net.2", 8, 0, 739584);
-        simple_denoiser_conv_winograd_pack_0(AT(real, B081_net_2_weights), AT(real, B005_net_2_weight));
+        simple_denoiser_conv_winograd_pack_0(&simple_denoiser_conv_winograd_pack_sizes_0, AT(real, B081_net_2_weights),
+            AT(real, B005_net_2_weight));
         begin(step, 2, "conv_pack of net.4", 9, 0, 739584);
-        simple_denoiser_conv_winograd_pack_0(AT(real, B082_net_4_weights), AT(real, B003_net_4_weight));
+        simple_denoiser_conv_winograd_pack_0(&simple_denoiser_conv_winograd_pack_sizes_0, AT(real, B082_net_4_weights),
+            AT(real, B003_net_4_weight));
         begin(step, 3, "conv_pack of net.6", 10, 0, 43776);
-        simple_denoiser_conv_pack_1(AT(real, B083_net_6_weights), AT(real, B001_net_6_weight));
+        simple_denoiser_conv_pack_1(&simple_denoiser_conv_pack_sizes_1, AT(real, B083_net_6_weights),
+            AT(real, B001_net_6_weight));
     }
 }
 
@@ -254,25 +418,31 @@ static void predict(const UnetStep *step) {
 #pragma omp parallel num_threads(step->threads)
     {
         /* 4: load of noisy (simple_denoiser.unet:4): -> noisy[n,3,64,64] */
-        simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B084_noisy));
+        simple_denoiser_zero_halo_0(&simple_denoiser_zero_halo_sizes_0, n, (Rows){0, 64},
+            AT(real, B084_noisy));
         begin(step, 5, "conv of net.0", 7, 14155776, 1174592);
         /* noisy[n,3,64,64] net.0 weights[1728] net.0.bias[64] -> net.1[n,64,64,64] */
-        simple_denoiser_zero_halo_1(n, (Rows){0, 64}, AT(real, B085_net_1));
-        simple_denoiser_conv_0(n, (Rows){0, 64}, AT(real, B085_net_1),
+        simple_denoiser_zero_halo_1(&simple_denoiser_zero_halo_sizes_1, n, (Rows){0, 64},
+            AT(real, B085_net_1));
+        simple_denoiser_conv_0(&simple_denoiser_conv_sizes_0, n, (Rows){0, 64}, AT(real, B085_net_1),
             (const real *const[]){AT(real, B084_noisy)}, AT(real, B080_net_0_weights),
             AT(real, B008_net_0_bias));
         begin(step, 6, "conv of net.2", 8, 301989888, 6435328);
-        simple_denoiser_zero_halo_1(n, (Rows){0, 64}, AT(real, B086_net_3));
-        simple_denoiser_conv_winograd_0(n, (Rows){0, 64}, AT(real, B086_net_3),
-            AT(real, B087_net_2_workspace), NULL, (const real *const[]){AT(real, B085_net_1)},
-            AT(real, B081_net_2_weights), AT(real, B006_net_2_bias));
+        simple_denoiser_zero_halo_1(&simple_denoiser_zero_halo_sizes_1, n, (Rows){0, 64},
+            AT(real, B086_net_3));
+        simple_denoiser_conv_winograd_0(&simple_denoiser_conv_winograd_sizes_0, n, (Rows){0, 64},
+            AT(real, B086_net_3), AT(real, B087_net_2_workspace),
+            NULL, (const real *const[]){AT(real, B085_net_1)}, AT(real, B081_net_2_weights),
+            AT(real, B006_net_2_bias));
         begin(step, 7, "conv of net.4", 9, 301989888, 6435328);
-        simple_denoiser_zero_halo_1(n, (Rows){0, 64}, AT(real, B088_net_5));
-        simple_denoiser_conv_winograd_0(n, (Rows){0, 64}, AT(real, B088_net_5),
-            AT(real, B089_net_4_workspace), NULL, (const real *const[]){AT(real, B086_net_3)},
-            AT(real, B082_net_4_weights), AT(real, B004_net_4_bias));
+        simple_denoiser_zero_halo_1(&simple_denoiser_zero_halo_sizes_1, n, (Rows){0, 64},
+            AT(real, B088_net_5));
+        simple_denoiser_conv_winograd_0(&simple_denoiser_conv_winograd_sizes_0, n, (Rows){0, 64},
+            AT(real, B088_net_5), AT(real, B089_net_4_workspace),
+            NULL, (const real *const[]){AT(real, B086_net_3)}, AT(real, B082_net_4_weights),
+            AT(real, B004_net_4_bias));
         begin(step, 8, "conv of net.6", 10, 14155776, 1201216);
-        simple_denoiser_conv_1(n, (Rows){0, 64}, AT(real, B090_net_6),
+        simple_denoiser_conv_1(&simple_denoiser_conv_sizes_1, n, (Rows){0, 64}, AT(real, B090_net_6),
             (const real *const[]){AT(real, B088_net_5)}, AT(real, B083_net_6_weights),
             AT(real, B002_net_6_bias));
     }

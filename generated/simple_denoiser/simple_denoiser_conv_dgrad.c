@@ -7,7 +7,7 @@
  * Do not edit: change the .unet file and compile again. */
 #ifdef KERNEL /* the body, which the rest includes once for each set of sizes */
 /* Every SW-th point of a row, from number `j` of the phase on. */
-INLINE void KERNEL(_tile)(stored *dx, const stored *dy, const real *w, const stored *m, int v, Point p,
+INLINE void KERNEL(_tile)(const SimpleDenoiserConvDgradSizes *sizes, stored *dx, const stored *dy, const real *w, const stored *m, int v, Point p,
                         Phase phase, int j, int rows, int side_by_side) {
     SIZES;
     enum { MET = 2 * ROWS + (KW - 1) * LW / SW }; /* pixels that a tile meets, at most */
@@ -16,60 +16,64 @@ INLINE void KERNEL(_tile)(stored *dx, const stored *dy, const real *w, const sto
     Extent e = extent(rows, side_by_side, lanes(&DX, 0));
     Tile t = {0};
     p.w = phase.column + j * SW;
-    for (int block = 0; block < DY.blocks; block++)
+    const stored *plane = dy + offset_of(&DY, 0, (Point){p.n, 0, 0, phase.at + j});
+    for (int left = DY.blocks; left > 0; left--, plane += DY.plane)
         for (int kd = 0; kd < KD; kd++)
             for (int kh = 0; kh < KH; kh++, w += KW * slots(DY.block) * width) {
-                int d = p.d + PD - kd * LD, h = p.h + PH - kh * LH;
+                const int d = p.d + PD - kd * LD, h = p.h + PH - kh * LH;
                 if (d % SD != 0 || h % SH != 0)
                     continue;
-                const Point o = {p.n, d / SD, h / SH, phase.at + j};
-                tile_unslide(&t, dy + offset_of(&DY, block, o), copy, w, DY.block, phase, side_by_side, e);
+                tile_unslide(&t, plane + d / SD * DY.depth + place_of_row(&DY, h / SH) * DY.row, copy, w,
+                             DY.block, phase, side_by_side, e);
             }
     if (MASK)
         t = tile_mask(t, tile_load(0, m, spot(&M, v, p, SW, side_by_side), e));
     tile_store(0, dx, spot(&DX, v, p, SW, side_by_side), t, e);
 }
 
-INLINE void KERNEL(_row)(stored *dx, const stored *dy, const real *w, const stored *m, int v, Point p,
+INLINE void KERNEL(_row)(const SimpleDenoiserConvDgradSizes *sizes, stored *dx, const stored *dy, const real *w, const stored *m, int v, Point p,
                        int side_by_side) {
     SIZES;
+    _Static_assert(TILED % (2 * ROWS) == 0, "all tiles end where TILED points do");
     const int rows = tile_rows(side_by_side);
     for (int column = 0; column < SW; column++) {
         const Phase phase = phase_of(column, (Taps){KW, SW, LW}, PW);
         int j = 0;
         for (; j + rows <= IW / SW; j += rows)
-            KERNEL(_tile)(dx, dy, w, m, v, p, phase, j, rows, side_by_side);
-        if (LEFT_OVER(IW / SW, rows) > 0)
-            KERNEL(_tile)(dx, dy, w, m, v, p, phase, j, LEFT_OVER(IW / SW, rows), side_by_side);
-        if (IW % SW > 0 && column < IW % SW) /* this phase has one point more */
-            KERNEL(_tile)(dx, dy, w, m, v, p, phase, IW / SW, 1, side_by_side);
+            KERNEL(_tile)(sizes, dx, dy, w, m, v, p, phase, j, rows, side_by_side);
+        if (LEFT_OVER(IW_PHASE_OVER, rows) > 0)
+            KERNEL(_tile)(sizes, dx, dy, w, m, v, p, phase, j, LEFT_OVER(IW_PHASE_OVER, rows), side_by_side);
+        if (IW_MORE > 0 && column < IW_MORE) /* this phase has one point more */
+            KERNEL(_tile)(sizes, dx, dy, w, m, v, p, phase, IW / SW, 1, side_by_side);
     }
 }
 
 /* Functions of their own have the registers to themselves, whatever loops lie around them. */
-NOINLINE void KERNEL(_pair)(stored *dx, const stored *dy, const real *w, const stored *m, int v, Point p) {
-    KERNEL(_row)(dx, dy, w, m, v, p, 1);
+NOINLINE void KERNEL(_pair)(const SimpleDenoiserConvDgradSizes *sizes, stored *dx, const stored *dy, const real *w, const stored *m, int v, Point p) {
+    SIZES;
+    KERNEL(_row)(sizes, dx, dy, w, m, v, p, 1);
 }
 
-NOINLINE void KERNEL(_single)(stored *dx, const stored *dy, const real *w, const stored *m, int v, Point p) {
-    KERNEL(_row)(dx, dy, w, m, v, p, 0);
+NOINLINE void KERNEL(_single)(const SimpleDenoiserConvDgradSizes *sizes, stored *dx, const stored *dy, const real *w, const stored *m, int v, Point p) {
+    SIZES;
+    KERNEL(_row)(sizes, dx, dy, w, m, v, p, 0);
 }
 
-void KERNEL()(int n, Rows rows, stored *restrict dx, const stored *dy, const real *w,
+void KERNEL()(const SimpleDenoiserConvDgradSizes *sizes, int n, Rows rows, stored *restrict dx, const stored *dy, const real *w,
                           const stored *m) {
     SIZES;
-    enum { STRIP = 127 / IW + 1 };
+    const int strip_rows = 127 / IW + 1;
     const long depth = (long)stored_channels(&DY, 1) * (KD * KH * KW);
 #pragma omp for collapse(3) schedule(static)
     for (int i = 0; i < n; i++)
-        for (int strip = rows.begin; strip < rows.end; strip += STRIP)
+        for (int strip = rows.begin; strip < rows.end; strip += strip_rows)
             for (int v = 0; v < vectors(&DX); v += 2)
-                for (int r = strip; r < min_int(strip + STRIP, rows.end); r++) {
+                for (int r = strip; r < min_int(strip + strip_rows, rows.end); r++) {
                     Point p = {i, r / IH, r % IH, 0};
-                    if (HAS_PAIR(CS, v))
-                        KERNEL(_pair)(dx, dy, w + v * LANES * depth, m, v, p);
+                    if (HAS_PAIR(CS_LIKE, &DX, v))
+                        KERNEL(_pair)(sizes, dx, dy, w + v * LANES * depth, m, v, p);
                     else
-                        KERNEL(_single)(dx, dy, w + v * LANES * depth, m, v, p);
+                        KERNEL(_single)(sizes, dx, dy, w + v * LANES * depth, m, v, p);
                 }
 }
 #undef KERNEL
@@ -77,15 +81,15 @@ void KERNEL()(int n, Rows rows, stored *restrict dx, const stored *dy, const rea
 #else
 #include "simple_denoiser_plan.h"
 
-/* conv_dgrad: net.6 of train: d net.6[n,3,64,64] net.6 weights[1728] net.5[n,64,64,64]
-    -> d net.4[n,64,64,64] */
+/* conv_dgrad with simple_denoiser_conv_dgrad_sizes_0 */
 #define KERNEL(part) simple_denoiser_conv_dgrad_0##part
 #define SIZES \
-    enum { IH = 64, IW = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, PH = 1, KW = 3, SW = 1, \
-        LW = 1, PW = 1, CS = 64, MASK = 1 }; \
-    UNUSED static const Layout DX = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}, \
-        DY = {3, 3, 1, 201, 13072, 13068, 13068, 198, 0}, \
-        M = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}
+    enum { KD = 1, SD = 1, KH = 3, SH = 1, KW = 3, SW = 1, LW = 1, PW = 1, IW_PHASE_OVER = 16, IW_MORE = 0, \
+        TILED = 48, CS_LIKE = 32, MASK = 1 }; \
+    UNUSED const int IH = sizes->IH, IW = sizes->IW, LD = sizes->LD, PD = sizes->PD, LH = sizes->LH, \
+        PH = sizes->PH; \
+    UNUSED const Layout DX = LAYOUT_OF(sizes->DX, 16), DY = LAYOUT_OF(sizes->DY, 3), \
+        M = LAYOUT_OF(sizes->M, 16)
 #include "simple_denoiser_conv_dgrad.c"
 
 #endif

@@ -4,9 +4,9 @@
  * Made by unetc from simple_denoiser.unet (00438fdc504441cc) with: --size=64x64
  * Do not edit: change the .unet file and compile again. */
 #ifdef KERNEL /* the body, which the rest includes once for each set of sizes */
-void KERNEL()(real *restrict packed, const real *restrict w) {
+void KERNEL()(const SimpleDenoiserConvDgradPackSizes *sizes, real *restrict packed, const real *restrict w) {
     SIZES;
-    static const Packing p = {.from = &DY,
+    const Packing p = {.from = &DY,
                               .to = &DX,
                               .segments = 1,
                               .count = CS,
@@ -23,12 +23,13 @@ void KERNEL()(real *restrict packed, const real *restrict w) {
 #else
 #include "simple_denoiser_plan.h"
 
-/* conv_dgrad_pack: net.6 of train: net.6.weight[3,64,3,3] -> net.6 weights[1728] */
+/* conv_dgrad_pack with simple_denoiser_conv_dgrad_pack_sizes_0 */
 #define KERNEL(part) simple_denoiser_conv_dgrad_pack_0##part
 #define SIZES \
-    enum { CI = 64, CO = 3, KD = 1, KH = 3, KW = 3, SW = 1, LW = 1, C0 = 0, CS = 64, TRANSPOSED = 0 }; \
-    UNUSED static const Layout DX = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}, \
-        DY = {3, 3, 1, 201, 13072, 13068, 13068, 198, 0}
+    enum { TRANSPOSED = 0 }; \
+    UNUSED const int CI = sizes->CI, CO = sizes->CO, KD = sizes->KD, KH = sizes->KH, KW = sizes->KW, \
+        SW = sizes->SW, LW = sizes->LW, C0 = sizes->C0, CS = sizes->CS; \
+    UNUSED const Layout DX = LAYOUT_OF(sizes->DX, 16), DY = LAYOUT_OF(sizes->DY, 3)
 #include "simple_denoiser_conv_dgrad_pack.c"
 
 #endif

@@ -4,9 +4,9 @@
  * Made by unetc from simple_denoiser.unet (00438fdc504441cc) with: --size=64x64
  * Do not edit: change the .unet file and compile again. */
 #ifdef KERNEL /* the body, which the rest includes once for each set of sizes */
-void KERNEL()(real *restrict packed, const real *restrict w) {
+void KERNEL()(const SimpleDenoiserConvPackSizes *sizes, real *restrict packed, const real *restrict w) {
     SIZES;
-    static const Packing p = {.from = X,
+    const Packing p = {.from = X,
                               .to = &Y,
                               .segments = SEGMENTS,
                               .count = CO,
@@ -22,22 +22,22 @@ void KERNEL()(real *restrict packed, const real *restrict w) {
 #else
 #include "simple_denoiser_plan.h"
 
-/* conv_pack: net.0 of train, net.0 of eval, net.0 of predict: net.0.weight[64,3,3,3]
-    -> net.0 weights[1728] */
+/* conv_pack with simple_denoiser_conv_pack_sizes_0 */
 #define KERNEL(part) simple_denoiser_conv_pack_0##part
 #define SIZES \
-    enum { CI = 3, CO = 64, KD = 1, KH = 3, KW = 3, SW = 1, LW = 1, TRANSPOSED = 0, SEGMENTS = 1 }; \
-    UNUSED static const Layout X[1] = {{3, 3, 1, 201, 13072, 13068, 13068, 198, 0}}, \
-        Y = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}
+    enum { TRANSPOSED = 0 }; \
+    UNUSED const int CI = sizes->CI, CO = sizes->CO, KD = sizes->KD, KH = sizes->KH, KW = sizes->KW, \
+        SW = sizes->SW, LW = sizes->LW, SEGMENTS = sizes->SEGMENTS; \
+    UNUSED const Layout X[1] = {LAYOUT_OF(sizes->X[0], 3)}, Y = LAYOUT_OF(sizes->Y, 16)
 #include "simple_denoiser_conv_pack.c"
 
-/* conv_pack: net.6 of train, net.6 of eval, net.6 of predict: net.6.weight[3,64,3,3]
-    -> net.6 weights[9216] */
+/* conv_pack with simple_denoiser_conv_pack_sizes_1 */
 #define KERNEL(part) simple_denoiser_conv_pack_1##part
 #define SIZES \
-    enum { CI = 64, CO = 3, KD = 1, KH = 3, KW = 3, SW = 1, LW = 1, TRANSPOSED = 0, SEGMENTS = 1 }; \
-    UNUSED static const Layout X[1] = {{64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}}, \
-        Y = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}
+    enum { TRANSPOSED = 0 }; \
+    UNUSED const int CI = sizes->CI, CO = sizes->CO, KD = sizes->KD, KH = sizes->KH, KW = sizes->KW, \
+        SW = sizes->SW, LW = sizes->LW, SEGMENTS = sizes->SEGMENTS; \
+    UNUSED const Layout X[1] = {LAYOUT_OF(sizes->X[0], 16)}, Y = LAYOUT_OF(sizes->Y, 3)
 #include "simple_denoiser_conv_pack.c"
 
 #endif

@@ -11,6 +11,12 @@
 
 #define UNET_REAL float
 
+/* gcc gives out registers loop by loop, unless told otherwise, and then has none left for what the
+ * innermost loop of a kernel multiplies with: it reads that from the stack for each product. */
+#if defined __GNUC__ && !defined __clang__
+#pragma GCC optimize("ira-region=one")
+#endif
+
 typedef UNET_REAL real; /* parameters, their gradients, the optimiser's state, arithmetic */
 
 /* Activations and their gradients: as `real`, or in 16 bits. Every store rounds to nearest even. */
@@ -29,6 +35,10 @@ typedef struct {
     long origin, sample, plane, depth, row;
     int ring; /* row h lies where row h mod ring does; 0: each has a place of its own */
 } Layout;
+
+/* The layout l, of which a kernel knows the block when it is compiled. */
+#define LAYOUT_OF(l, block)                                                                                \
+    { (l).channels, block, (l).blocks, (l).origin, (l).sample, (l).plane, (l).depth, (l).row, (l).ring }
 
 /* Rows [begin, end) of a sample, which has D * H of them: those of a kernel's output that it computes.
  * Whoever calls the kernel keeps them inside [0, D * H]; of an empty range a kernel computes nothing. */
@@ -421,12 +431,13 @@ INLINE int lanes(const Layout *l, int v) {
 }
 
 /* Vectors of a tensor of so many channels, which is narrow as images are or has whole blocks; is there one
- * beside vector v, which is even?  And how a tensor of one segment is blocked.  As constants compilers drop
- * at once what is never called. */
+ * beside vector v of a tensor, which is even, where LIKE is a number of channels with as many pairs: none,
+ * all or all but the last?  And how a tensor of one segment is blocked.  As constants compilers drop at
+ * once what is never called. */
 enum { NARROW = 4 };
 #define VECTORS(channels) ((int)(channels) <= (int)NARROW ? 1 : ((channels) + BLOCK - 1) / BLOCK * PARTS)
-#define HAS_PAIR(channels, v)                                                                              \
-    (VECTORS(channels) > 1 && (VECTORS(channels) % 2 == 0 || (v) + 1 < VECTORS(channels)))
+#define HAS_PAIR(like, layout, v)                                                                          \
+    (VECTORS(like) > 1 && (VECTORS(like) % 2 == 0 || (v) + 1 < vectors(layout)))
 #define BLOCK_OF(channels) ((int)(channels) <= (int)NARROW ? (int)(channels) : (int)BLOCK)
 
 INLINE long vector_at(const Layout *l, int v, Point p) {
@@ -493,11 +504,19 @@ INLINE Column column_fill(Vector v) {
     return (Column){v, v, v, v, v, v, v, v};
 }
 
+/* What the sums of the columns of a tile begin with. */
+typedef struct {
+    Vector a, b;
+} Start;
+
 /* The bias of vectors v and, side by side, v + 1, or, where b is NULL, zero. */
-INLINE Tile tile_start(const real *b, int count, int v, int side_by_side) {
-    return b == NULL ? (Tile){0}
-                     : (Tile){column_fill(bias_vector(b, count, v)),
-                              column_fill(bias_vector(b, count, v + side_by_side))};
+INLINE Start start_of(const real *b, int count, int v, int side_by_side) {
+    return b == NULL ? (Start){{0}, {0}}
+                     : (Start){bias_vector(b, count, v), bias_vector(b, count, v + side_by_side)};
+}
+
+INLINE Tile tile_start(Start s) {
+    return (Tile){column_fill(s.a), column_fill(s.b)};
 }
 
 INLINE Tile tile_load(int is_real, const void *p, Spot at, Extent e) {

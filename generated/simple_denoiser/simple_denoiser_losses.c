@@ -6,7 +6,7 @@
 
 /* mse - mean squared error. */
 #ifdef MSE
-void KERNEL()(int n, Rows rows, double *result, double *scratch, const void *p, const void *t,
+void KERNEL()(const SimpleDenoiserMseSizes *sizes, int n, Rows rows, double *result, double *scratch, const void *p, const void *t,
                           const int32_t (*valid)[3]) {
     SIZES;
     const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
@@ -18,7 +18,7 @@ void KERNEL()(int n, Rows rows, double *result, double *scratch, const void *p, 
 
 /* psnr - peak signal to noise ratio, for a peak of 1. */
 #ifdef PSNR
-void KERNEL()(int n, Rows rows, double *result, double *scratch, const void *p, const void *t,
+void KERNEL()(const SimpleDenoiserPsnrSizes *sizes, int n, Rows rows, double *result, double *scratch, const void *p, const void *t,
                           const int32_t (*valid)[3]) {
     SIZES;
     const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
@@ -30,7 +30,7 @@ void KERNEL()(int n, Rows rows, double *result, double *scratch, const void *p, 
 
 /* mse_grad - gradient of the mean squared error by the prediction. */
 #ifdef MSE_GRAD
-void KERNEL()(int n, int total, Rows rows, stored *dp, const void *p, const void *t,
+void KERNEL()(const SimpleDenoiserMseGradSizes *sizes, int n, int total, Rows rows, stored *dp, const void *p, const void *t,
                           const double *scale) {
     SIZES;
     const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
@@ -45,51 +45,51 @@ void KERNEL()(int n, int total, Rows rows, stored *dp, const void *p, const void
 #include "simple_denoiser_plan.h"
 #include "simple_denoiser_losses.h"
 
-/* mse: mse of train: net.6[n,3,64,64] clean[n,3,64,64] -> mse[1] mse scratch[64] */
+/* mse with simple_denoiser_mse_sizes_0 */
 #define MSE
 #define KERNEL(part) simple_denoiser_mse_0##part
 #define SIZES \
-    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 3, ACCUMULATE = 1 }; \
-    UNUSED static const Layout P = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}, \
-        T = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}
+    enum { C = 3, P_STAGED = 0, T_STAGED = 3, ACCUMULATE = 1 }; \
+    UNUSED const int D = sizes->D, H = sizes->H, W = sizes->W; \
+    UNUSED const Layout P = LAYOUT_OF(sizes->P, 3), T = LAYOUT_OF(sizes->T, 3)
 #include "simple_denoiser_losses.c"
 
-/* mse: mse of eval: net.6[n,3,64,64] clean[n,3,64,64] -> mse[1] mse scratch[64] */
+/* mse with simple_denoiser_mse_sizes_1 */
 #define MSE
 #define KERNEL(part) simple_denoiser_mse_1##part
 #define SIZES \
-    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 3, ACCUMULATE = 0 }; \
-    UNUSED static const Layout P = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}, \
-        T = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}
+    enum { C = 3, P_STAGED = 0, T_STAGED = 3, ACCUMULATE = 0 }; \
+    UNUSED const int D = sizes->D, H = sizes->H, W = sizes->W; \
+    UNUSED const Layout P = LAYOUT_OF(sizes->P, 3), T = LAYOUT_OF(sizes->T, 3)
 #include "simple_denoiser_losses.c"
 
-/* psnr: psnr of train: net.6[n,3,64,64] clean[n,3,64,64] -> psnr[1] psnr scratch[64] */
+/* psnr with simple_denoiser_psnr_sizes_0 */
 #define PSNR
 #define KERNEL(part) simple_denoiser_psnr_0##part
 #define SIZES \
-    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 3, ACCUMULATE = 1 }; \
-    UNUSED static const Layout P = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}, \
-        T = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}
+    enum { C = 3, P_STAGED = 0, T_STAGED = 3, ACCUMULATE = 1 }; \
+    UNUSED const int D = sizes->D, H = sizes->H, W = sizes->W; \
+    UNUSED const Layout P = LAYOUT_OF(sizes->P, 3), T = LAYOUT_OF(sizes->T, 3)
 #include "simple_denoiser_losses.c"
 
-/* psnr: psnr of eval: net.6[n,3,64,64] clean[n,3,64,64] -> psnr[1] psnr scratch[64] */
+/* psnr with simple_denoiser_psnr_sizes_1 */
 #define PSNR
 #define KERNEL(part) simple_denoiser_psnr_1##part
 #define SIZES \
-    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 3, ACCUMULATE = 0 }; \
-    UNUSED static const Layout P = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}, \
-        T = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}
+    enum { C = 3, P_STAGED = 0, T_STAGED = 3, ACCUMULATE = 0 }; \
+    UNUSED const int D = sizes->D, H = sizes->H, W = sizes->W; \
+    UNUSED const Layout P = LAYOUT_OF(sizes->P, 3), T = LAYOUT_OF(sizes->T, 3)
 #include "simple_denoiser_losses.c"
 
-/* mse_grad: mse of train: net.6[n,3,64,64] clean[n,3,64,64] -> d net.6[n,3,64,64] */
+/* mse_grad with simple_denoiser_mse_grad_sizes_0 */
 #define MSE_GRAD
 #define KERNEL(part) simple_denoiser_mse_grad_0##part
 #define SIZES \
-    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 3, SCALED = 0 }; \
-    UNUSED static const Layout P = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}, \
-        T = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}; \
+    enum { C = 3, P_STAGED = 0, T_STAGED = 3, SCALED = 0 }; \
+    UNUSED const int D = sizes->D, H = sizes->H, W = sizes->W; \
     UNUSED static const double WEIGHT = 1; \
-    UNUSED static const Layout DP = {3, 3, 1, 201, 13072, 13068, 13068, 198, 0}
+    UNUSED const Layout P = LAYOUT_OF(sizes->P, 3), T = LAYOUT_OF(sizes->T, 3), \
+        DP = LAYOUT_OF(sizes->DP, 3)
 #include "simple_denoiser_losses.c"
 
 #endif

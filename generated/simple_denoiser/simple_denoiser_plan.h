@@ -102,54 +102,133 @@
 
 /* ---- the kernels ---- */
 
-typedef void simple_denoiser_conv_pack_kernel(real *restrict packed, const real *restrict w);
+typedef struct {
+    int CI, CO, KD, KH, KW, SW, LW, SEGMENTS;
+    const Layout *X;
+    Layout Y;
+} SimpleDenoiserConvPackSizes;
+typedef void simple_denoiser_conv_pack_kernel(const SimpleDenoiserConvPackSizes *sizes, real *restrict packed,
+    const real *restrict w);
 simple_denoiser_conv_pack_kernel simple_denoiser_conv_pack_0, simple_denoiser_conv_pack_1;
 
-void simple_denoiser_conv_winograd_pack_0(real *restrict packed, const real *restrict w);
+typedef struct {
+    int CI, CO, KD, SEGMENTS;
+    const Layout *X;
+    Layout Y;
+} SimpleDenoiserConvWinogradPackSizes;
+void simple_denoiser_conv_winograd_pack_0(const SimpleDenoiserConvWinogradPackSizes *sizes,
+    real *restrict packed, const real *restrict w);
 
-void simple_denoiser_conv_dgrad_pack_0(real *restrict packed, const real *restrict w);
+typedef struct {
+    int CI, CO, KD, KH, KW, SW, LW, C0, CS;
+    Layout DX;
+    Layout DY;
+} SimpleDenoiserConvDgradPackSizes;
+void simple_denoiser_conv_dgrad_pack_0(const SimpleDenoiserConvDgradPackSizes *sizes, real *restrict packed,
+    const real *restrict w);
 
-void simple_denoiser_conv_dgrad_winograd_pack_0(real *restrict packed, const real *restrict w);
+typedef struct {
+    int CI, KD, C0, CS;
+    Layout DX;
+    Layout DY;
+} SimpleDenoiserConvDgradWinogradPackSizes;
+void simple_denoiser_conv_dgrad_winograd_pack_0(const SimpleDenoiserConvDgradWinogradPackSizes *sizes,
+    real *restrict packed, const real *restrict w);
 
 void simple_denoiser_zero_0(void *sum, size_t bytes);
 
-void simple_denoiser_cast_0(int n, Rows rows, stored *restrict y, const void *x);
+typedef struct {
+    int H, W;
+    Layout Y;
+    Layout X;
+} SimpleDenoiserCastSizes;
+void simple_denoiser_cast_0(const SimpleDenoiserCastSizes *sizes, int n, Rows rows, stored *restrict y,
+    const void *x);
 
-typedef void simple_denoiser_zero_halo_kernel(int n, Rows rows, stored *y);
+typedef struct {
+    int D, H, W, ABOVE, BELOW;
+    Layout Y;
+} SimpleDenoiserZeroHaloSizes;
+typedef void simple_denoiser_zero_halo_kernel(const SimpleDenoiserZeroHaloSizes *sizes, int n, Rows rows,
+    stored *y);
 simple_denoiser_zero_halo_kernel simple_denoiser_zero_halo_0, simple_denoiser_zero_halo_1;
 
-typedef void simple_denoiser_conv_kernel(int n, Rows rows, stored *restrict y, const stored *const *x,
-    const real *w, const real *b);
+typedef struct {
+    int CO, H, W, SD, LD, PD, SH, LH, PH, PW, RELU, SEGMENTS;
+    const Layout *X;
+    Layout Y;
+} SimpleDenoiserConvSizes;
+typedef void simple_denoiser_conv_kernel(const SimpleDenoiserConvSizes *sizes, int n, Rows rows,
+    stored *restrict y, const stored *const *x, const real *w, const real *b);
 simple_denoiser_conv_kernel simple_denoiser_conv_0, simple_denoiser_conv_1;
 
-void simple_denoiser_conv_winograd_0(int n, Rows rows, stored *restrict y, real *restrict workspace,
-    stored *restrict pooled, const stored *const *x, const real *w, const real *b);
+typedef struct {
+    int CO, IH, D, H, W, PH, PW, BIAS, RELU, TILES, PHASE, SEGMENTS;
+    Layout POOLED;
+    const Layout *X;
+    Layout Y;
+} SimpleDenoiserConvWinogradSizes;
+void simple_denoiser_conv_winograd_0(const SimpleDenoiserConvWinogradSizes *sizes, int n, Rows rows,
+    stored *restrict y, real *restrict workspace, stored *restrict pooled, const stored *const *x,
+    const real *w, const real *b);
 
-typedef void simple_denoiser_mse_kernel(int n, Rows rows, double *result, double *scratch, const void *p,
-    const void *t, const int32_t (*valid)[3]);
+typedef struct {
+    int D, H, W;
+    Layout P;
+    Layout T;
+} SimpleDenoiserMseSizes;
+typedef void simple_denoiser_mse_kernel(const SimpleDenoiserMseSizes *sizes, int n, Rows rows, double *result,
+    double *scratch, const void *p, const void *t, const int32_t (*valid)[3]);
 simple_denoiser_mse_kernel simple_denoiser_mse_0, simple_denoiser_mse_1;
 
-typedef void simple_denoiser_psnr_kernel(int n, Rows rows, double *result, double *scratch, const void *p,
-    const void *t, const int32_t (*valid)[3]);
+typedef struct {
+    int D, H, W;
+    Layout P;
+    Layout T;
+} SimpleDenoiserPsnrSizes;
+typedef void simple_denoiser_psnr_kernel(const SimpleDenoiserPsnrSizes *sizes, int n, Rows rows, double *result,
+    double *scratch, const void *p, const void *t, const int32_t (*valid)[3]);
 simple_denoiser_psnr_kernel simple_denoiser_psnr_0, simple_denoiser_psnr_1;
 
-void simple_denoiser_mse_grad_0(int n, int total, Rows rows, stored *dp, const void *p, const void *t,
-    const double *scale);
+typedef struct {
+    int D, H, W;
+    Layout P;
+    Layout T;
+    Layout DP;
+} SimpleDenoiserMseGradSizes;
+void simple_denoiser_mse_grad_0(const SimpleDenoiserMseGradSizes *sizes, int n, int total, Rows rows,
+    stored *dp, const void *p, const void *t, const double *scale);
 
 typedef void simple_denoiser_conv_wgrad_kernel(int n, Rows rows, real *restrict dw, real *restrict db,
     real *restrict scratch, real *restrict sums, const stored *const *x, const stored *dy);
 simple_denoiser_conv_wgrad_kernel simple_denoiser_conv_wgrad_0, simple_denoiser_conv_wgrad_1;
 
-void simple_denoiser_conv_dgrad_0(int n, Rows rows, stored *restrict dx, const stored *dy, const real *w,
-    const stored *m);
+typedef struct {
+    int IH, IW, LD, PD, LH, PH;
+    Layout DX;
+    Layout DY;
+    Layout M;
+} SimpleDenoiserConvDgradSizes;
+void simple_denoiser_conv_dgrad_0(const SimpleDenoiserConvDgradSizes *sizes, int n, Rows rows,
+    stored *restrict dx, const stored *dy, const real *w, const stored *m);
 
-void simple_denoiser_conv_wgrad_winograd_0(int n, Rows rows, real *restrict dw, real *restrict db,
-    real *restrict scratch, real *restrict sums, const stored *const *x, const stored *dy);
+typedef struct {
+    int CI, CO, IH, D, H, W, PH, PW, BIAS, TILES, PHASE, ACCUMULATE, SEGMENTS;
+    const Layout *X;
+    Layout DY;
+} SimpleDenoiserConvWgradWinogradSizes;
+void simple_denoiser_conv_wgrad_winograd_0(const SimpleDenoiserConvWgradWinogradSizes *sizes, int n, Rows rows,
+    real *restrict dw, real *restrict db, real *restrict scratch, real *restrict sums, const stored *const *x,
+    const stored *dy);
 
-typedef void simple_denoiser_conv_dgrad_winograd_kernel(int n, Rows rows, stored *restrict dx,
-    real *restrict workspace, const stored *dy, const real *w, const stored *m);
-simple_denoiser_conv_dgrad_winograd_kernel simple_denoiser_conv_dgrad_winograd_0,
-    simple_denoiser_conv_dgrad_winograd_1;
+typedef struct {
+    int ID, IH, IW, H, PH, PW, CS, MASK, TILES, PHASE;
+    Layout DX;
+    Layout DY;
+    Layout M;
+} SimpleDenoiserConvDgradWinogradSizes;
+void simple_denoiser_conv_dgrad_winograd_0(const SimpleDenoiserConvDgradWinogradSizes *sizes, int n, Rows rows,
+    stored *restrict dx, real *restrict workspace, const stored *dy, const real *w, const stored *m);
 
 void simple_denoiser_adam_0(real *restrict p, const real *restrict g, real *restrict m, real *restrict v,
     real *restrict most, real *restrict average, const double *scale, const double *norm, long decayed,

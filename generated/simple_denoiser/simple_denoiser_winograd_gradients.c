@@ -12,7 +12,7 @@
  * the one that begins at row 0 to the one that ends the sample. With `sums` they stay there, and
  * wgrad_end_winograd.c takes them back. */
 #ifdef CONV_WGRAD_WINOGRAD
-void KERNEL()(int n, Rows rows, real *restrict dw, real *restrict db, real *restrict scratch,
+void KERNEL()(const SimpleDenoiserConvWgradWinogradSizes *sizes, int n, Rows rows, real *restrict dw, real *restrict db, real *restrict scratch,
                           real *restrict sums, const stored *const *x, const stored *dy) {
     SIZES;
     const int brings = sums == NULL, ends = brings && rows.end == D * H;
@@ -55,15 +55,14 @@ void KERNEL()(int n, Rows rows, real *restrict dw, real *restrict db, real *rest
 #include "simple_denoiser_plan.h"
 #include "simple_denoiser_winograd_gradients.h"
 
-/* conv_wgrad_winograd: net.4 of train, net.2 of train: net.3[n,64,64,64] d net.4[n,64,64,64]
-    -> d net.4.weight[64,64,3,3] d net.4.bias[64] net.4 scratch[485200] */
+/* conv_wgrad_winograd with simple_denoiser_conv_wgrad_winograd_sizes_0 */
 #define CONV_WGRAD_WINOGRAD
 #define KERNEL(part) simple_denoiser_conv_wgrad_winograd_0##part
 #define SIZES \
-    enum { CI = 64, CO = 64, IH = 64, D = 1, H = 64, W = 64, PH = 1, PW = 1, BIAS = 1, TILES = 64, PHASE = 0, \
-        ACCUMULATE = 1, SEGMENTS = 1 }; \
-    UNUSED static const Layout X[1] = {{64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}}, \
-        DY = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}
+    UNUSED const int CI = sizes->CI, CO = sizes->CO, IH = sizes->IH, D = sizes->D, H = sizes->H, \
+        W = sizes->W, PH = sizes->PH, PW = sizes->PW, BIAS = sizes->BIAS, TILES = sizes->TILES, \
+        PHASE = sizes->PHASE, ACCUMULATE = sizes->ACCUMULATE, SEGMENTS = sizes->SEGMENTS; \
+    UNUSED const Layout X[1] = {LAYOUT_OF(sizes->X[0], 16)}, DY = LAYOUT_OF(sizes->DY, 16)
 #include "simple_denoiser_winograd_gradients.c"
 
 #endif

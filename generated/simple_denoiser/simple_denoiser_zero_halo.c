@@ -3,7 +3,7 @@
  * Made by unetc from simple_denoiser.unet (00438fdc504441cc) with: --size=64x64
  * Do not edit: change the .unet file and compile again. */
 #ifdef KERNEL /* the body, which the rest includes once for each set of sizes */
-void KERNEL()(int n, Rows rows, stored *y) {
+void KERNEL()(const SimpleDenoiserZeroHaloSizes *sizes, int n, Rows rows, stored *y) {
     SIZES;
     const Halo halo = {D, H, W, ABOVE, BELOW};
     if (Y.ring == 0)
@@ -16,18 +16,18 @@ void KERNEL()(int n, Rows rows, stored *y) {
 #else
 #include "simple_denoiser_plan.h"
 
-/* zero_halo: noisy cast of train, mse of train, noisy cast of train, 2 more: -> noisy cast[n,3,64,64] */
+/* zero_halo with simple_denoiser_zero_halo_sizes_0 */
 #define KERNEL(part) simple_denoiser_zero_halo_0##part
 #define SIZES \
-    enum { D = 1, H = 64, W = 64, ABOVE = 0, BELOW = 0 }; \
-    UNUSED static const Layout Y = {3, 3, 1, 201, 13072, 13068, 13068, 198, 0}
+    UNUSED const int D = sizes->D, H = sizes->H, W = sizes->W, ABOVE = sizes->ABOVE, BELOW = sizes->BELOW; \
+    UNUSED const Layout Y = LAYOUT_OF(sizes->Y, 3)
 #include "simple_denoiser_zero_halo.c"
 
-/* zero_halo: net.0 of train, net.2 of train, net.4 of train, 8 more: -> net.1[n,64,64,64] */
+/* zero_halo with simple_denoiser_zero_halo_sizes_1 */
 #define KERNEL(part) simple_denoiser_zero_halo_1##part
 #define SIZES \
-    enum { D = 1, H = 64, W = 64, ABOVE = 0, BELOW = 0 }; \
-    UNUSED static const Layout Y = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}
+    UNUSED const int D = sizes->D, H = sizes->H, W = sizes->W, ABOVE = sizes->ABOVE, BELOW = sizes->BELOW; \
+    UNUSED const Layout Y = LAYOUT_OF(sizes->Y, 16)
 #include "simple_denoiser_zero_halo.c"
 
 #endif

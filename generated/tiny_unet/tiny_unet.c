@@ -31,29 +31,29 @@ UNUSED static void zero_tail(void *slice, size_t used, size_t stored_bytes) {
 
 /* cast: noisy cast of train, noisy cast of train, noisy cast of eval: noisy[n,3,64,64]
     -> noisy cast[n,3,64,64] */
-static const CastSizes cast_0 = {
+static const TinyUnetCastSizes tiny_unet_cast_sizes_0 = {
     .C = 3, .H = 64, .W = 64, .Y = {3, 3, 1, 201, 13072, 13068, 13068, 198, 0},
     .X = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}, .X_STAGED = 3};
 
 /* zero_halo: noisy cast of train, noisy cast of train, noisy cast of eval, 1 more: -> noisy cast[n,3,64,64] */
-static const ZeroHaloSizes zero_halo_0 = {
+static const TinyUnetZeroHaloSizes tiny_unet_zero_halo_sizes_0 = {
     .D = 1, .H = 64, .W = 64, .Y = {3, 3, 1, 201, 13072, 13068, 13068, 198, 0}, .ABOVE = 0, .BELOW = 0};
 
 /* conv: enc1.0 of train, enc1.0 of eval, enc1.0 of predict: noisy cast[n,3,64,64] enc1.0.weight[16,3,3,3]
     enc1.0.bias[16] -> enc1.1[n,16,64,64] */
-static const ConvSizes conv_0 = {
+static const TinyUnetConvSizes tiny_unet_conv_sizes_0 = {
     .CI = 3, .CO = 16, .ID = 1, .IH = 64, .IW = 64, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
     .SEGMENTS = 1, .X = (const Layout[]){{3, 3, 1, 201, 13072, 13068, 13068, 198, 0}},
     .Y = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}};
 
 /* zero_halo: enc1.0 of train, enc1.2 of train, up1 of train, 13 more: -> enc1.1[n,16,64,64] */
-static const ZeroHaloSizes zero_halo_1 = {
+static const TinyUnetZeroHaloSizes tiny_unet_zero_halo_sizes_1 = {
     .D = 1, .H = 64, .W = 64, .Y = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}, .ABOVE = 0, .BELOW = 0};
 
 /* conv: enc1.2 of train, enc1.2 of eval, enc1.2 of predict: enc1.1[n,16,64,64] enc1.2.weight[16,16,3,3]
     enc1.2.bias[16] -> enc1.3[n,16,64,64] */
-static const ConvSizes conv_1 = {
+static const TinyUnetConvSizes tiny_unet_conv_sizes_1 = {
     .CI = 16, .CO = 16, .ID = 1, .IH = 64, .IW = 64, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
     .SEGMENTS = 1, .X = (const Layout[]){{16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}},
@@ -61,30 +61,30 @@ static const ConvSizes conv_1 = {
 
 /* max_pool: enc2.max_pool of train, enc2.max_pool of eval, enc2.max_pool of predict: enc1.3[n,16,64,64]
     -> enc2.max_pool[n,16,32,32] */
-static const MaxPoolSizes max_pool_0 = {
+static const TinyUnetMaxPoolSizes tiny_unet_max_pool_sizes_0 = {
     .C = 16, .ID = 1, .IH = 64, .IW = 64, .H = 32, .W = 32, .KD = 1, .SD = 1, .PD = 0, .LD = 1, .KH = 2,
     .SH = 2, .PH = 0, .LH = 1, .KW = 2, .SW = 2, .PW = 0, .LW = 1,
     .Y = {16, 16, 1, 560, 18496, 18496, 18496, 544, 0}, .X = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}};
 
 /* zero_halo: enc2.max_pool of train, enc2.max_pool of eval, enc2.max_pool of predict: -> enc2.max_pool[n,16,32,32] */
-static const ZeroHaloSizes zero_halo_2 = {
+static const TinyUnetZeroHaloSizes tiny_unet_zero_halo_sizes_2 = {
     .D = 1, .H = 32, .W = 32, .Y = {16, 16, 1, 560, 18496, 18496, 18496, 544, 0}, .ABOVE = 0, .BELOW = 0};
 
 /* conv: enc2.0 of train, enc2.0 of eval, enc2.0 of predict: enc2.max_pool[n,16,32,32]
     enc2.0.weight[32,16,3,3] enc2.0.bias[32] -> enc2.1[n,32,32,32] */
-static const ConvSizes conv_2 = {
+static const TinyUnetConvSizes tiny_unet_conv_sizes_2 = {
     .CI = 16, .CO = 32, .ID = 1, .IH = 32, .IW = 32, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
     .SEGMENTS = 1, .X = (const Layout[]){{16, 16, 1, 560, 18496, 18496, 18496, 544, 0}},
     .Y = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0}};
 
 /* zero_halo: enc2.0 of train, enc2.2 of train, up2 of train, 14 more: -> enc2.1[n,32,32,32] */
-static const ZeroHaloSizes zero_halo_3 = {
+static const TinyUnetZeroHaloSizes tiny_unet_zero_halo_sizes_3 = {
     .D = 1, .H = 32, .W = 32, .Y = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0}, .ABOVE = 0, .BELOW = 0};
 
 /* conv: enc2.2 of train, enc2.2 of eval, enc2.2 of predict: enc2.1[n,32,32,32] enc2.2.weight[32,32,3,3]
     enc2.2.bias[32] -> enc2.3[n,32,32,32] */
-static const ConvSizes conv_3 = {
+static const TinyUnetConvSizes tiny_unet_conv_sizes_3 = {
     .CI = 32, .CO = 32, .ID = 1, .IH = 32, .IW = 32, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
     .SEGMENTS = 1, .X = (const Layout[]){{32, 16, 2, 560, 36992, 18496, 18496, 544, 0}},
@@ -92,30 +92,30 @@ static const ConvSizes conv_3 = {
 
 /* max_pool: enc3.max_pool of train, enc3.max_pool of eval, enc3.max_pool of predict: enc2.3[n,32,32,32]
     -> enc3.max_pool[n,32,16,16] */
-static const MaxPoolSizes max_pool_1 = {
+static const TinyUnetMaxPoolSizes tiny_unet_max_pool_sizes_1 = {
     .C = 32, .ID = 1, .IH = 32, .IW = 32, .H = 16, .W = 16, .KD = 1, .SD = 1, .PD = 0, .LD = 1, .KH = 2,
     .SH = 2, .PH = 0, .LH = 1, .KW = 2, .SW = 2, .PW = 0, .LW = 1,
     .Y = {32, 16, 2, 304, 10368, 5184, 5184, 288, 0}, .X = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0}};
 
 /* zero_halo: enc3.max_pool of train, enc3.max_pool of eval, enc3.max_pool of predict: -> enc3.max_pool[n,32,16,16] */
-static const ZeroHaloSizes zero_halo_4 = {
+static const TinyUnetZeroHaloSizes tiny_unet_zero_halo_sizes_4 = {
     .D = 1, .H = 16, .W = 16, .Y = {32, 16, 2, 304, 10368, 5184, 5184, 288, 0}, .ABOVE = 0, .BELOW = 0};
 
 /* conv: enc3.0 of train, enc3.0 of eval, enc3.0 of predict: enc3.max_pool[n,32,16,16]
     enc3.0.weight[64,32,3,3] enc3.0.bias[64] -> enc3.1[n,64,16,16] */
-static const ConvSizes conv_4 = {
+static const TinyUnetConvSizes tiny_unet_conv_sizes_4 = {
     .CI = 32, .CO = 64, .ID = 1, .IH = 16, .IW = 16, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
     .SEGMENTS = 1, .X = (const Layout[]){{32, 16, 2, 304, 10368, 5184, 5184, 288, 0}},
     .Y = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0}};
 
 /* zero_halo: enc3.0 of train, enc3.2 of train, up3 of train, 13 more: -> enc3.1[n,64,16,16] */
-static const ZeroHaloSizes zero_halo_5 = {
+static const TinyUnetZeroHaloSizes tiny_unet_zero_halo_sizes_5 = {
     .D = 1, .H = 16, .W = 16, .Y = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0}, .ABOVE = 0, .BELOW = 0};
 
 /* conv: enc3.2 of train, enc3.2 of eval, enc3.2 of predict: enc3.1[n,64,16,16] enc3.2.weight[64,64,3,3]
     enc3.2.bias[64] -> enc3.3[n,64,16,16] */
-static const ConvSizes conv_5 = {
+static const TinyUnetConvSizes tiny_unet_conv_sizes_5 = {
     .CI = 64, .CO = 64, .ID = 1, .IH = 16, .IW = 16, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
     .SEGMENTS = 1, .X = (const Layout[]){{64, 16, 4, 304, 20736, 5184, 5184, 288, 0}},
@@ -123,30 +123,30 @@ static const ConvSizes conv_5 = {
 
 /* max_pool: bottleneck.max_pool of train, bottleneck.max_pool of eval, bottleneck.max_pool of predict: enc3.3[n,64,16,16]
     -> bottleneck.max_pool[n,64,8,8] */
-static const MaxPoolSizes max_pool_2 = {
+static const TinyUnetMaxPoolSizes tiny_unet_max_pool_sizes_2 = {
     .C = 64, .ID = 1, .IH = 16, .IW = 16, .H = 8, .W = 8, .KD = 1, .SD = 1, .PD = 0, .LD = 1, .KH = 2, .SH = 2,
     .PH = 0, .LH = 1, .KW = 2, .SW = 2, .PW = 0, .LW = 1, .Y = {64, 16, 4, 176, 6400, 1600, 1600, 160, 0},
     .X = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0}};
 
 /* zero_halo: bottleneck.max_pool of train, bottleneck.max_pool of eval, bottleneck.max_pool of predict: -> bottleneck.max_pool[n,64,8,8] */
-static const ZeroHaloSizes zero_halo_6 = {
+static const TinyUnetZeroHaloSizes tiny_unet_zero_halo_sizes_6 = {
     .D = 1, .H = 8, .W = 8, .Y = {64, 16, 4, 176, 6400, 1600, 1600, 160, 0}, .ABOVE = 0, .BELOW = 0};
 
 /* conv: bottleneck.0 of train, bottleneck.0 of eval, bottleneck.0 of predict: bottleneck.max_pool[n,64,8,8]
     bottleneck.0.weight[128,64,3,3] bottleneck.0.bias[128] -> bottleneck.1[n,128,8,8] */
-static const ConvSizes conv_6 = {
+static const TinyUnetConvSizes tiny_unet_conv_sizes_6 = {
     .CI = 64, .CO = 128, .ID = 1, .IH = 8, .IW = 8, .H = 8, .W = 8, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
     .SEGMENTS = 1, .X = (const Layout[]){{64, 16, 4, 176, 6400, 1600, 1600, 160, 0}},
     .Y = {128, 16, 8, 176, 12800, 1600, 1600, 160, 0}};
 
 /* zero_halo: bottleneck.0 of train, up3 of train, bottleneck.2 of train, 2 more: -> bottleneck.1[n,128,8,8] */
-static const ZeroHaloSizes zero_halo_7 = {
+static const TinyUnetZeroHaloSizes tiny_unet_zero_halo_sizes_7 = {
     .D = 1, .H = 8, .W = 8, .Y = {128, 16, 8, 176, 12800, 1600, 1600, 160, 0}, .ABOVE = 0, .BELOW = 0};
 
 /* conv: bottleneck.2 of train, bottleneck.2 of eval, bottleneck.2 of predict: bottleneck.1[n,128,8,8]
     bottleneck.2.weight[128,128,3,3] bottleneck.2.bias[128] -> bottleneck.3[n,128,8,8] */
-static const ConvSizes conv_7 = {
+static const TinyUnetConvSizes tiny_unet_conv_sizes_7 = {
     .CI = 128, .CO = 128, .ID = 1, .IH = 8, .IW = 8, .H = 8, .W = 8, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
     .SEGMENTS = 1, .X = (const Layout[]){{128, 16, 8, 176, 12800, 1600, 1600, 160, 0}},
@@ -154,7 +154,7 @@ static const ConvSizes conv_7 = {
 
 /* upconv: up3 of train, up3 of eval, up3 of predict: bottleneck.3[n,128,8,8] up3.weight[128,64,2,2]
     up3.bias[64] -> up3[n,64,16,16] */
-static const UpconvSizes upconv_0 = {
+static const TinyUnetUpconvSizes tiny_unet_upconv_sizes_0 = {
     .CO = 64, .ID = 1, .IH = 8, .IW = 8, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1, .PD = 0, .KH = 2,
     .SH = 2, .LH = 1, .PH = 0, .KW = 2, .SW = 2, .LW = 1, .PW = 0, .BIAS = 1, .RELU = 0, .SEGMENTS = 1,
     .X = (const Layout[]){{128, 16, 8, 0, 8192, 1024, 1024, 128, 0}},
@@ -162,7 +162,7 @@ static const UpconvSizes upconv_0 = {
 
 /* conv: dec3.0 of train, dec3.0 of eval, dec3.0 of predict: dec3.concat[n,128,16,16]
     dec3.0.weight[64,128,3,3] dec3.0.bias[64] -> dec3.1[n,64,16,16] */
-static const ConvSizes conv_8 = {
+static const TinyUnetConvSizes tiny_unet_conv_sizes_8 = {
     .CI = 128, .CO = 64, .ID = 1, .IH = 16, .IW = 16, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
     .SEGMENTS = 2,
@@ -171,7 +171,7 @@ static const ConvSizes conv_8 = {
 
 /* conv: dec3.2 of train, dec3.2 of eval, dec3.2 of predict: dec3.1[n,64,16,16] dec3.2.weight[64,64,3,3]
     dec3.2.bias[64] -> dec3.3[n,64,16,16] */
-static const ConvSizes conv_9 = {
+static const TinyUnetConvSizes tiny_unet_conv_sizes_9 = {
     .CI = 64, .CO = 64, .ID = 1, .IH = 16, .IW = 16, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
     .SEGMENTS = 1, .X = (const Layout[]){{64, 16, 4, 304, 20736, 5184, 5184, 288, 0}},
@@ -179,7 +179,7 @@ static const ConvSizes conv_9 = {
 
 /* upconv: up2 of train, up2 of train, up2 of eval, 1 more: dec3.3[n,64,16,16] up2.weight[64,32,2,2]
     up2.bias[32] -> up2[n,32,32,32] */
-static const UpconvSizes upconv_1 = {
+static const TinyUnetUpconvSizes tiny_unet_upconv_sizes_1 = {
     .CO = 32, .ID = 1, .IH = 16, .IW = 16, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1, .PD = 0, .KH = 2,
     .SH = 2, .LH = 1, .PH = 0, .KW = 2, .SW = 2, .LW = 1, .PW = 0, .BIAS = 1, .RELU = 0, .SEGMENTS = 1,
     .X = (const Layout[]){{64, 16, 4, 0, 16384, 4096, 4096, 256, 0}},
@@ -187,7 +187,7 @@ static const UpconvSizes upconv_1 = {
 
 /* conv: dec2.0 of train, dec2.0 of eval, dec2.0 of predict: dec2.concat[n,64,32,32] dec2.0.weight[32,64,3,3]
     dec2.0.bias[32] -> dec2.1[n,32,32,32] */
-static const ConvSizes conv_10 = {
+static const TinyUnetConvSizes tiny_unet_conv_sizes_10 = {
     .CI = 64, .CO = 32, .ID = 1, .IH = 32, .IW = 32, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
     .SEGMENTS = 2,
@@ -196,7 +196,7 @@ static const ConvSizes conv_10 = {
 
 /* conv: dec2.2 of train, dec2.2 of eval, dec2.2 of predict: dec2.1[n,32,32,32] dec2.2.weight[32,32,3,3]
     dec2.2.bias[32] -> dec2.3[n,32,32,32] */
-static const ConvSizes conv_11 = {
+static const TinyUnetConvSizes tiny_unet_conv_sizes_11 = {
     .CI = 32, .CO = 32, .ID = 1, .IH = 32, .IW = 32, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
     .SEGMENTS = 1, .X = (const Layout[]){{32, 16, 2, 560, 36992, 18496, 18496, 544, 0}},
@@ -204,7 +204,7 @@ static const ConvSizes conv_11 = {
 
 /* upconv: up1 of train, up1 of train, up1 of eval, 1 more: dec2.3[n,32,32,32] up1.weight[32,16,2,2]
     up1.bias[16] -> up1[n,16,64,64] */
-static const UpconvSizes upconv_2 = {
+static const TinyUnetUpconvSizes tiny_unet_upconv_sizes_2 = {
     .CO = 16, .ID = 1, .IH = 32, .IW = 32, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1, .PD = 0, .KH = 2,
     .SH = 2, .LH = 1, .PH = 0, .KW = 2, .SW = 2, .LW = 1, .PW = 0, .BIAS = 1, .RELU = 0, .SEGMENTS = 1,
     .X = (const Layout[]){{32, 16, 2, 0, 32768, 16384, 16384, 512, 0}},
@@ -212,7 +212,7 @@ static const UpconvSizes upconv_2 = {
 
 /* conv: dec1.0 of train, dec1.0 of eval, dec1.0 of predict: dec1.concat[n,32,64,64] dec1.0.weight[16,32,3,3]
     dec1.0.bias[16] -> dec1.1[n,16,64,64] */
-static const ConvSizes conv_12 = {
+static const TinyUnetConvSizes tiny_unet_conv_sizes_12 = {
     .CI = 32, .CO = 16, .ID = 1, .IH = 64, .IW = 64, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
     .SEGMENTS = 2,
@@ -221,7 +221,7 @@ static const ConvSizes conv_12 = {
 
 /* conv: dec1.2 of train, dec1.2 of eval, dec1.2 of predict: dec1.1[n,16,64,64] dec1.2.weight[16,16,3,3]
     dec1.2.bias[16] -> dec1.3[n,16,64,64] */
-static const ConvSizes conv_13 = {
+static const TinyUnetConvSizes tiny_unet_conv_sizes_13 = {
     .CI = 16, .CO = 16, .ID = 1, .IH = 64, .IW = 64, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
     .SEGMENTS = 1, .X = (const Layout[]){{16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}},
@@ -229,31 +229,31 @@ static const ConvSizes conv_13 = {
 
 /* conv: final of train, final of eval, final of predict: dec1.3[n,16,64,64] final.weight[3,16,1,1]
     final.bias[3] -> final[n,3,64,64] */
-static const ConvSizes conv_14 = {
+static const TinyUnetConvSizes tiny_unet_conv_sizes_14 = {
     .CI = 16, .CO = 3, .ID = 1, .IH = 64, .IW = 64, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 1, .SH = 1, .LH = 1, .PH = 0, .KW = 1, .SW = 1, .LW = 1, .PW = 0, .BIAS = 1, .RELU = 0,
     .SEGMENTS = 1, .X = (const Layout[]){{16, 16, 1, 0, 65536, 65536, 65536, 1024, 0}},
     .Y = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}};
 
 /* mse_grad: mse of train: final[n,3,64,64] clean[n,3,64,64] -> d final[n,3,64,64] */
-static const MseGradSizes mse_grad_0 = {
+static const TinyUnetMseGradSizes tiny_unet_mse_grad_sizes_0 = {
     .C = 3, .D = 1, .H = 64, .W = 64, .P = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0},
     .T = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}, .P_STAGED = 0, .T_STAGED = 3, .WEIGHT = 1,
     .DP = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}, .SCALED = 0};
 
 /* psnr: psnr of train, psnr of eval: final[n,3,64,64] clean[n,3,64,64] -> psnr[1] psnr scratch[384] */
-static const PsnrSizes psnr_0 = {
+static const TinyUnetPsnrSizes tiny_unet_psnr_sizes_0 = {
     .C = 3, .D = 1, .H = 64, .W = 64, .P = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0},
     .T = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}, .P_STAGED = 0, .T_STAGED = 3, .ACCUMULATE = 0};
 
 /* mse: mse of train, mse of eval: final[n,3,64,64] clean[n,3,64,64] -> mse[1] mse scratch[384] */
-static const MseSizes mse_0 = {
+static const TinyUnetMseSizes tiny_unet_mse_sizes_0 = {
     .C = 3, .D = 1, .H = 64, .W = 64, .P = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0},
     .T = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}, .P_STAGED = 0, .T_STAGED = 3, .ACCUMULATE = 0};
 
 /* conv_wgrad: final of train: dec1.3[n,16,64,64] d final[n,3,64,64] -> d final.weight[3,16,1,1]
     d final.bias[3] final scratch[51] */
-static const ConvWgradSizes conv_wgrad_0 = {
+static const TinyUnetConvWgradSizes tiny_unet_conv_wgrad_sizes_0 = {
     .CI = 16, .CO = 3, .ID = 1, .IH = 64, .IW = 64, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 1, .SH = 1, .LH = 1, .PH = 0, .KW = 1, .SW = 1, .LW = 1, .PW = 0, .TRANSPOSED = 0,
     .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 1,
@@ -262,7 +262,7 @@ static const ConvWgradSizes conv_wgrad_0 = {
 
 /* conv_dgrad: final of train: d final[n,3,64,64] final.weight[3,16,1,1] dec1.3[n,16,64,64]
     -> d dec1.2[n,16,64,64] */
-static const ConvDgradSizes conv_dgrad_0 = {
+static const TinyUnetConvDgradSizes tiny_unet_conv_dgrad_sizes_0 = {
     .CI = 16, .CO = 3, .IH = 64, .IW = 64, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 1, .SH = 1, .LH = 1, .PH = 0, .KW = 1, .SW = 1, .LW = 1, .PW = 0, .C0 = 0, .CS = 16,
     .DX = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}, .DY = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0},
@@ -270,7 +270,7 @@ static const ConvDgradSizes conv_dgrad_0 = {
 
 /* conv_dgrad: dec1.2 of train: d dec1.2[n,16,64,64] dec1.2.weight[16,16,3,3] dec1.1[n,16,64,64]
     -> d dec1.0[n,16,64,64] */
-static const ConvDgradSizes conv_dgrad_1 = {
+static const TinyUnetConvDgradSizes tiny_unet_conv_dgrad_sizes_1 = {
     .CI = 16, .CO = 16, .IH = 64, .IW = 64, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 0, .CS = 16,
     .DX = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0},
@@ -279,7 +279,7 @@ static const ConvDgradSizes conv_dgrad_1 = {
 
 /* conv_wgrad: dec1.2 of train, enc1.2 of train: dec1.1[n,16,64,64] d dec1.2[n,16,64,64]
     -> d dec1.2.weight[16,16,3,3] d dec1.2.bias[16] dec1.2 scratch[2320] */
-static const ConvWgradSizes conv_wgrad_1 = {
+static const TinyUnetConvWgradSizes tiny_unet_conv_wgrad_sizes_1 = {
     .CI = 16, .CO = 16, .ID = 1, .IH = 64, .IW = 64, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .TRANSPOSED = 0,
     .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 1,
@@ -288,7 +288,7 @@ static const ConvWgradSizes conv_wgrad_1 = {
 
 /* conv_wgrad: dec1.0 of train: dec1.concat[n,32,64,64] d dec1.0[n,16,64,64] -> d dec1.0.weight[16,32,3,3]
     d dec1.0.bias[16] dec1.0 scratch[4624] */
-static const ConvWgradSizes conv_wgrad_2 = {
+static const TinyUnetConvWgradSizes tiny_unet_conv_wgrad_sizes_2 = {
     .CI = 32, .CO = 16, .ID = 1, .IH = 64, .IW = 64, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .TRANSPOSED = 0,
     .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 2,
@@ -296,7 +296,7 @@ static const ConvWgradSizes conv_wgrad_2 = {
     .DY = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}};
 
 /* conv_dgrad: dec1.0 of train: d dec1.0[n,16,64,64] dec1.0.weight[16,32,3,3] -> d up1[n,16,64,64] */
-static const ConvDgradSizes conv_dgrad_2 = {
+static const TinyUnetConvDgradSizes tiny_unet_conv_dgrad_sizes_2 = {
     .CI = 32, .CO = 16, .IH = 64, .IW = 64, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 0, .CS = 16,
     .DX = {16, 16, 1, 0, 65536, 65536, 65536, 1024, 0}, .DY = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0},
@@ -304,7 +304,7 @@ static const ConvDgradSizes conv_dgrad_2 = {
 
 /* conv_wgrad: up1 of train: dec2.3[n,32,32,32] d up1[n,16,64,64] -> d up1.weight[32,16,2,2] d up1.bias[16]
     up1 scratch[2064] */
-static const ConvWgradSizes conv_wgrad_3 = {
+static const TinyUnetConvWgradSizes tiny_unet_conv_wgrad_sizes_3 = {
     .CI = 32, .CO = 16, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 2, .SH = 2, .LH = 1, .PH = 0, .KW = 2, .SW = 2, .LW = 1, .PW = 0, .TRANSPOSED = 1,
     .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 1,
@@ -312,7 +312,7 @@ static const ConvWgradSizes conv_wgrad_3 = {
     .DY = {16, 16, 1, 0, 65536, 65536, 65536, 1024, 0}};
 
 /* conv_dgrad: dec1.0 of train: d dec1.0[n,16,64,64] dec1.0.weight[16,32,3,3] -> d enc1.3[n,16,64,64] */
-static const ConvDgradSizes conv_dgrad_3 = {
+static const TinyUnetConvDgradSizes tiny_unet_conv_dgrad_sizes_3 = {
     .CI = 32, .CO = 16, .IH = 64, .IW = 64, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 16, .CS = 16,
     .DX = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0},
@@ -321,20 +321,20 @@ static const ConvDgradSizes conv_dgrad_3 = {
 
 /* upconv_dgrad: up1 of train: d up1[n,16,64,64] up1.weight[32,16,2,2] dec2.3[n,32,32,32]
     -> d dec2.2[n,32,32,32] */
-static const UpconvDgradSizes upconv_dgrad_0 = {
+static const TinyUnetUpconvDgradSizes tiny_unet_upconv_dgrad_sizes_0 = {
     .CO = 16, .IH = 32, .IW = 32, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1, .PD = 0, .KH = 2,
     .SH = 2, .LH = 1, .PH = 0, .KW = 2, .SW = 2, .LW = 1, .PW = 0, .C0 = 0, .CS = 32,
     .DX = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0}, .DY = {16, 16, 1, 0, 65536, 65536, 65536, 1024, 0},
     .MASK = 1, .M = {32, 16, 2, 0, 32768, 16384, 16384, 512, 0}};
 
 /* adam: adam of train, adam of train, adam of train, 7 more: the parameters final.weight to up1.bias */
-static const AdamSizes adam_0 = {
+static const TinyUnetAdamSizes tiny_unet_adam_sizes_0 = {
     .SCALED = 0, .CLIPS = 0, .AVERAGED = 0, .CLIP = 0, .AVERAGE = 0, .DECOUPLED = 0, .AMSGRAD = 0,
     .WEIGHT_DECAY = 0, .BETA1 = 0.90000000000000002, .BETA2 = 0.999, .EPSILON = 1e-08};
 
 /* conv_wgrad: dec2.2 of train, enc2.2 of train: dec2.1[n,32,32,32] d dec2.2[n,32,32,32]
     -> d dec2.2.weight[32,32,3,3] d dec2.2.bias[32] dec2.2 scratch[9248] */
-static const ConvWgradSizes conv_wgrad_4 = {
+static const TinyUnetConvWgradSizes tiny_unet_conv_wgrad_sizes_4 = {
     .CI = 32, .CO = 32, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .TRANSPOSED = 0,
     .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 1,
@@ -343,7 +343,7 @@ static const ConvWgradSizes conv_wgrad_4 = {
 
 /* conv_dgrad: dec2.2 of train, enc2.2 of train: d dec2.2[n,32,32,32] dec2.2.weight[32,32,3,3]
     dec2.1[n,32,32,32] -> d dec2.0[n,32,32,32] */
-static const ConvDgradSizes conv_dgrad_4 = {
+static const TinyUnetConvDgradSizes tiny_unet_conv_dgrad_sizes_4 = {
     .CI = 32, .CO = 32, .IH = 32, .IW = 32, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 0, .CS = 32,
     .DX = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0}, .DY = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0},
@@ -351,7 +351,7 @@ static const ConvDgradSizes conv_dgrad_4 = {
 
 /* conv_wgrad: dec2.0 of train: dec2.concat[n,64,32,32] d dec2.0[n,32,32,32] -> d dec2.0.weight[32,64,3,3]
     d dec2.0.bias[32] dec2.0 scratch[18464] */
-static const ConvWgradSizes conv_wgrad_5 = {
+static const TinyUnetConvWgradSizes tiny_unet_conv_wgrad_sizes_5 = {
     .CI = 64, .CO = 32, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .TRANSPOSED = 0,
     .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 2,
@@ -359,7 +359,7 @@ static const ConvWgradSizes conv_wgrad_5 = {
     .DY = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0}};
 
 /* conv_dgrad: dec2.0 of train: d dec2.0[n,32,32,32] dec2.0.weight[32,64,3,3] -> d up2[n,32,32,32] */
-static const ConvDgradSizes conv_dgrad_5 = {
+static const TinyUnetConvDgradSizes tiny_unet_conv_dgrad_sizes_5 = {
     .CI = 64, .CO = 32, .IH = 32, .IW = 32, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 0, .CS = 32,
     .DX = {32, 16, 2, 0, 32768, 16384, 16384, 512, 0}, .DY = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0},
@@ -367,7 +367,7 @@ static const ConvDgradSizes conv_dgrad_5 = {
 
 /* conv_wgrad: up2 of train: dec3.3[n,64,16,16] d up2[n,32,32,32] -> d up2.weight[64,32,2,2] d up2.bias[32]
     up2 scratch[8224] */
-static const ConvWgradSizes conv_wgrad_6 = {
+static const TinyUnetConvWgradSizes tiny_unet_conv_wgrad_sizes_6 = {
     .CI = 64, .CO = 32, .ID = 1, .IH = 16, .IW = 16, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 2, .SH = 2, .LH = 1, .PH = 0, .KW = 2, .SW = 2, .LW = 1, .PW = 0, .TRANSPOSED = 1,
     .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 1,
@@ -376,7 +376,7 @@ static const ConvWgradSizes conv_wgrad_6 = {
 
 /* upconv_dgrad: up2 of train: d up2[n,32,32,32] up2.weight[64,32,2,2] dec3.3[n,64,16,16]
     -> d dec3.2[n,64,16,16] */
-static const UpconvDgradSizes upconv_dgrad_1 = {
+static const TinyUnetUpconvDgradSizes tiny_unet_upconv_dgrad_sizes_1 = {
     .CO = 32, .IH = 16, .IW = 16, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1, .PD = 0, .KH = 2,
     .SH = 2, .LH = 1, .PH = 0, .KW = 2, .SW = 2, .LW = 1, .PW = 0, .C0 = 0, .CS = 64,
     .DX = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0}, .DY = {32, 16, 2, 0, 32768, 16384, 16384, 512, 0},
@@ -384,7 +384,7 @@ static const UpconvDgradSizes upconv_dgrad_1 = {
 
 /* conv_dgrad: dec3.2 of train, enc3.2 of train: d dec3.2[n,64,16,16] dec3.2.weight[64,64,3,3]
     dec3.1[n,64,16,16] -> d dec3.0[n,64,16,16] */
-static const ConvDgradSizes conv_dgrad_6 = {
+static const TinyUnetConvDgradSizes tiny_unet_conv_dgrad_sizes_6 = {
     .CI = 64, .CO = 64, .IH = 16, .IW = 16, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 0, .CS = 64,
     .DX = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0}, .DY = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0},
@@ -392,7 +392,7 @@ static const ConvDgradSizes conv_dgrad_6 = {
 
 /* conv_wgrad: dec3.0 of train: dec3.concat[n,128,16,16] d dec3.0[n,64,16,16] -> d dec3.0.weight[64,128,3,3]
     d dec3.0.bias[64] dec3.0 scratch[73792] */
-static const ConvWgradSizes conv_wgrad_7 = {
+static const TinyUnetConvWgradSizes tiny_unet_conv_wgrad_sizes_7 = {
     .CI = 128, .CO = 64, .ID = 1, .IH = 16, .IW = 16, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .TRANSPOSED = 0,
     .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 2,
@@ -400,14 +400,14 @@ static const ConvWgradSizes conv_wgrad_7 = {
     .DY = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0}};
 
 /* conv_dgrad: dec3.0 of train: d dec3.0[n,64,16,16] dec3.0.weight[64,128,3,3] -> d up3[n,64,16,16] */
-static const ConvDgradSizes conv_dgrad_7 = {
+static const TinyUnetConvDgradSizes tiny_unet_conv_dgrad_sizes_7 = {
     .CI = 128, .CO = 64, .IH = 16, .IW = 16, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 0, .CS = 64,
     .DX = {64, 16, 4, 0, 16384, 4096, 4096, 256, 0}, .DY = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0},
     .MASK = 0, .M = {64, 16, 4, 0, 16384, 4096, 4096, 256, 0}};
 
 /* conv_dgrad: dec3.0 of train: d dec3.0[n,64,16,16] dec3.0.weight[64,128,3,3] -> d enc3.3[n,64,16,16] */
-static const ConvDgradSizes conv_dgrad_8 = {
+static const TinyUnetConvDgradSizes tiny_unet_conv_dgrad_sizes_8 = {
     .CI = 128, .CO = 64, .IH = 16, .IW = 16, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 64, .CS = 64,
     .DX = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0}, .DY = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0},
@@ -415,7 +415,7 @@ static const ConvDgradSizes conv_dgrad_8 = {
 
 /* conv_wgrad: up3 of train: bottleneck.3[n,128,8,8] d up3[n,64,16,16] -> d up3.weight[128,64,2,2]
     d up3.bias[64] up3 scratch[32832] */
-static const ConvWgradSizes conv_wgrad_8 = {
+static const TinyUnetConvWgradSizes tiny_unet_conv_wgrad_sizes_8 = {
     .CI = 128, .CO = 64, .ID = 1, .IH = 8, .IW = 8, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 2, .SH = 2, .LH = 1, .PH = 0, .KW = 2, .SW = 2, .LW = 1, .PW = 0, .TRANSPOSED = 1,
     .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 1,
@@ -424,7 +424,7 @@ static const ConvWgradSizes conv_wgrad_8 = {
 
 /* conv_wgrad: dec3.2 of train, enc3.2 of train: dec3.1[n,64,16,16] d dec3.2[n,64,16,16]
     -> d dec3.2.weight[64,64,3,3] d dec3.2.bias[64] dec3.2 scratch[36928] */
-static const ConvWgradSizes conv_wgrad_9 = {
+static const TinyUnetConvWgradSizes tiny_unet_conv_wgrad_sizes_9 = {
     .CI = 64, .CO = 64, .ID = 1, .IH = 16, .IW = 16, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .TRANSPOSED = 0,
     .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 1,
@@ -433,7 +433,7 @@ static const ConvWgradSizes conv_wgrad_9 = {
 
 /* upconv_dgrad: up3 of train: d up3[n,64,16,16] up3.weight[128,64,2,2] bottleneck.3[n,128,8,8]
     -> d bottleneck.2[n,128,8,8] */
-static const UpconvDgradSizes upconv_dgrad_2 = {
+static const TinyUnetUpconvDgradSizes tiny_unet_upconv_dgrad_sizes_2 = {
     .CO = 64, .IH = 8, .IW = 8, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1, .PD = 0, .KH = 2, .SH = 2,
     .LH = 1, .PH = 0, .KW = 2, .SW = 2, .LW = 1, .PW = 0, .C0 = 0, .CS = 128,
     .DX = {128, 16, 8, 176, 12800, 1600, 1600, 160, 0}, .DY = {64, 16, 4, 0, 16384, 4096, 4096, 256, 0},
@@ -441,7 +441,7 @@ static const UpconvDgradSizes upconv_dgrad_2 = {
 
 /* conv_wgrad: bottleneck.2 of train: bottleneck.1[n,128,8,8] d bottleneck.2[n,128,8,8]
     -> d bottleneck.2.weight[128,128,3,3] d bottleneck.2.bias[128] bottleneck.2 scratch[147584] */
-static const ConvWgradSizes conv_wgrad_10 = {
+static const TinyUnetConvWgradSizes tiny_unet_conv_wgrad_sizes_10 = {
     .CI = 128, .CO = 128, .ID = 1, .IH = 8, .IW = 8, .D = 1, .H = 8, .W = 8, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .TRANSPOSED = 0,
     .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 1,
@@ -450,7 +450,7 @@ static const ConvWgradSizes conv_wgrad_10 = {
 
 /* conv_dgrad: bottleneck.2 of train: d bottleneck.2[n,128,8,8] bottleneck.2.weight[128,128,3,3]
     bottleneck.1[n,128,8,8] -> d bottleneck.0[n,128,8,8] */
-static const ConvDgradSizes conv_dgrad_9 = {
+static const TinyUnetConvDgradSizes tiny_unet_conv_dgrad_sizes_9 = {
     .CI = 128, .CO = 128, .IH = 8, .IW = 8, .D = 1, .H = 8, .W = 8, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 0, .CS = 128,
     .DX = {128, 16, 8, 176, 12800, 1600, 1600, 160, 0}, .DY = {128, 16, 8, 176, 12800, 1600, 1600, 160, 0},
@@ -458,7 +458,7 @@ static const ConvDgradSizes conv_dgrad_9 = {
 
 /* conv_wgrad: bottleneck.0 of train: bottleneck.max_pool[n,64,8,8] d bottleneck.0[n,128,8,8]
     -> d bottleneck.0.weight[128,64,3,3] d bottleneck.0.bias[128] bottleneck.0 scratch[73856] */
-static const ConvWgradSizes conv_wgrad_11 = {
+static const TinyUnetConvWgradSizes tiny_unet_conv_wgrad_sizes_11 = {
     .CI = 64, .CO = 128, .ID = 1, .IH = 8, .IW = 8, .D = 1, .H = 8, .W = 8, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .TRANSPOSED = 0, .BIAS = 1,
     .ACCUMULATE = 0, .SEGMENTS = 1, .X = (const Layout[]){{64, 16, 4, 176, 6400, 1600, 1600, 160, 0}},
@@ -466,7 +466,7 @@ static const ConvWgradSizes conv_wgrad_11 = {
 
 /* conv_dgrad: bottleneck.0 of train: d bottleneck.0[n,128,8,8] bottleneck.0.weight[128,64,3,3]
     -> d bottleneck.max_pool[n,64,8,8] */
-static const ConvDgradSizes conv_dgrad_10 = {
+static const TinyUnetConvDgradSizes tiny_unet_conv_dgrad_sizes_10 = {
     .CI = 64, .CO = 128, .IH = 8, .IW = 8, .D = 1, .H = 8, .W = 8, .KD = 1, .SD = 1, .LD = 1, .PD = 0, .KH = 3,
     .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 0, .CS = 64,
     .DX = {64, 16, 4, 0, 4096, 1024, 1024, 128, 0}, .DY = {128, 16, 8, 176, 12800, 1600, 1600, 160, 0},
@@ -474,7 +474,7 @@ static const ConvDgradSizes conv_dgrad_10 = {
 
 /* max_pool_grad: bottleneck.max_pool of train: enc3.3[n,64,16,16] d bottleneck.max_pool[n,64,8,8]
     d enc3.3[n,64,16,16] -> d enc3.2[n,64,16,16] */
-static const MaxPoolGradSizes max_pool_grad_0 = {
+static const TinyUnetMaxPoolGradSizes tiny_unet_max_pool_grad_sizes_0 = {
     .C = 64, .ID = 1, .IH = 16, .IW = 16, .D = 1, .H = 8, .W = 8, .KD = 1, .SD = 1, .PD = 0, .LD = 1, .KH = 2,
     .SH = 2, .PH = 0, .LH = 1, .KW = 2, .SW = 2, .PW = 0, .LW = 1, .ACCUMULATE = 1, .MASK = 1,
     .DX = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0}, .X = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0},
@@ -482,7 +482,7 @@ static const MaxPoolGradSizes max_pool_grad_0 = {
 
 /* conv_wgrad: enc3.0 of train: enc3.max_pool[n,32,16,16] d enc3.0[n,64,16,16] -> d enc3.0.weight[64,32,3,3]
     d enc3.0.bias[64] enc3.0 scratch[18496] */
-static const ConvWgradSizes conv_wgrad_12 = {
+static const TinyUnetConvWgradSizes tiny_unet_conv_wgrad_sizes_12 = {
     .CI = 32, .CO = 64, .ID = 1, .IH = 16, .IW = 16, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .TRANSPOSED = 0,
     .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 1,
@@ -491,14 +491,14 @@ static const ConvWgradSizes conv_wgrad_12 = {
 
 /* conv_dgrad: enc3.0 of train: d enc3.0[n,64,16,16] enc3.0.weight[64,32,3,3]
     -> d enc3.max_pool[n,32,16,16] */
-static const ConvDgradSizes conv_dgrad_11 = {
+static const TinyUnetConvDgradSizes tiny_unet_conv_dgrad_sizes_11 = {
     .CI = 32, .CO = 64, .IH = 16, .IW = 16, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 0, .CS = 32,
     .DX = {32, 16, 2, 0, 8192, 4096, 4096, 256, 0}, .DY = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0},
     .MASK = 0, .M = {32, 16, 2, 0, 8192, 4096, 4096, 256, 0}};
 
 /* conv_dgrad: dec2.0 of train: d dec2.0[n,32,32,32] dec2.0.weight[32,64,3,3] -> d enc2.3[n,32,32,32] */
-static const ConvDgradSizes conv_dgrad_12 = {
+static const TinyUnetConvDgradSizes tiny_unet_conv_dgrad_sizes_12 = {
     .CI = 64, .CO = 32, .IH = 32, .IW = 32, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 32, .CS = 32,
     .DX = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0}, .DY = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0},
@@ -506,7 +506,7 @@ static const ConvDgradSizes conv_dgrad_12 = {
 
 /* max_pool_grad: enc3.max_pool of train: enc2.3[n,32,32,32] d enc3.max_pool[n,32,16,16] d enc2.3[n,32,32,32]
     -> d enc2.2[n,32,32,32] */
-static const MaxPoolGradSizes max_pool_grad_1 = {
+static const TinyUnetMaxPoolGradSizes tiny_unet_max_pool_grad_sizes_1 = {
     .C = 32, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .PD = 0, .LD = 1,
     .KH = 2, .SH = 2, .PH = 0, .LH = 1, .KW = 2, .SW = 2, .PW = 0, .LW = 1, .ACCUMULATE = 1, .MASK = 1,
     .DX = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0}, .X = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0},
@@ -514,7 +514,7 @@ static const MaxPoolGradSizes max_pool_grad_1 = {
 
 /* conv_wgrad: enc2.0 of train: enc2.max_pool[n,16,32,32] d enc2.0[n,32,32,32] -> d enc2.0.weight[32,16,3,3]
     d enc2.0.bias[32] enc2.0 scratch[4640] */
-static const ConvWgradSizes conv_wgrad_13 = {
+static const TinyUnetConvWgradSizes tiny_unet_conv_wgrad_sizes_13 = {
     .CI = 16, .CO = 32, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .TRANSPOSED = 0,
     .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 1,
@@ -523,7 +523,7 @@ static const ConvWgradSizes conv_wgrad_13 = {
 
 /* conv_dgrad: enc2.0 of train: d enc2.0[n,32,32,32] enc2.0.weight[32,16,3,3]
     -> d enc2.max_pool[n,16,32,32] */
-static const ConvDgradSizes conv_dgrad_13 = {
+static const TinyUnetConvDgradSizes tiny_unet_conv_dgrad_sizes_13 = {
     .CI = 16, .CO = 32, .IH = 32, .IW = 32, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 0, .CS = 16,
     .DX = {16, 16, 1, 0, 16384, 16384, 16384, 512, 0}, .DY = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0},
@@ -531,7 +531,7 @@ static const ConvDgradSizes conv_dgrad_13 = {
 
 /* max_pool_grad: enc2.max_pool of train: enc1.3[n,16,64,64] d enc2.max_pool[n,16,32,32] d enc1.3[n,16,64,64]
     -> d enc1.2[n,16,64,64] */
-static const MaxPoolGradSizes max_pool_grad_2 = {
+static const TinyUnetMaxPoolGradSizes tiny_unet_max_pool_grad_sizes_2 = {
     .C = 16, .ID = 1, .IH = 64, .IW = 64, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .PD = 0, .LD = 1,
     .KH = 2, .SH = 2, .PH = 0, .LH = 1, .KW = 2, .SW = 2, .PW = 0, .LW = 1, .ACCUMULATE = 1, .MASK = 1,
     .DX = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0},
@@ -540,7 +540,7 @@ static const MaxPoolGradSizes max_pool_grad_2 = {
 
 /* conv_dgrad: enc1.2 of train: d enc1.2[n,16,64,64] enc1.2.weight[16,16,3,3] enc1.1[n,16,64,64]
     -> d enc1.0[n,16,64,64] */
-static const ConvDgradSizes conv_dgrad_14 = {
+static const TinyUnetConvDgradSizes tiny_unet_conv_dgrad_sizes_14 = {
     .CI = 16, .CO = 16, .IH = 64, .IW = 64, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 0, .CS = 16,
     .DX = {16, 16, 1, 0, 65536, 65536, 65536, 1024, 0}, .DY = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0},
@@ -548,12 +548,18 @@ static const ConvDgradSizes conv_dgrad_14 = {
 
 /* conv_wgrad: enc1.0 of train: noisy cast[n,3,64,64] d enc1.0[n,16,64,64] -> d enc1.0.weight[16,3,3,3]
     d enc1.0.bias[16] enc1.0 scratch[448] */
-static const ConvWgradSizes conv_wgrad_14 = {
+static const TinyUnetConvWgradSizes tiny_unet_conv_wgrad_sizes_14 = {
     .CI = 3, .CO = 16, .ID = 1, .IH = 64, .IW = 64, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .TRANSPOSED = 0,
     .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 1,
     .X = (const Layout[]){{3, 3, 1, 201, 13072, 13068, 13068, 198, 0}},
     .DY = {16, 16, 1, 0, 65536, 65536, 65536, 1024, 0}};
+
+/* Calls alone: no number is computed here, and there is nothing to optimise. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("O0")
+#endif
+
 
 /* ---- train: batch 6, 21,563,840 bytes of the arena ---- */
 
@@ -566,410 +572,424 @@ static void train(const UnetStep *step) {
     {
         begin(step, 0, "cast of noisy cast", 4, 73728, 461184);
         /* noisy[n,3,64,64] -> noisy cast[n,3,64,64] */
-        tiny_unet_zero_halo_kernel(&zero_halo_0, n, (Rows){0, 64}, AT(real, B157_noisy_cast));
-        tiny_unet_cast_kernel(&cast_0, n, (Rows){0, 64}, AT(real, B157_noisy_cast),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_0, n, (Rows){0, 64}, AT(real, B157_noisy_cast));
+        tiny_unet_cast_kernel(&tiny_unet_cast_sizes_0, n, (Rows){0, 64}, AT(real, B157_noisy_cast),
             INPUT(uint16_t, 0, 12288));
         begin(step, 1, "conv of enc1.0", 11, 21233664, 1988224);
         /* noisy cast[n,3,64,64] enc1.0.weight[16,3,3,3] enc1.0.bias[16] -> enc1.1[n,16,64,64] */
-        tiny_unet_zero_halo_kernel(&zero_halo_1, n, (Rows){0, 64}, AT(real, B158_enc1_1));
-        tiny_unet_conv_kernel(&conv_0, n, (Rows){0, 64}, AT(real, B158_enc1_1),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_1, n, (Rows){0, 64}, AT(real, B158_enc1_1));
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_0, n, (Rows){0, 64}, AT(real, B158_enc1_1),
             (const real *const[]){AT(real, B157_noisy_cast)}, AT(real, B035_enc1_0_weight),
             AT(real, B036_enc1_0_bias));
         begin(step, 2, "conv of enc1.2", 11, 113246208, 3354688);
         /* enc1.1[n,16,64,64] enc1.2.weight[16,16,3,3] enc1.2.bias[16] -> enc1.3[n,16,64,64] */
-        tiny_unet_zero_halo_kernel(&zero_halo_1, n, (Rows){0, 64}, AT(real, B159_enc1_3));
-        tiny_unet_conv_kernel(&conv_1, n, (Rows){0, 64}, AT(real, B159_enc1_3),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_1, n, (Rows){0, 64}, AT(real, B159_enc1_3));
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_1, n, (Rows){0, 64}, AT(real, B159_enc1_3),
             (const real *const[]){AT(real, B158_enc1_1)}, AT(real, B033_enc1_2_weight),
             AT(real, B034_enc1_2_bias));
         begin(step, 3, "max_pool of enc2.max_pool", 12, 393216, 2116608);
         /* enc1.3[n,16,64,64] -> enc2.max_pool[n,16,32,32] */
-        tiny_unet_zero_halo_kernel(&zero_halo_2, n, (Rows){0, 32}, AT(real, B160_enc2_max_pool));
-        tiny_unet_max_pool_kernel(&max_pool_0, n, (Rows){0, 32}, AT(real, B160_enc2_max_pool),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_2, n, (Rows){0, 32},
+            AT(real, B160_enc2_max_pool));
+        tiny_unet_max_pool_kernel(&tiny_unet_max_pool_sizes_0, n, (Rows){0, 32}, AT(real, B160_enc2_max_pool),
             AT(real, B159_enc1_3));
         begin(step, 4, "conv of enc2.0", 12, 56623104, 1350272);
         /* enc2.max_pool[n,16,32,32] enc2.0.weight[32,16,3,3] enc2.0.bias[32] -> enc2.1[n,32,32,32] */
-        tiny_unet_zero_halo_kernel(&zero_halo_3, n, (Rows){0, 32}, AT(real, B161_enc2_1));
-        tiny_unet_conv_kernel(&conv_2, n, (Rows){0, 32}, AT(real, B161_enc2_1),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_3, n, (Rows){0, 32}, AT(real, B161_enc2_1));
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_2, n, (Rows){0, 32}, AT(real, B161_enc2_1),
             (const real *const[]){AT(real, B160_enc2_max_pool)}, AT(real, B031_enc2_0_weight),
             AT(real, B032_enc2_0_bias));
         begin(step, 5, "conv of enc2.2", 12, 113246208, 1812608);
         /* enc2.1[n,32,32,32] enc2.2.weight[32,32,3,3] enc2.2.bias[32] -> enc2.3[n,32,32,32] */
-        tiny_unet_zero_halo_kernel(&zero_halo_3, n, (Rows){0, 32}, AT(real, B162_enc2_3));
-        tiny_unet_conv_kernel(&conv_3, n, (Rows){0, 32}, AT(real, B162_enc2_3),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_3, n, (Rows){0, 32}, AT(real, B162_enc2_3));
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_3, n, (Rows){0, 32}, AT(real, B162_enc2_3),
             (const real *const[]){AT(real, B161_enc2_1)}, AT(real, B029_enc2_2_weight),
             AT(real, B030_enc2_2_bias));
         begin(step, 6, "max_pool of enc3.max_pool", 13, 196608, 1136640);
         /* enc2.3[n,32,32,32] -> enc3.max_pool[n,32,16,16] */
-        tiny_unet_zero_halo_kernel(&zero_halo_4, n, (Rows){0, 16}, AT(real, B163_enc3_max_pool));
-        tiny_unet_max_pool_kernel(&max_pool_1, n, (Rows){0, 16}, AT(real, B163_enc3_max_pool),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_4, n, (Rows){0, 16},
+            AT(real, B163_enc3_max_pool));
+        tiny_unet_max_pool_kernel(&tiny_unet_max_pool_sizes_1, n, (Rows){0, 16}, AT(real, B163_enc3_max_pool),
             AT(real, B162_enc2_3));
         begin(step, 7, "conv of enc3.0", 13, 56623104, 820480);
         /* enc3.max_pool[n,32,16,16] enc3.0.weight[64,32,3,3] enc3.0.bias[64] -> enc3.1[n,64,16,16] */
-        tiny_unet_zero_halo_kernel(&zero_halo_5, n, (Rows){0, 16}, AT(real, B164_enc3_1));
-        tiny_unet_conv_kernel(&conv_4, n, (Rows){0, 16}, AT(real, B164_enc3_1),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_5, n, (Rows){0, 16}, AT(real, B164_enc3_1));
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_4, n, (Rows){0, 16}, AT(real, B164_enc3_1),
             (const real *const[]){AT(real, B163_enc3_max_pool)}, AT(real, B027_enc3_0_weight),
             AT(real, B028_enc3_0_bias));
         begin(step, 8, "conv of enc3.2", 13, 113246208, 1143040);
         /* enc3.1[n,64,16,16] enc3.2.weight[64,64,3,3] enc3.2.bias[64] -> enc3.3[n,64,16,16] */
-        tiny_unet_zero_halo_kernel(&zero_halo_5, n, (Rows){0, 16}, AT(real, B165_enc3_3));
-        tiny_unet_conv_kernel(&conv_5, n, (Rows){0, 16}, AT(real, B165_enc3_3),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_5, n, (Rows){0, 16}, AT(real, B165_enc3_3));
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_5, n, (Rows){0, 16}, AT(real, B165_enc3_3),
             (const real *const[]){AT(real, B164_enc3_1)}, AT(real, B025_enc3_2_weight),
             AT(real, B026_enc3_2_bias));
         begin(step, 9, "max_pool of bottleneck.max_pool", 15, 98304, 651264);
         /* enc3.3[n,64,16,16] -> bottleneck.max_pool[n,64,8,8] */
-        tiny_unet_zero_halo_kernel(&zero_halo_6, n, (Rows){0, 8}, AT(real, B166_bottleneck_max_pool));
-        tiny_unet_max_pool_kernel(&max_pool_2, n, (Rows){0, 8}, AT(real, B166_bottleneck_max_pool),
-            AT(real, B165_enc3_3));
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_6, n, (Rows){0, 8},
+            AT(real, B166_bottleneck_max_pool));
+        tiny_unet_max_pool_kernel(&tiny_unet_max_pool_sizes_2, n, (Rows){0, 8},
+            AT(real, B166_bottleneck_max_pool), AT(real, B165_enc3_3));
         begin(step, 10, "conv of bottleneck.0", 15, 56623104, 756224);
         /* bottleneck.max_pool[n,64,8,8] bottleneck.0.weight[128,64,3,3] bottleneck.0.bias[128]
             -> bottleneck.1[n,128,8,8] */
-        tiny_unet_zero_halo_kernel(&zero_halo_7, n, (Rows){0, 8}, AT(real, B167_bottleneck_1));
-        tiny_unet_conv_kernel(&conv_6, n, (Rows){0, 8}, AT(real, B167_bottleneck_1),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_7, n, (Rows){0, 8},
+            AT(real, B167_bottleneck_1));
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_6, n, (Rows){0, 8}, AT(real, B167_bottleneck_1),
             (const real *const[]){AT(real, B166_bottleneck_max_pool)}, AT(real, B023_bottleneck_0_weight),
             AT(real, B024_bottleneck_0_bias));
         begin(step, 11, "conv of bottleneck.2", 15, 113246208, 1094144);
         /* bottleneck.1[n,128,8,8] bottleneck.2.weight[128,128,3,3] bottleneck.2.bias[128]
             -> bottleneck.3[n,128,8,8] */
-        tiny_unet_conv_kernel(&conv_7, n, (Rows){0, 8}, AT(real, B168_bottleneck_3),
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_7, n, (Rows){0, 8}, AT(real, B168_bottleneck_3),
             (const real *const[]){AT(real, B167_bottleneck_1)}, AT(real, B021_bottleneck_2_weight),
             AT(real, B022_bottleneck_2_bias));
         begin(step, 12, "upconv of up3", 17, 25165824, 825600);
         /* bottleneck.3[n,128,8,8] up3.weight[128,64,2,2] up3.bias[64] -> up3[n,64,16,16] */
-        tiny_unet_zero_halo_kernel(&zero_halo_5, n, (Rows){0, 16}, AT(real, B169_up3));
-        tiny_unet_upconv_kernel(&upconv_0, n, (Rows){0, 16}, AT(real, B169_up3),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_5, n, (Rows){0, 16}, AT(real, B169_up3));
+        tiny_unet_upconv_kernel(&tiny_unet_upconv_sizes_0, n, (Rows){0, 16}, AT(real, B169_up3),
             (const real *const[]){AT(real, B168_bottleneck_3)}, AT(real, B019_up3_weight),
             AT(real, B020_up3_bias));
         begin(step, 13, "conv of dec3.0", 18, 226492416, 1788160);
         /* dec3.concat[n,128,16,16] dec3.0.weight[64,128,3,3] dec3.0.bias[64] -> dec3.1[n,64,16,16] */
-        tiny_unet_zero_halo_kernel(&zero_halo_5, n, (Rows){0, 16}, AT(real, B170_dec3_1));
-        tiny_unet_conv_kernel(&conv_8, n, (Rows){0, 16}, AT(real, B170_dec3_1),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_5, n, (Rows){0, 16}, AT(real, B170_dec3_1));
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_8, n, (Rows){0, 16}, AT(real, B170_dec3_1),
             (const real *const[]){AT(real, B169_up3), AT(real, B165_enc3_3)}, AT(real, B017_dec3_0_weight),
             AT(real, B018_dec3_0_bias));
         begin(step, 14, "conv of dec3.2", 18, 113246208, 1038592);
         /* dec3.1[n,64,16,16] dec3.2.weight[64,64,3,3] dec3.2.bias[64] -> dec3.3[n,64,16,16] */
-        tiny_unet_conv_kernel(&conv_9, n, (Rows){0, 16}, AT(real, B171_dec3_3),
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_9, n, (Rows){0, 16}, AT(real, B171_dec3_3),
             (const real *const[]){AT(real, B170_dec3_1)}, AT(real, B015_dec3_2_weight),
             AT(real, B016_dec3_2_bias));
         begin(step, 15, "upconv of up2", 19, 25165824, 1313920);
         /* dec3.3[n,64,16,16] up2.weight[64,32,2,2] up2.bias[32] -> up2[n,32,32,32] */
-        tiny_unet_zero_halo_kernel(&zero_halo_3, n, (Rows){0, 32}, AT(real, B172_up2));
-        tiny_unet_upconv_kernel(&upconv_1, n, (Rows){0, 32}, AT(real, B172_up2),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_3, n, (Rows){0, 32}, AT(real, B172_up2));
+        tiny_unet_upconv_kernel(&tiny_unet_upconv_sizes_1, n, (Rows){0, 32}, AT(real, B172_up2),
             (const real *const[]){AT(real, B171_dec3_3)}, AT(real, B013_up2_weight), AT(real, B014_up2_bias));
         begin(step, 16, "conv of dec2.0", 20, 226492416, 2737280);
         /* dec2.concat[n,64,32,32] dec2.0.weight[32,64,3,3] dec2.0.bias[32] -> dec2.1[n,32,32,32] */
-        tiny_unet_zero_halo_kernel(&zero_halo_3, n, (Rows){0, 32}, AT(real, B173_dec2_1));
-        tiny_unet_conv_kernel(&conv_10, n, (Rows){0, 32}, AT(real, B173_dec2_1),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_3, n, (Rows){0, 32}, AT(real, B173_dec2_1));
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_10, n, (Rows){0, 32}, AT(real, B173_dec2_1),
             (const real *const[]){AT(real, B172_up2), AT(real, B162_enc2_3)}, AT(real, B011_dec2_0_weight),
             AT(real, B012_dec2_0_bias));
         begin(step, 17, "conv of dec2.2", 20, 113246208, 1711232);
         /* dec2.1[n,32,32,32] dec2.2.weight[32,32,3,3] dec2.2.bias[32] -> dec2.3[n,32,32,32] */
-        tiny_unet_conv_kernel(&conv_11, n, (Rows){0, 32}, AT(real, B174_dec2_3),
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_11, n, (Rows){0, 32}, AT(real, B174_dec2_3),
             (const real *const[]){AT(real, B173_dec2_1)}, AT(real, B009_dec2_2_weight),
             AT(real, B010_dec2_2_bias));
         begin(step, 18, "upconv of up1", 21, 25165824, 2467392);
         /* dec2.3[n,32,32,32] up1.weight[32,16,2,2] up1.bias[16] -> up1[n,16,64,64] */
-        tiny_unet_zero_halo_kernel(&zero_halo_1, n, (Rows){0, 64}, AT(real, B175_up1));
-        tiny_unet_upconv_kernel(&upconv_2, n, (Rows){0, 64}, AT(real, B175_up1),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_1, n, (Rows){0, 64}, AT(real, B175_up1));
+        tiny_unet_upconv_kernel(&tiny_unet_upconv_sizes_2, n, (Rows){0, 64}, AT(real, B175_up1),
             (const real *const[]){AT(real, B174_dec2_3)}, AT(real, B007_up1_weight), AT(real, B008_up1_bias));
         begin(step, 19, "conv of dec1.0", 22, 226492416, 5036608);
         /* dec1.concat[n,32,64,64] dec1.0.weight[16,32,3,3] dec1.0.bias[16] -> dec1.1[n,16,64,64] */
-        tiny_unet_zero_halo_kernel(&zero_halo_1, n, (Rows){0, 64}, AT(real, B176_dec1_1));
-        tiny_unet_conv_kernel(&conv_12, n, (Rows){0, 64}, AT(real, B176_dec1_1),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_1, n, (Rows){0, 64}, AT(real, B176_dec1_1));
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_12, n, (Rows){0, 64}, AT(real, B176_dec1_1),
             (const real *const[]){AT(real, B175_up1), AT(real, B159_enc1_3)}, AT(real, B005_dec1_0_weight),
             AT(real, B006_dec1_0_bias));
         begin(step, 20, "conv of dec1.2", 22, 113246208, 3254848);
         /* dec1.1[n,16,64,64] dec1.2.weight[16,16,3,3] dec1.2.bias[16] -> dec1.3[n,16,64,64] */
-        tiny_unet_conv_kernel(&conv_13, n, (Rows){0, 64}, AT(real, B177_dec1_3),
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_13, n, (Rows){0, 64}, AT(real, B177_dec1_3),
             (const real *const[]){AT(real, B176_dec1_1)}, AT(real, B003_dec1_2_weight),
             AT(real, B004_dec1_2_bias));
         begin(step, 21, "conv of final", 24, 2359296, 1868032);
         /* dec1.3[n,16,64,64] final.weight[3,16,1,1] final.bias[3] -> final[n,3,64,64] */
-        tiny_unet_conv_kernel(&conv_14, n, (Rows){0, 64}, AT(real, B178_final),
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_14, n, (Rows){0, 64}, AT(real, B178_final),
             (const real *const[]){AT(real, B177_dec1_3)}, AT(real, B001_final_weight),
             AT(real, B002_final_bias));
         begin(step, 22, "mse_grad of mse", 33, 73728, 737280);
         /* final[n,3,64,64] clean[n,3,64,64] -> d final[n,3,64,64] */
-        tiny_unet_mse_grad_kernel(&mse_grad_0, n, step->n, (Rows){0, 64}, AT(real, B179_d_final),
-            AT(real, B178_final), INPUT(uint16_t, 1, 12288), NULL);
+        tiny_unet_mse_grad_kernel(&tiny_unet_mse_grad_sizes_0, n, step->n, (Rows){0, 64},
+            AT(real, B179_d_final), AT(real, B178_final), INPUT(uint16_t, 1, 12288), NULL);
         begin(step, 23, "psnr", 34, 73728, 445504);
         /* final[n,3,64,64] clean[n,3,64,64] -> psnr[1] psnr scratch[384] */
-        tiny_unet_psnr_kernel(&psnr_0, n, (Rows){0, 64}, AT(double, B180_psnr), AT(double, B181_psnr_scratch),
-            AT(real, B178_final), INPUT(uint16_t, 1, 12288), valid);
+        tiny_unet_psnr_kernel(&tiny_unet_psnr_sizes_0, n, (Rows){0, 64}, AT(double, B180_psnr),
+            AT(double, B181_psnr_scratch), AT(real, B178_final), INPUT(uint16_t, 1, 12288), valid);
         begin(step, 24, "mse", 33, 73728, 445504);
         /* final[n,3,64,64] clean[n,3,64,64] -> mse[1] mse scratch[384] */
-        tiny_unet_mse_kernel(&mse_0, n, (Rows){0, 64}, AT(double, B182_mse), AT(double, B183_mse_scratch),
-            AT(real, B178_final), INPUT(uint16_t, 1, 12288), valid);
+        tiny_unet_mse_kernel(&tiny_unet_mse_sizes_0, n, (Rows){0, 64}, AT(double, B182_mse),
+            AT(double, B183_mse_scratch), AT(real, B178_final), INPUT(uint16_t, 1, 12288), valid);
         begin(step, 25, "conv_wgrad of final", 24, 2359296, 1868480);
         /* dec1.3[n,16,64,64] d final[n,3,64,64] -> d final.weight[3,16,1,1] d final.bias[3]
             final scratch[51] */
         zero_tail(AT(real, B113_d_final_bias), 12, 64);
-        tiny_unet_conv_wgrad_kernel(&conv_wgrad_0, n, (Rows){0, 64}, AT(real, B112_d_final_weight),
-            AT(real, B113_d_final_bias), AT(double, B184_final_scratch),
+        tiny_unet_conv_wgrad_kernel(&tiny_unet_conv_wgrad_sizes_0, n, (Rows){0, 64},
+            AT(real, B112_d_final_weight), AT(real, B113_d_final_bias), AT(double, B184_final_scratch),
             NULL, (const real *const[]){AT(real, B177_dec1_3)}, AT(real, B179_d_final));
         begin(step, 26, "conv_dgrad of final", 24, 2359296, 3540672);
         /* d final[n,3,64,64] final.weight[3,16,1,1] dec1.3[n,16,64,64] -> d dec1.2[n,16,64,64] */
-        tiny_unet_zero_halo_kernel(&zero_halo_1, n, (Rows){0, 64}, AT(real, B185_d_dec1_2));
-        tiny_unet_conv_dgrad_kernel(&conv_dgrad_0, n, (Rows){0, 64}, AT(real, B185_d_dec1_2),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_1, n, (Rows){0, 64}, AT(real, B185_d_dec1_2));
+        tiny_unet_conv_dgrad_kernel(&tiny_unet_conv_dgrad_sizes_0, n, (Rows){0, 64}, AT(real, B185_d_dec1_2),
             AT(real, B179_d_final), AT(real, B001_final_weight), AT(real, B177_dec1_3));
         begin(step, 27, "conv_dgrad of dec1.2", 22, 113246208, 5027328);
         /* d dec1.2[n,16,64,64] dec1.2.weight[16,16,3,3] dec1.1[n,16,64,64] -> d dec1.0[n,16,64,64] */
-        tiny_unet_zero_halo_kernel(&zero_halo_1, n, (Rows){0, 64}, AT(real, B186_d_dec1_0));
-        tiny_unet_conv_dgrad_kernel(&conv_dgrad_1, n, (Rows){0, 64}, AT(real, B186_d_dec1_0),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_1, n, (Rows){0, 64}, AT(real, B186_d_dec1_0));
+        tiny_unet_conv_dgrad_kernel(&tiny_unet_conv_dgrad_sizes_1, n, (Rows){0, 64}, AT(real, B186_d_dec1_0),
             AT(real, B185_d_dec1_2), AT(real, B003_dec1_2_weight), AT(real, B176_dec1_1));
         begin(step, 28, "conv_wgrad of dec1.2", 22, 113246208, 3373248);
         /* dec1.1[n,16,64,64] d dec1.2[n,16,64,64] -> d dec1.2.weight[16,16,3,3] d dec1.2.bias[16]
             dec1.2 scratch[2320] */
-        tiny_unet_conv_wgrad_kernel(&conv_wgrad_1, n, (Rows){0, 64}, AT(real, B114_d_dec1_2_weight),
-            AT(real, B115_d_dec1_2_bias), AT(double, B187_dec1_2_scratch),
+        tiny_unet_conv_wgrad_kernel(&tiny_unet_conv_wgrad_sizes_1, n, (Rows){0, 64},
+            AT(real, B114_d_dec1_2_weight), AT(real, B115_d_dec1_2_bias), AT(double, B187_dec1_2_scratch),
             NULL, (const real *const[]){AT(real, B176_dec1_1)}, AT(real, B185_d_dec1_2));
         begin(step, 29, "upconv of up1", 21, 25165824, 2467392);
         /* dec2.3[n,32,32,32] up1.weight[32,16,2,2] up1.bias[16] -> up1[n,16,64,64] */
-        tiny_unet_zero_halo_kernel(&zero_halo_1, n, (Rows){0, 64}, AT(real, B188_up1));
-        tiny_unet_upconv_kernel(&upconv_2, n, (Rows){0, 64}, AT(real, B188_up1),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_1, n, (Rows){0, 64}, AT(real, B188_up1));
+        tiny_unet_upconv_kernel(&tiny_unet_upconv_sizes_2, n, (Rows){0, 64}, AT(real, B188_up1),
             (const real *const[]){AT(real, B174_dec2_3)}, AT(real, B007_up1_weight), AT(real, B008_up1_bias));
         begin(step, 30, "conv_wgrad of dec1.0", 22, 226492416, 5073600);
         /* dec1.concat[n,32,64,64] d dec1.0[n,16,64,64] -> d dec1.0.weight[16,32,3,3] d dec1.0.bias[16]
             dec1.0 scratch[4624] */
-        tiny_unet_conv_wgrad_kernel(&conv_wgrad_2, n, (Rows){0, 64}, AT(real, B116_d_dec1_0_weight),
-            AT(real, B117_d_dec1_0_bias), AT(double, B189_dec1_0_scratch),
+        tiny_unet_conv_wgrad_kernel(&tiny_unet_conv_wgrad_sizes_2, n, (Rows){0, 64},
+            AT(real, B116_d_dec1_0_weight), AT(real, B117_d_dec1_0_bias), AT(double, B189_dec1_0_scratch),
             NULL, (const real *const[]){AT(real, B188_up1), AT(real, B159_enc1_3)}, AT(real, B186_d_dec1_0));
         begin(step, 31, "conv_dgrad of dec1.0", 22, 113246208, 3264000);
         /* d dec1.0[n,16,64,64] dec1.0.weight[16,32,3,3] -> d up1[n,16,64,64] */
-        tiny_unet_conv_dgrad_kernel(&conv_dgrad_2, n, (Rows){0, 64}, AT(real, B190_d_up1),
+        tiny_unet_conv_dgrad_kernel(&tiny_unet_conv_dgrad_sizes_2, n, (Rows){0, 64}, AT(real, B190_d_up1),
             AT(real, B186_d_dec1_0), AT(real, B005_dec1_0_weight), NULL);
         begin(step, 32, "upconv_wgrad of up1", 21, 25165824, 2384064);
         /* dec2.3[n,32,32,32] d up1[n,16,64,64] -> d up1.weight[32,16,2,2] d up1.bias[16] up1 scratch[2064] */
-        tiny_unet_conv_wgrad_kernel(&conv_wgrad_3, n, (Rows){0, 32}, AT(real, B118_d_up1_weight),
-            AT(real, B119_d_up1_bias), AT(double, B191_up1_scratch),
+        tiny_unet_conv_wgrad_kernel(&tiny_unet_conv_wgrad_sizes_3, n, (Rows){0, 32},
+            AT(real, B118_d_up1_weight), AT(real, B119_d_up1_bias), AT(double, B191_up1_scratch),
             NULL, (const real *const[]){AT(real, B174_dec2_3)}, AT(real, B190_d_up1));
         begin(step, 33, "conv_dgrad of dec1.0", 22, 113246208, 3363840);
         /* d dec1.0[n,16,64,64] dec1.0.weight[16,32,3,3] -> d enc1.3[n,16,64,64] */
-        tiny_unet_zero_halo_kernel(&zero_halo_1, n, (Rows){0, 64}, AT(real, B192_d_enc1_3));
-        tiny_unet_conv_dgrad_kernel(&conv_dgrad_3, n, (Rows){0, 64}, AT(real, B192_d_enc1_3),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_1, n, (Rows){0, 64}, AT(real, B192_d_enc1_3));
+        tiny_unet_conv_dgrad_kernel(&tiny_unet_conv_dgrad_sizes_3, n, (Rows){0, 64}, AT(real, B192_d_enc1_3),
             AT(real, B186_d_dec1_0), AT(real, B005_dec1_0_weight), NULL);
         begin(step, 34, "upconv_dgrad of up1", 21, 25165824, 3255296);
         /* d up1[n,16,64,64] up1.weight[32,16,2,2] dec2.3[n,32,32,32] -> d dec2.2[n,32,32,32] */
-        tiny_unet_zero_halo_kernel(&zero_halo_3, n, (Rows){0, 32}, AT(real, B193_d_dec2_2));
-        tiny_unet_upconv_dgrad_kernel(&upconv_dgrad_0, n, (Rows){0, 32}, AT(real, B193_d_dec2_2),
-            AT(real, B190_d_up1), AT(real, B007_up1_weight), AT(real, B174_dec2_3));
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_3, n, (Rows){0, 32}, AT(real, B193_d_dec2_2));
+        tiny_unet_upconv_dgrad_kernel(&tiny_unet_upconv_dgrad_sizes_0, n, (Rows){0, 32},
+            AT(real, B193_d_dec2_2), AT(real, B190_d_up1), AT(real, B007_up1_weight), AT(real, B174_dec2_3));
         begin(step, 35, "adam", 32, 108708, 254016); /* the parameters final.weight to up1.bias */
-        tiny_unet_adam_kernel(&adam_0, AT(real, B001_final_weight), AT(real, B112_d_final_weight),
-            AT(real, B038_m_final_weight), AT(real, B075_v_final_weight),
+        tiny_unet_adam_kernel(&tiny_unet_adam_sizes_0, AT(real, B001_final_weight),
+            AT(real, B112_d_final_weight), AT(real, B038_m_final_weight), AT(real, B075_v_final_weight),
             NULL, NULL, NULL, NULL, 9072, step->learning_rate, step->step, 0, 9072);
         begin(step, 36, "conv_wgrad of dec2.2", 20, 113246208, 1886592);
         /* dec2.1[n,32,32,32] d dec2.2[n,32,32,32] -> d dec2.2.weight[32,32,3,3] d dec2.2.bias[32]
             dec2.2 scratch[9248] */
-        tiny_unet_conv_wgrad_kernel(&conv_wgrad_4, n, (Rows){0, 32}, AT(real, B121_d_dec2_2_weight),
-            AT(real, B122_d_dec2_2_bias), AT(double, B194_dec2_2_scratch),
+        tiny_unet_conv_wgrad_kernel(&tiny_unet_conv_wgrad_sizes_4, n, (Rows){0, 32},
+            AT(real, B121_d_dec2_2_weight), AT(real, B122_d_dec2_2_bias), AT(double, B194_dec2_2_scratch),
             NULL, (const real *const[]){AT(real, B173_dec2_1)}, AT(real, B193_d_dec2_2));
         begin(step, 37, "conv_dgrad of dec2.2", 20, 113246208, 2700288);
         /* d dec2.2[n,32,32,32] dec2.2.weight[32,32,3,3] dec2.1[n,32,32,32] -> d dec2.0[n,32,32,32] */
-        tiny_unet_zero_halo_kernel(&zero_halo_3, n, (Rows){0, 32}, AT(real, B195_d_dec2_0));
-        tiny_unet_conv_dgrad_kernel(&conv_dgrad_4, n, (Rows){0, 32}, AT(real, B195_d_dec2_0),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_3, n, (Rows){0, 32}, AT(real, B195_d_dec2_0));
+        tiny_unet_conv_dgrad_kernel(&tiny_unet_conv_dgrad_sizes_4, n, (Rows){0, 32}, AT(real, B195_d_dec2_0),
             AT(real, B193_d_dec2_2), AT(real, B009_dec2_2_weight), AT(real, B173_dec2_1));
         begin(step, 38, "upconv of up2", 19, 25165824, 1313920);
         /* dec3.3[n,64,16,16] up2.weight[64,32,2,2] up2.bias[32] -> up2[n,32,32,32] */
-        tiny_unet_zero_halo_kernel(&zero_halo_3, n, (Rows){0, 32}, AT(real, B196_up2));
-        tiny_unet_upconv_kernel(&upconv_1, n, (Rows){0, 32}, AT(real, B196_up2),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_3, n, (Rows){0, 32}, AT(real, B196_up2));
+        tiny_unet_upconv_kernel(&tiny_unet_upconv_sizes_1, n, (Rows){0, 32}, AT(real, B196_up2),
             (const real *const[]){AT(real, B171_dec3_3)}, AT(real, B013_up2_weight), AT(real, B014_up2_bias));
         begin(step, 39, "conv_wgrad of dec2.0", 20, 226492416, 2884992);
         /* dec2.concat[n,64,32,32] d dec2.0[n,32,32,32] -> d dec2.0.weight[32,64,3,3] d dec2.0.bias[32]
             dec2.0 scratch[18464] */
-        tiny_unet_conv_wgrad_kernel(&conv_wgrad_5, n, (Rows){0, 32}, AT(real, B123_d_dec2_0_weight),
-            AT(real, B124_d_dec2_0_bias), AT(double, B197_dec2_0_scratch),
+        tiny_unet_conv_wgrad_kernel(&tiny_unet_conv_wgrad_sizes_5, n, (Rows){0, 32},
+            AT(real, B123_d_dec2_0_weight), AT(real, B124_d_dec2_0_bias), AT(double, B197_dec2_0_scratch),
             NULL, (const real *const[]){AT(real, B196_up2), AT(real, B162_enc2_3)}, AT(real, B195_d_dec2_0));
         begin(step, 40, "conv_dgrad of dec2.0", 20, 113246208, 1747968);
         /* d dec2.0[n,32,32,32] dec2.0.weight[32,64,3,3] -> d up2[n,32,32,32] */
-        tiny_unet_conv_dgrad_kernel(&conv_dgrad_5, n, (Rows){0, 32}, AT(real, B198_d_up2),
+        tiny_unet_conv_dgrad_kernel(&tiny_unet_conv_dgrad_sizes_5, n, (Rows){0, 32}, AT(real, B198_d_up2),
             AT(real, B195_d_dec2_0), AT(real, B011_dec2_0_weight), NULL);
         begin(step, 41, "upconv_wgrad of up2", 19, 25165824, 1278336);
         /* dec3.3[n,64,16,16] d up2[n,32,32,32] -> d up2.weight[64,32,2,2] d up2.bias[32] up2 scratch[8224] */
-        tiny_unet_conv_wgrad_kernel(&conv_wgrad_6, n, (Rows){0, 16}, AT(real, B126_d_up2_weight),
-            AT(real, B127_d_up2_bias), AT(double, B199_up2_scratch),
+        tiny_unet_conv_wgrad_kernel(&tiny_unet_conv_wgrad_sizes_6, n, (Rows){0, 16},
+            AT(real, B126_d_up2_weight), AT(real, B127_d_up2_bias), AT(double, B199_up2_scratch),
             NULL, (const real *const[]){AT(real, B171_dec3_3)}, AT(real, B198_d_up2));
         begin(step, 42, "upconv_dgrad of up2", 19, 25165824, 1710080);
         /* d up2[n,32,32,32] up2.weight[64,32,2,2] dec3.3[n,64,16,16] -> d dec3.2[n,64,16,16] */
-        tiny_unet_zero_halo_kernel(&zero_halo_5, n, (Rows){0, 16}, AT(real, B200_d_dec3_2));
-        tiny_unet_upconv_dgrad_kernel(&upconv_dgrad_1, n, (Rows){0, 16}, AT(real, B200_d_dec3_2),
-            AT(real, B198_d_up2), AT(real, B013_up2_weight), AT(real, B171_dec3_3));
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_5, n, (Rows){0, 16}, AT(real, B200_d_dec3_2));
+        tiny_unet_upconv_dgrad_kernel(&tiny_unet_upconv_dgrad_sizes_1, n, (Rows){0, 16},
+            AT(real, B200_d_dec3_2), AT(real, B198_d_up2), AT(real, B013_up2_weight), AT(real, B171_dec3_3));
         begin(step, 43, "conv_dgrad of dec3.2", 18, 113246208, 1640448);
         /* d dec3.2[n,64,16,16] dec3.2.weight[64,64,3,3] dec3.1[n,64,16,16] -> d dec3.0[n,64,16,16] */
-        tiny_unet_zero_halo_kernel(&zero_halo_5, n, (Rows){0, 16}, AT(real, B201_d_dec3_0));
-        tiny_unet_conv_dgrad_kernel(&conv_dgrad_6, n, (Rows){0, 16}, AT(real, B201_d_dec3_0),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_5, n, (Rows){0, 16}, AT(real, B201_d_dec3_0));
+        tiny_unet_conv_dgrad_kernel(&tiny_unet_conv_dgrad_sizes_6, n, (Rows){0, 16}, AT(real, B201_d_dec3_0),
             AT(real, B200_d_dec3_2), AT(real, B015_dec3_2_weight), AT(real, B170_dec3_1));
         begin(step, 44, "conv_wgrad of dec3.0", 18, 226492416, 2378496);
         /* dec3.concat[n,128,16,16] d dec3.0[n,64,16,16] -> d dec3.0.weight[64,128,3,3] d dec3.0.bias[64]
             dec3.0 scratch[73792] */
-        tiny_unet_conv_wgrad_kernel(&conv_wgrad_7, n, (Rows){0, 16}, AT(real, B131_d_dec3_0_weight),
-            AT(real, B132_d_dec3_0_bias), AT(double, B202_dec3_0_scratch),
+        tiny_unet_conv_wgrad_kernel(&tiny_unet_conv_wgrad_sizes_7, n, (Rows){0, 16},
+            AT(real, B131_d_dec3_0_weight), AT(real, B132_d_dec3_0_bias), AT(double, B202_dec3_0_scratch),
             NULL, (const real *const[]){AT(real, B169_up3), AT(real, B165_enc3_3)}, AT(real, B201_d_dec3_0));
         begin(step, 45, "conv_dgrad of dec3.0", 18, 113246208, 1185792);
         /* d dec3.0[n,64,16,16] dec3.0.weight[64,128,3,3] -> d up3[n,64,16,16] */
-        tiny_unet_conv_dgrad_kernel(&conv_dgrad_7, n, (Rows){0, 16}, AT(real, B203_d_up3),
+        tiny_unet_conv_dgrad_kernel(&tiny_unet_conv_dgrad_sizes_7, n, (Rows){0, 16}, AT(real, B203_d_up3),
             AT(real, B201_d_dec3_0), AT(real, B017_dec3_0_weight), NULL);
         begin(step, 46, "conv_dgrad of dec3.0", 18, 113246208, 1290240);
         /* d dec3.0[n,64,16,16] dec3.0.weight[64,128,3,3] -> d enc3.3[n,64,16,16] */
-        tiny_unet_zero_halo_kernel(&zero_halo_5, n, (Rows){0, 16}, AT(real, B204_d_enc3_3));
-        tiny_unet_conv_dgrad_kernel(&conv_dgrad_8, n, (Rows){0, 16}, AT(real, B204_d_enc3_3),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_5, n, (Rows){0, 16}, AT(real, B204_d_enc3_3));
+        tiny_unet_conv_dgrad_kernel(&tiny_unet_conv_dgrad_sizes_8, n, (Rows){0, 16}, AT(real, B204_d_enc3_3),
             AT(real, B201_d_dec3_0), AT(real, B017_dec3_0_weight), NULL);
         begin(step, 47, "adam", 32, 885504, 2066176); /* the parameters dec3.0.weight to dec3.0.bias */
-        tiny_unet_adam_kernel(&adam_0, AT(real, B017_dec3_0_weight), AT(real, B131_d_dec3_0_weight),
-            AT(real, B054_m_dec3_0_weight), AT(real, B091_v_dec3_0_weight),
+        tiny_unet_adam_kernel(&tiny_unet_adam_sizes_0, AT(real, B017_dec3_0_weight),
+            AT(real, B131_d_dec3_0_weight), AT(real, B054_m_dec3_0_weight), AT(real, B091_v_dec3_0_weight),
             NULL, NULL, NULL, NULL, 73792, step->learning_rate, step->step, 0, 73792);
         begin(step, 48, "upconv_wgrad of up3", 17, 25165824, 983808);
         /* bottleneck.3[n,128,8,8] d up3[n,64,16,16] -> d up3.weight[128,64,2,2] d up3.bias[64]
             up3 scratch[32832] */
-        tiny_unet_conv_wgrad_kernel(&conv_wgrad_8, n, (Rows){0, 8}, AT(real, B134_d_up3_weight),
-            AT(real, B135_d_up3_bias), AT(double, B205_up3_scratch),
+        tiny_unet_conv_wgrad_kernel(&tiny_unet_conv_wgrad_sizes_8, n, (Rows){0, 8},
+            AT(real, B134_d_up3_weight), AT(real, B135_d_up3_bias), AT(double, B205_up3_scratch),
             NULL, (const real *const[]){AT(real, B168_bottleneck_3)}, AT(real, B203_d_up3));
         begin(step, 49, "conv_wgrad of dec3.2", 18, 113246208, 1438464);
         /* dec3.1[n,64,16,16] d dec3.2[n,64,16,16] -> d dec3.2.weight[64,64,3,3] d dec3.2.bias[64]
             dec3.2 scratch[36928] */
-        tiny_unet_conv_wgrad_kernel(&conv_wgrad_9, n, (Rows){0, 16}, AT(real, B128_d_dec3_2_weight),
-            AT(real, B129_d_dec3_2_bias), AT(double, B206_dec3_2_scratch),
+        tiny_unet_conv_wgrad_kernel(&tiny_unet_conv_wgrad_sizes_9, n, (Rows){0, 16},
+            AT(real, B128_d_dec3_2_weight), AT(real, B129_d_dec3_2_bias), AT(double, B206_dec3_2_scratch),
             NULL, (const real *const[]){AT(real, B170_dec3_1)}, AT(real, B200_d_dec3_2));
         begin(step, 50, "adam", 32, 541824, 1264256); /* the parameters up2.weight to dec3.2.bias */
-        tiny_unet_adam_kernel(&adam_0, AT(real, B013_up2_weight), AT(real, B126_d_up2_weight),
+        tiny_unet_adam_kernel(&tiny_unet_adam_sizes_0, AT(real, B013_up2_weight), AT(real, B126_d_up2_weight),
             AT(real, B050_m_up2_weight), AT(real, B087_v_up2_weight),
             NULL, NULL, NULL, NULL, 45152, step->learning_rate, step->step, 0, 45152);
         begin(step, 51, "upconv_dgrad of up3", 17, 25165824, 1028096);
         /* d up3[n,64,16,16] up3.weight[128,64,2,2] bottleneck.3[n,128,8,8] -> d bottleneck.2[n,128,8,8] */
-        tiny_unet_zero_halo_kernel(&zero_halo_7, n, (Rows){0, 8}, AT(real, B207_d_bottleneck_2));
-        tiny_unet_upconv_dgrad_kernel(&upconv_dgrad_2, n, (Rows){0, 8}, AT(real, B207_d_bottleneck_2),
-            AT(real, B203_d_up3), AT(real, B019_up3_weight), AT(real, B168_bottleneck_3));
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_7, n, (Rows){0, 8},
+            AT(real, B207_d_bottleneck_2));
+        tiny_unet_upconv_dgrad_kernel(&tiny_unet_upconv_dgrad_sizes_2, n, (Rows){0, 8},
+            AT(real, B207_d_bottleneck_2), AT(real, B203_d_up3), AT(real, B019_up3_weight),
+            AT(real, B168_bottleneck_3));
         begin(step, 52, "adam", 32, 393984, 919296); /* the parameters up3.weight to up3.bias */
-        tiny_unet_adam_kernel(&adam_0, AT(real, B019_up3_weight), AT(real, B134_d_up3_weight),
+        tiny_unet_adam_kernel(&tiny_unet_adam_sizes_0, AT(real, B019_up3_weight), AT(real, B134_d_up3_weight),
             AT(real, B056_m_up3_weight), AT(real, B093_v_up3_weight),
             NULL, NULL, NULL, NULL, 32832, step->learning_rate, step->step, 0, 32832);
         begin(step, 53, "conv_wgrad of bottleneck.2", 15, 113246208, 2385408);
         /* bottleneck.1[n,128,8,8] d bottleneck.2[n,128,8,8] -> d bottleneck.2.weight[128,128,3,3]
             d bottleneck.2.bias[128] bottleneck.2 scratch[147584] */
-        tiny_unet_conv_wgrad_kernel(&conv_wgrad_10, n, (Rows){0, 8}, AT(real, B137_d_bottleneck_2_weight),
-            AT(real, B138_d_bottleneck_2_bias), AT(double, B208_bottleneck_2_scratch),
-            NULL, (const real *const[]){AT(real, B167_bottleneck_1)}, AT(real, B207_d_bottleneck_2));
+        tiny_unet_conv_wgrad_kernel(&tiny_unet_conv_wgrad_sizes_10, n, (Rows){0, 8},
+            AT(real, B137_d_bottleneck_2_weight), AT(real, B138_d_bottleneck_2_bias),
+            AT(double, B208_bottleneck_2_scratch), NULL, (const real *const[]){AT(real, B167_bottleneck_1)},
+            AT(real, B207_d_bottleneck_2));
         begin(step, 54, "conv_dgrad of bottleneck.2", 15, 113246208, 1511424);
         /* d bottleneck.2[n,128,8,8] bottleneck.2.weight[128,128,3,3] bottleneck.1[n,128,8,8]
             -> d bottleneck.0[n,128,8,8] */
-        tiny_unet_zero_halo_kernel(&zero_halo_7, n, (Rows){0, 8}, AT(real, B209_d_bottleneck_0));
-        tiny_unet_conv_dgrad_kernel(&conv_dgrad_9, n, (Rows){0, 8}, AT(real, B209_d_bottleneck_0),
-            AT(real, B207_d_bottleneck_2), AT(real, B021_bottleneck_2_weight), AT(real, B167_bottleneck_1));
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_7, n, (Rows){0, 8},
+            AT(real, B209_d_bottleneck_0));
+        tiny_unet_conv_dgrad_kernel(&tiny_unet_conv_dgrad_sizes_9, n, (Rows){0, 8},
+            AT(real, B209_d_bottleneck_0), AT(real, B207_d_bottleneck_2), AT(real, B021_bottleneck_2_weight),
+            AT(real, B167_bottleneck_1));
         begin(step, 55, "adam", 32, 1771008, 4132352);
         /* the parameters bottleneck.2.weight to bottleneck.2.bias */
-        tiny_unet_adam_kernel(&adam_0, AT(real, B021_bottleneck_2_weight),
+        tiny_unet_adam_kernel(&tiny_unet_adam_sizes_0, AT(real, B021_bottleneck_2_weight),
             AT(real, B137_d_bottleneck_2_weight), AT(real, B058_m_bottleneck_2_weight),
             AT(real, B095_v_bottleneck_2_weight),
             NULL, NULL, NULL, NULL, 147584, step->learning_rate, step->step, 0, 147584);
         begin(step, 56, "conv_wgrad of bottleneck.0", 15, 56623104, 1347072);
         /* bottleneck.max_pool[n,64,8,8] d bottleneck.0[n,128,8,8] -> d bottleneck.0.weight[128,64,3,3]
             d bottleneck.0.bias[128] bottleneck.0 scratch[73856] */
-        tiny_unet_conv_wgrad_kernel(&conv_wgrad_11, n, (Rows){0, 8}, AT(real, B140_d_bottleneck_0_weight),
-            AT(real, B141_d_bottleneck_0_bias), AT(double, B210_bottleneck_0_scratch),
+        tiny_unet_conv_wgrad_kernel(&tiny_unet_conv_wgrad_sizes_11, n, (Rows){0, 8},
+            AT(real, B140_d_bottleneck_0_weight), AT(real, B141_d_bottleneck_0_bias),
+            AT(double, B210_bottleneck_0_scratch),
             NULL, (const real *const[]){AT(real, B166_bottleneck_max_pool)}, AT(real, B209_d_bottleneck_0));
         begin(step, 57, "conv_dgrad of bottleneck.0", 15, 56623104, 700416);
         /* d bottleneck.0[n,128,8,8] bottleneck.0.weight[128,64,3,3] -> d bottleneck.max_pool[n,64,8,8] */
-        tiny_unet_conv_dgrad_kernel(&conv_dgrad_10, n, (Rows){0, 8}, AT(real, B211_d_bottleneck_max_pool),
-            AT(real, B209_d_bottleneck_0), AT(real, B023_bottleneck_0_weight), NULL);
+        tiny_unet_conv_dgrad_kernel(&tiny_unet_conv_dgrad_sizes_10, n, (Rows){0, 8},
+            AT(real, B211_d_bottleneck_max_pool), AT(real, B209_d_bottleneck_0),
+            AT(real, B023_bottleneck_0_weight), NULL);
         begin(step, 58, "adam", 32, 886272, 2067968);
         /* the parameters bottleneck.0.weight to bottleneck.0.bias */
-        tiny_unet_adam_kernel(&adam_0, AT(real, B023_bottleneck_0_weight),
+        tiny_unet_adam_kernel(&tiny_unet_adam_sizes_0, AT(real, B023_bottleneck_0_weight),
             AT(real, B140_d_bottleneck_0_weight), AT(real, B060_m_bottleneck_0_weight),
             AT(real, B097_v_bottleneck_0_weight),
             NULL, NULL, NULL, NULL, 73856, step->learning_rate, step->step, 0, 73856);
         begin(step, 59, "max_pool_grad of bottleneck.max_pool", 15, 98304, 1591296);
         /* enc3.3[n,64,16,16] d bottleneck.max_pool[n,64,8,8] d enc3.3[n,64,16,16] -> d enc3.2[n,64,16,16] */
-        tiny_unet_max_pool_grad_kernel(&max_pool_grad_0, n, (Rows){0, 16}, AT(real, B212_d_enc3_2),
-            AT(real, B165_enc3_3), AT(real, B211_d_bottleneck_max_pool), AT(real, B204_d_enc3_3));
+        tiny_unet_max_pool_grad_kernel(&tiny_unet_max_pool_grad_sizes_0, n, (Rows){0, 16},
+            AT(real, B212_d_enc3_2), AT(real, B165_enc3_3), AT(real, B211_d_bottleneck_max_pool),
+            AT(real, B204_d_enc3_3));
         begin(step, 60, "conv_wgrad of enc3.2", 13, 113246208, 1438464);
         /* enc3.1[n,64,16,16] d enc3.2[n,64,16,16] -> d enc3.2.weight[64,64,3,3] d enc3.2.bias[64]
             enc3.2 scratch[36928] */
-        tiny_unet_conv_wgrad_kernel(&conv_wgrad_9, n, (Rows){0, 16}, AT(real, B143_d_enc3_2_weight),
-            AT(real, B144_d_enc3_2_bias), AT(double, B213_enc3_2_scratch),
+        tiny_unet_conv_wgrad_kernel(&tiny_unet_conv_wgrad_sizes_9, n, (Rows){0, 16},
+            AT(real, B143_d_enc3_2_weight), AT(real, B144_d_enc3_2_bias), AT(double, B213_enc3_2_scratch),
             NULL, (const real *const[]){AT(real, B164_enc3_1)}, AT(real, B212_d_enc3_2));
         begin(step, 61, "conv_dgrad of enc3.2", 13, 113246208, 1640448);
         /* d enc3.2[n,64,16,16] enc3.2.weight[64,64,3,3] enc3.1[n,64,16,16] -> d enc3.0[n,64,16,16] */
-        tiny_unet_zero_halo_kernel(&zero_halo_5, n, (Rows){0, 16}, AT(real, B214_d_enc3_0));
-        tiny_unet_conv_dgrad_kernel(&conv_dgrad_6, n, (Rows){0, 16}, AT(real, B214_d_enc3_0),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_5, n, (Rows){0, 16}, AT(real, B214_d_enc3_0));
+        tiny_unet_conv_dgrad_kernel(&tiny_unet_conv_dgrad_sizes_6, n, (Rows){0, 16}, AT(real, B214_d_enc3_0),
             AT(real, B212_d_enc3_2), AT(real, B025_enc3_2_weight), AT(real, B164_enc3_1));
         begin(step, 62, "adam", 32, 443136, 1033984); /* the parameters enc3.2.weight to enc3.2.bias */
-        tiny_unet_adam_kernel(&adam_0, AT(real, B025_enc3_2_weight), AT(real, B143_d_enc3_2_weight),
-            AT(real, B062_m_enc3_2_weight), AT(real, B099_v_enc3_2_weight),
+        tiny_unet_adam_kernel(&tiny_unet_adam_sizes_0, AT(real, B025_enc3_2_weight),
+            AT(real, B143_d_enc3_2_weight), AT(real, B062_m_enc3_2_weight), AT(real, B099_v_enc3_2_weight),
             NULL, NULL, NULL, NULL, 36928, step->learning_rate, step->step, 0, 36928);
         begin(step, 63, "conv_wgrad of enc3.0", 13, 56623104, 968448);
         /* enc3.max_pool[n,32,16,16] d enc3.0[n,64,16,16] -> d enc3.0.weight[64,32,3,3] d enc3.0.bias[64]
             enc3.0 scratch[18496] */
-        tiny_unet_conv_wgrad_kernel(&conv_wgrad_12, n, (Rows){0, 16}, AT(real, B146_d_enc3_0_weight),
-            AT(real, B147_d_enc3_0_bias), AT(double, B215_enc3_0_scratch),
+        tiny_unet_conv_wgrad_kernel(&tiny_unet_conv_wgrad_sizes_12, n, (Rows){0, 16},
+            AT(real, B146_d_enc3_0_weight), AT(real, B147_d_enc3_0_bias), AT(double, B215_enc3_0_scratch),
             NULL, (const real *const[]){AT(real, B163_enc3_max_pool)}, AT(real, B214_d_enc3_0));
         begin(step, 64, "conv_dgrad of enc3.0", 13, 56623104, 768000);
         /* d enc3.0[n,64,16,16] enc3.0.weight[64,32,3,3] -> d enc3.max_pool[n,32,16,16] */
-        tiny_unet_conv_dgrad_kernel(&conv_dgrad_11, n, (Rows){0, 16}, AT(real, B216_d_enc3_max_pool),
-            AT(real, B214_d_enc3_0), AT(real, B027_enc3_0_weight), NULL);
+        tiny_unet_conv_dgrad_kernel(&tiny_unet_conv_dgrad_sizes_11, n, (Rows){0, 16},
+            AT(real, B216_d_enc3_max_pool), AT(real, B214_d_enc3_0), AT(real, B027_enc3_0_weight), NULL);
         begin(step, 65, "conv_dgrad of dec2.0", 20, 113246208, 1849344);
         /* d dec2.0[n,32,32,32] dec2.0.weight[32,64,3,3] -> d enc2.3[n,32,32,32] */
-        tiny_unet_zero_halo_kernel(&zero_halo_3, n, (Rows){0, 32}, AT(real, B217_d_enc2_3));
-        tiny_unet_conv_dgrad_kernel(&conv_dgrad_12, n, (Rows){0, 32}, AT(real, B217_d_enc2_3),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_3, n, (Rows){0, 32}, AT(real, B217_d_enc2_3));
+        tiny_unet_conv_dgrad_kernel(&tiny_unet_conv_dgrad_sizes_12, n, (Rows){0, 32}, AT(real, B217_d_enc2_3),
             AT(real, B195_d_dec2_0), AT(real, B011_dec2_0_weight), NULL);
         begin(step, 66, "adam", 32, 332544, 775936); /* the parameters dec2.2.weight to dec2.0.bias */
-        tiny_unet_adam_kernel(&adam_0, AT(real, B009_dec2_2_weight), AT(real, B121_d_dec2_2_weight),
-            AT(real, B046_m_dec2_2_weight), AT(real, B083_v_dec2_2_weight),
+        tiny_unet_adam_kernel(&tiny_unet_adam_sizes_0, AT(real, B009_dec2_2_weight),
+            AT(real, B121_d_dec2_2_weight), AT(real, B046_m_dec2_2_weight), AT(real, B083_v_dec2_2_weight),
             NULL, NULL, NULL, NULL, 27712, step->learning_rate, step->step, 0, 27712);
         begin(step, 67, "max_pool_grad of enc3.max_pool", 13, 196608, 2860032);
         /* enc2.3[n,32,32,32] d enc3.max_pool[n,32,16,16] d enc2.3[n,32,32,32] -> d enc2.2[n,32,32,32] */
-        tiny_unet_max_pool_grad_kernel(&max_pool_grad_1, n, (Rows){0, 32}, AT(real, B218_d_enc2_2),
-            AT(real, B162_enc2_3), AT(real, B216_d_enc3_max_pool), AT(real, B217_d_enc2_3));
+        tiny_unet_max_pool_grad_kernel(&tiny_unet_max_pool_grad_sizes_1, n, (Rows){0, 32},
+            AT(real, B218_d_enc2_2), AT(real, B162_enc2_3), AT(real, B216_d_enc3_max_pool),
+            AT(real, B217_d_enc2_3));
         begin(step, 68, "conv_wgrad of enc2.2", 12, 113246208, 1886592);
         /* enc2.1[n,32,32,32] d enc2.2[n,32,32,32] -> d enc2.2.weight[32,32,3,3] d enc2.2.bias[32]
             enc2.2 scratch[9248] */
-        tiny_unet_conv_wgrad_kernel(&conv_wgrad_4, n, (Rows){0, 32}, AT(real, B148_d_enc2_2_weight),
-            AT(real, B149_d_enc2_2_bias), AT(double, B219_enc2_2_scratch),
+        tiny_unet_conv_wgrad_kernel(&tiny_unet_conv_wgrad_sizes_4, n, (Rows){0, 32},
+            AT(real, B148_d_enc2_2_weight), AT(real, B149_d_enc2_2_bias), AT(double, B219_enc2_2_scratch),
             NULL, (const real *const[]){AT(real, B161_enc2_1)}, AT(real, B218_d_enc2_2));
         begin(step, 69, "conv_dgrad of enc2.2", 12, 113246208, 2700288);
         /* d enc2.2[n,32,32,32] enc2.2.weight[32,32,3,3] enc2.1[n,32,32,32] -> d enc2.0[n,32,32,32] */
-        tiny_unet_zero_halo_kernel(&zero_halo_3, n, (Rows){0, 32}, AT(real, B220_d_enc2_0));
-        tiny_unet_conv_dgrad_kernel(&conv_dgrad_4, n, (Rows){0, 32}, AT(real, B220_d_enc2_0),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_3, n, (Rows){0, 32}, AT(real, B220_d_enc2_0));
+        tiny_unet_conv_dgrad_kernel(&tiny_unet_conv_dgrad_sizes_4, n, (Rows){0, 32}, AT(real, B220_d_enc2_0),
             AT(real, B218_d_enc2_2), AT(real, B029_enc2_2_weight), AT(real, B161_enc2_1));
         begin(step, 70, "adam", 32, 332928, 776832); /* the parameters enc3.0.weight to enc2.2.bias */
-        tiny_unet_adam_kernel(&adam_0, AT(real, B027_enc3_0_weight), AT(real, B146_d_enc3_0_weight),
-            AT(real, B064_m_enc3_0_weight), AT(real, B101_v_enc3_0_weight),
+        tiny_unet_adam_kernel(&tiny_unet_adam_sizes_0, AT(real, B027_enc3_0_weight),
+            AT(real, B146_d_enc3_0_weight), AT(real, B064_m_enc3_0_weight), AT(real, B101_v_enc3_0_weight),
             NULL, NULL, NULL, NULL, 27744, step->learning_rate, step->step, 0, 27744);
         begin(step, 71, "conv_wgrad of enc2.0", 12, 56623104, 1387392);
         /* enc2.max_pool[n,16,32,32] d enc2.0[n,32,32,32] -> d enc2.0.weight[32,16,3,3] d enc2.0.bias[32]
             enc2.0 scratch[4640] */
-        tiny_unet_conv_wgrad_kernel(&conv_wgrad_13, n, (Rows){0, 32}, AT(real, B151_d_enc2_0_weight),
-            AT(real, B152_d_enc2_0_bias), AT(double, B221_enc2_0_scratch),
+        tiny_unet_conv_wgrad_kernel(&tiny_unet_conv_wgrad_sizes_13, n, (Rows){0, 32},
+            AT(real, B151_d_enc2_0_weight), AT(real, B152_d_enc2_0_bias), AT(double, B221_enc2_0_scratch),
             NULL, (const real *const[]){AT(real, B160_enc2_max_pool)}, AT(real, B220_d_enc2_0));
         begin(step, 72, "conv_dgrad of enc2.0", 12, 56623104, 1299456);
         /* d enc2.0[n,32,32,32] enc2.0.weight[32,16,3,3] -> d enc2.max_pool[n,16,32,32] */
-        tiny_unet_conv_dgrad_kernel(&conv_dgrad_13, n, (Rows){0, 32}, AT(real, B222_d_enc2_max_pool),
-            AT(real, B220_d_enc2_0), AT(real, B031_enc2_0_weight), NULL);
+        tiny_unet_conv_dgrad_kernel(&tiny_unet_conv_dgrad_sizes_13, n, (Rows){0, 32},
+            AT(real, B222_d_enc2_max_pool), AT(real, B220_d_enc2_0), AT(real, B031_enc2_0_weight), NULL);
         begin(step, 73, "max_pool_grad of enc2.max_pool", 12, 393216, 5411328);
         /* enc1.3[n,16,64,64] d enc2.max_pool[n,16,32,32] d enc1.3[n,16,64,64] -> d enc1.2[n,16,64,64] */
-        tiny_unet_max_pool_grad_kernel(&max_pool_grad_2, n, (Rows){0, 64}, AT(real, B223_d_enc1_2),
-            AT(real, B159_enc1_3), AT(real, B222_d_enc2_max_pool), AT(real, B192_d_enc1_3));
+        tiny_unet_max_pool_grad_kernel(&tiny_unet_max_pool_grad_sizes_2, n, (Rows){0, 64},
+            AT(real, B223_d_enc1_2), AT(real, B159_enc1_3), AT(real, B222_d_enc2_max_pool),
+            AT(real, B192_d_enc1_3));
         begin(step, 74, "conv_dgrad of enc1.2", 11, 113246208, 4927488);
         /* d enc1.2[n,16,64,64] enc1.2.weight[16,16,3,3] enc1.1[n,16,64,64] -> d enc1.0[n,16,64,64] */
-        tiny_unet_conv_dgrad_kernel(&conv_dgrad_14, n, (Rows){0, 64}, AT(real, B224_d_enc1_0),
+        tiny_unet_conv_dgrad_kernel(&tiny_unet_conv_dgrad_sizes_14, n, (Rows){0, 64}, AT(real, B224_d_enc1_0),
             AT(real, B223_d_enc1_2), AT(real, B033_enc1_2_weight), AT(real, B158_enc1_1));
         begin(step, 75, "conv_wgrad of enc1.2", 11, 113246208, 3373248);
         /* enc1.1[n,16,64,64] d enc1.2[n,16,64,64] -> d enc1.2.weight[16,16,3,3] d enc1.2.bias[16]
             enc1.2 scratch[2320] */
-        tiny_unet_conv_wgrad_kernel(&conv_wgrad_1, n, (Rows){0, 64}, AT(real, B153_d_enc1_2_weight),
-            AT(real, B154_d_enc1_2_bias), AT(double, B225_enc1_2_scratch),
+        tiny_unet_conv_wgrad_kernel(&tiny_unet_conv_wgrad_sizes_1, n, (Rows){0, 64},
+            AT(real, B153_d_enc1_2_weight), AT(real, B154_d_enc1_2_bias), AT(double, B225_enc1_2_scratch),
             NULL, (const real *const[]){AT(real, B158_enc1_1)}, AT(real, B223_d_enc1_2));
         begin(step, 76, "cast of noisy cast", 4, 73728, 461184);
         /* noisy[n,3,64,64] -> noisy cast[n,3,64,64] */
-        tiny_unet_zero_halo_kernel(&zero_halo_0, n, (Rows){0, 64}, AT(real, B226_noisy_cast));
-        tiny_unet_cast_kernel(&cast_0, n, (Rows){0, 64}, AT(real, B226_noisy_cast),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_0, n, (Rows){0, 64}, AT(real, B226_noisy_cast));
+        tiny_unet_cast_kernel(&tiny_unet_cast_sizes_0, n, (Rows){0, 64}, AT(real, B226_noisy_cast),
             INPUT(uint16_t, 0, 12288));
         begin(step, 77, "conv_wgrad of enc1.0", 11, 21233664, 1891968);
         /* noisy cast[n,3,64,64] d enc1.0[n,16,64,64] -> d enc1.0.weight[16,3,3,3] d enc1.0.bias[16]
             enc1.0 scratch[448] */
-        tiny_unet_conv_wgrad_kernel(&conv_wgrad_14, n, (Rows){0, 64}, AT(real, B155_d_enc1_0_weight),
-            AT(real, B156_d_enc1_0_bias), AT(double, B227_enc1_0_scratch),
+        tiny_unet_conv_wgrad_kernel(&tiny_unet_conv_wgrad_sizes_14, n, (Rows){0, 64},
+            AT(real, B155_d_enc1_0_weight), AT(real, B156_d_enc1_0_bias), AT(double, B227_enc1_0_scratch),
             NULL, (const real *const[]){AT(real, B226_noisy_cast)}, AT(real, B224_d_enc1_0));
         begin(step, 78, "adam", 32, 88896, 207424); /* the parameters enc2.0.weight to enc1.0.bias */
-        tiny_unet_adam_kernel(&adam_0, AT(real, B031_enc2_0_weight), AT(real, B151_d_enc2_0_weight),
-            AT(real, B068_m_enc2_0_weight), AT(real, B105_v_enc2_0_weight),
+        tiny_unet_adam_kernel(&tiny_unet_adam_sizes_0, AT(real, B031_enc2_0_weight),
+            AT(real, B151_d_enc2_0_weight), AT(real, B068_m_enc2_0_weight), AT(real, B105_v_enc2_0_weight),
             NULL, NULL, NULL, NULL, 7408, step->learning_rate, step->step, 0, 7408);
     }
 }
@@ -984,112 +1004,116 @@ static void eval(const UnetStep *step) {
 #pragma omp parallel num_threads(step->threads)
     {
         begin(step, 0, "cast of noisy cast", 4, 12288, 76864);
-        tiny_unet_zero_halo_kernel(&zero_halo_0, n, (Rows){0, 64}, AT(real, B228_noisy_cast));
-        tiny_unet_cast_kernel(&cast_0, n, (Rows){0, 64}, AT(real, B228_noisy_cast),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_0, n, (Rows){0, 64}, AT(real, B228_noisy_cast));
+        tiny_unet_cast_kernel(&tiny_unet_cast_sizes_0, n, (Rows){0, 64}, AT(real, B228_noisy_cast),
             INPUT(uint16_t, 0, 12288));
         begin(step, 1, "conv of enc1.0", 11, 3538944, 332864);
-        tiny_unet_zero_halo_kernel(&zero_halo_1, n, (Rows){0, 64}, AT(real, B229_enc1_1));
-        tiny_unet_conv_kernel(&conv_0, n, (Rows){0, 64}, AT(real, B229_enc1_1),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_1, n, (Rows){0, 64}, AT(real, B229_enc1_1));
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_0, n, (Rows){0, 64}, AT(real, B229_enc1_1),
             (const real *const[]){AT(real, B228_noisy_cast)}, AT(real, B035_enc1_0_weight),
             AT(real, B036_enc1_0_bias));
         begin(step, 2, "conv of enc1.2", 11, 18874368, 566848);
-        tiny_unet_zero_halo_kernel(&zero_halo_1, n, (Rows){0, 64}, AT(real, B230_enc1_3));
-        tiny_unet_conv_kernel(&conv_1, n, (Rows){0, 64}, AT(real, B230_enc1_3),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_1, n, (Rows){0, 64}, AT(real, B230_enc1_3));
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_1, n, (Rows){0, 64}, AT(real, B230_enc1_3),
             (const real *const[]){AT(real, B229_enc1_1)}, AT(real, B033_enc1_2_weight),
             AT(real, B034_enc1_2_bias));
         begin(step, 3, "max_pool of enc2.max_pool", 12, 65536, 352768);
-        tiny_unet_zero_halo_kernel(&zero_halo_2, n, (Rows){0, 32}, AT(real, B231_enc2_max_pool));
-        tiny_unet_max_pool_kernel(&max_pool_0, n, (Rows){0, 32}, AT(real, B231_enc2_max_pool),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_2, n, (Rows){0, 32},
+            AT(real, B231_enc2_max_pool));
+        tiny_unet_max_pool_kernel(&tiny_unet_max_pool_sizes_0, n, (Rows){0, 32}, AT(real, B231_enc2_max_pool),
             AT(real, B230_enc1_3));
         begin(step, 4, "conv of enc2.0", 12, 9437184, 240512);
-        tiny_unet_zero_halo_kernel(&zero_halo_3, n, (Rows){0, 32}, AT(real, B232_enc2_1));
-        tiny_unet_conv_kernel(&conv_2, n, (Rows){0, 32}, AT(real, B232_enc2_1),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_3, n, (Rows){0, 32}, AT(real, B232_enc2_1));
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_2, n, (Rows){0, 32}, AT(real, B232_enc2_1),
             (const real *const[]){AT(real, B231_enc2_max_pool)}, AT(real, B031_enc2_0_weight),
             AT(real, B032_enc2_0_bias));
         begin(step, 5, "conv of enc2.2", 12, 18874368, 332928);
-        tiny_unet_zero_halo_kernel(&zero_halo_3, n, (Rows){0, 32}, AT(real, B233_enc2_3));
-        tiny_unet_conv_kernel(&conv_3, n, (Rows){0, 32}, AT(real, B233_enc2_3),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_3, n, (Rows){0, 32}, AT(real, B233_enc2_3));
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_3, n, (Rows){0, 32}, AT(real, B233_enc2_3),
             (const real *const[]){AT(real, B232_enc2_1)}, AT(real, B029_enc2_2_weight),
             AT(real, B030_enc2_2_bias));
         begin(step, 6, "max_pool of enc3.max_pool", 13, 32768, 189440);
-        tiny_unet_zero_halo_kernel(&zero_halo_4, n, (Rows){0, 16}, AT(real, B234_enc3_max_pool));
-        tiny_unet_max_pool_kernel(&max_pool_1, n, (Rows){0, 16}, AT(real, B234_enc3_max_pool),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_4, n, (Rows){0, 16},
+            AT(real, B234_enc3_max_pool));
+        tiny_unet_max_pool_kernel(&tiny_unet_max_pool_sizes_1, n, (Rows){0, 16}, AT(real, B234_enc3_max_pool),
             AT(real, B233_enc2_3));
         begin(step, 7, "conv of enc3.0", 13, 9437184, 198400);
-        tiny_unet_zero_halo_kernel(&zero_halo_5, n, (Rows){0, 16}, AT(real, B235_enc3_1));
-        tiny_unet_conv_kernel(&conv_4, n, (Rows){0, 16}, AT(real, B235_enc3_1),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_5, n, (Rows){0, 16}, AT(real, B235_enc3_1));
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_4, n, (Rows){0, 16}, AT(real, B235_enc3_1),
             (const real *const[]){AT(real, B234_enc3_max_pool)}, AT(real, B027_enc3_0_weight),
             AT(real, B028_enc3_0_bias));
         begin(step, 8, "conv of enc3.2", 13, 18874368, 313600);
-        tiny_unet_zero_halo_kernel(&zero_halo_5, n, (Rows){0, 16}, AT(real, B236_enc3_3));
-        tiny_unet_conv_kernel(&conv_5, n, (Rows){0, 16}, AT(real, B236_enc3_3),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_5, n, (Rows){0, 16}, AT(real, B236_enc3_3));
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_5, n, (Rows){0, 16}, AT(real, B236_enc3_3),
             (const real *const[]){AT(real, B235_enc3_1)}, AT(real, B025_enc3_2_weight),
             AT(real, B026_enc3_2_bias));
         begin(step, 9, "max_pool of bottleneck.max_pool", 15, 16384, 108544);
-        tiny_unet_zero_halo_kernel(&zero_halo_6, n, (Rows){0, 8}, AT(real, B237_bottleneck_max_pool));
-        tiny_unet_max_pool_kernel(&max_pool_2, n, (Rows){0, 8}, AT(real, B237_bottleneck_max_pool),
-            AT(real, B236_enc3_3));
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_6, n, (Rows){0, 8},
+            AT(real, B237_bottleneck_max_pool));
+        tiny_unet_max_pool_kernel(&tiny_unet_max_pool_sizes_2, n, (Rows){0, 8},
+            AT(real, B237_bottleneck_max_pool), AT(real, B236_enc3_3));
         begin(step, 10, "conv of bottleneck.0", 15, 9437184, 372224);
-        tiny_unet_zero_halo_kernel(&zero_halo_7, n, (Rows){0, 8}, AT(real, B238_bottleneck_1));
-        tiny_unet_conv_kernel(&conv_6, n, (Rows){0, 8}, AT(real, B238_bottleneck_1),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_7, n, (Rows){0, 8},
+            AT(real, B238_bottleneck_1));
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_6, n, (Rows){0, 8}, AT(real, B238_bottleneck_1),
             (const real *const[]){AT(real, B237_bottleneck_max_pool)}, AT(real, B023_bottleneck_0_weight),
             AT(real, B024_bottleneck_0_bias));
         begin(step, 11, "conv of bottleneck.2", 15, 18874368, 674304);
-        tiny_unet_conv_kernel(&conv_7, n, (Rows){0, 8}, AT(real, B239_bottleneck_3),
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_7, n, (Rows){0, 8}, AT(real, B239_bottleneck_3),
             (const real *const[]){AT(real, B238_bottleneck_1)}, AT(real, B021_bottleneck_2_weight),
             AT(real, B022_bottleneck_2_bias));
         begin(step, 12, "upconv of up3", 17, 4194304, 247040);
-        tiny_unet_zero_halo_kernel(&zero_halo_5, n, (Rows){0, 16}, AT(real, B240_up3));
-        tiny_unet_upconv_kernel(&upconv_0, n, (Rows){0, 16}, AT(real, B240_up3),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_5, n, (Rows){0, 16}, AT(real, B240_up3));
+        tiny_unet_upconv_kernel(&tiny_unet_upconv_sizes_0, n, (Rows){0, 16}, AT(real, B240_up3),
             (const real *const[]){AT(real, B239_bottleneck_3)}, AT(real, B019_up3_weight),
             AT(real, B020_up3_bias));
         begin(step, 13, "conv of dec3.0", 18, 37748736, 544000);
-        tiny_unet_zero_halo_kernel(&zero_halo_5, n, (Rows){0, 16}, AT(real, B241_dec3_1));
-        tiny_unet_conv_kernel(&conv_8, n, (Rows){0, 16}, AT(real, B241_dec3_1),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_5, n, (Rows){0, 16}, AT(real, B241_dec3_1));
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_8, n, (Rows){0, 16}, AT(real, B241_dec3_1),
             (const real *const[]){AT(real, B240_up3), AT(real, B236_enc3_3)}, AT(real, B017_dec3_0_weight),
             AT(real, B018_dec3_0_bias));
         begin(step, 14, "conv of dec3.2", 18, 18874368, 296192);
-        tiny_unet_conv_kernel(&conv_9, n, (Rows){0, 16}, AT(real, B242_dec3_3),
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_9, n, (Rows){0, 16}, AT(real, B242_dec3_3),
             (const real *const[]){AT(real, B241_dec3_1)}, AT(real, B015_dec3_2_weight),
             AT(real, B016_dec3_2_bias));
         begin(step, 15, "upconv of up2", 19, 4194304, 246400);
-        tiny_unet_zero_halo_kernel(&zero_halo_3, n, (Rows){0, 32}, AT(real, B243_up2));
-        tiny_unet_upconv_kernel(&upconv_1, n, (Rows){0, 32}, AT(real, B243_up2),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_3, n, (Rows){0, 32}, AT(real, B243_up2));
+        tiny_unet_upconv_kernel(&tiny_unet_upconv_sizes_1, n, (Rows){0, 32}, AT(real, B243_up2),
             (const real *const[]){AT(real, B242_dec3_3)}, AT(real, B013_up2_weight), AT(real, B014_up2_bias));
         begin(step, 16, "conv of dec2.0", 20, 37748736, 517760);
-        tiny_unet_zero_halo_kernel(&zero_halo_3, n, (Rows){0, 32}, AT(real, B244_dec2_1));
-        tiny_unet_conv_kernel(&conv_10, n, (Rows){0, 32}, AT(real, B244_dec2_1),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_3, n, (Rows){0, 32}, AT(real, B244_dec2_1));
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_10, n, (Rows){0, 32}, AT(real, B244_dec2_1),
             (const real *const[]){AT(real, B243_up2), AT(real, B233_enc2_3)}, AT(real, B011_dec2_0_weight),
             AT(real, B012_dec2_0_bias));
         begin(step, 17, "conv of dec2.2", 20, 18874368, 316032);
-        tiny_unet_conv_kernel(&conv_11, n, (Rows){0, 32}, AT(real, B245_dec2_3),
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_11, n, (Rows){0, 32}, AT(real, B245_dec2_3),
             (const real *const[]){AT(real, B244_dec2_1)}, AT(real, B009_dec2_2_weight),
             AT(real, B010_dec2_2_bias));
         begin(step, 18, "upconv of up1", 21, 4194304, 418112);
-        tiny_unet_zero_halo_kernel(&zero_halo_1, n, (Rows){0, 64}, AT(real, B246_up1));
-        tiny_unet_upconv_kernel(&upconv_2, n, (Rows){0, 64}, AT(real, B246_up1),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_1, n, (Rows){0, 64}, AT(real, B246_up1));
+        tiny_unet_upconv_kernel(&tiny_unet_upconv_sizes_2, n, (Rows){0, 64}, AT(real, B246_up1),
             (const real *const[]){AT(real, B245_dec2_3)}, AT(real, B007_up1_weight), AT(real, B008_up1_bias));
         begin(step, 19, "conv of dec1.0", 22, 37748736, 854848);
-        tiny_unet_zero_halo_kernel(&zero_halo_1, n, (Rows){0, 64}, AT(real, B247_dec1_1));
-        tiny_unet_conv_kernel(&conv_12, n, (Rows){0, 64}, AT(real, B247_dec1_1),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_1, n, (Rows){0, 64}, AT(real, B247_dec1_1));
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_12, n, (Rows){0, 64}, AT(real, B247_dec1_1),
             (const real *const[]){AT(real, B246_up1), AT(real, B230_enc1_3)}, AT(real, B005_dec1_0_weight),
             AT(real, B006_dec1_0_bias));
         begin(step, 20, "conv of dec1.2", 22, 18874368, 550208);
-        tiny_unet_conv_kernel(&conv_13, n, (Rows){0, 64}, AT(real, B248_dec1_3),
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_13, n, (Rows){0, 64}, AT(real, B248_dec1_3),
             (const real *const[]){AT(real, B247_dec1_1)}, AT(real, B003_dec1_2_weight),
             AT(real, B004_dec1_2_bias));
         begin(step, 21, "conv of final", 24, 393216, 311552);
-        tiny_unet_conv_kernel(&conv_14, n, (Rows){0, 64}, AT(real, B249_final),
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_14, n, (Rows){0, 64}, AT(real, B249_final),
             (const real *const[]){AT(real, B248_dec1_3)}, AT(real, B001_final_weight),
             AT(real, B002_final_bias));
         begin(step, 22, "mse", 33, 12288, 74304);
         /* final[n,3,64,64] clean[n,3,64,64] -> mse[1] mse scratch[64] */
-        tiny_unet_mse_kernel(&mse_0, n, (Rows){0, 64}, AT(double, B250_mse), AT(double, B251_mse_scratch),
-            AT(real, B249_final), INPUT(uint16_t, 1, 12288), valid);
+        tiny_unet_mse_kernel(&tiny_unet_mse_sizes_0, n, (Rows){0, 64}, AT(double, B250_mse),
+            AT(double, B251_mse_scratch), AT(real, B249_final), INPUT(uint16_t, 1, 12288), valid);
         begin(step, 23, "psnr", 34, 12288, 74304);
         /* final[n,3,64,64] clean[n,3,64,64] -> psnr[1] psnr scratch[64] */
-        tiny_unet_psnr_kernel(&psnr_0, n, (Rows){0, 64}, AT(double, B252_psnr), AT(double, B253_psnr_scratch),
-            AT(real, B249_final), INPUT(uint16_t, 1, 12288), valid);
+        tiny_unet_psnr_kernel(&tiny_unet_psnr_sizes_0, n, (Rows){0, 64}, AT(double, B252_psnr),
+            AT(double, B253_psnr_scratch), AT(real, B249_final), INPUT(uint16_t, 1, 12288), valid);
     }
 }
 
@@ -1103,101 +1127,105 @@ static void predict(const UnetStep *step) {
 #pragma omp parallel num_threads(step->threads)
     {
         /* 0: load of noisy (tiny_unet.unet:4): -> noisy[n,3,64,64] */
-        tiny_unet_zero_halo_kernel(&zero_halo_0, n, (Rows){0, 64}, AT(real, B254_noisy));
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_0, n, (Rows){0, 64}, AT(real, B254_noisy));
         begin(step, 1, "conv of enc1.0", 11, 3538944, 332864);
         /* noisy[n,3,64,64] enc1.0.weight[16,3,3,3] enc1.0.bias[16] -> enc1.1[n,16,64,64] */
-        tiny_unet_zero_halo_kernel(&zero_halo_1, n, (Rows){0, 64}, AT(real, B255_enc1_1));
-        tiny_unet_conv_kernel(&conv_0, n, (Rows){0, 64}, AT(real, B255_enc1_1),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_1, n, (Rows){0, 64}, AT(real, B255_enc1_1));
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_0, n, (Rows){0, 64}, AT(real, B255_enc1_1),
             (const real *const[]){AT(real, B254_noisy)}, AT(real, B035_enc1_0_weight),
             AT(real, B036_enc1_0_bias));
         begin(step, 2, "conv of enc1.2", 11, 18874368, 566848);
-        tiny_unet_zero_halo_kernel(&zero_halo_1, n, (Rows){0, 64}, AT(real, B256_enc1_3));
-        tiny_unet_conv_kernel(&conv_1, n, (Rows){0, 64}, AT(real, B256_enc1_3),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_1, n, (Rows){0, 64}, AT(real, B256_enc1_3));
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_1, n, (Rows){0, 64}, AT(real, B256_enc1_3),
             (const real *const[]){AT(real, B255_enc1_1)}, AT(real, B033_enc1_2_weight),
             AT(real, B034_enc1_2_bias));
         begin(step, 3, "max_pool of enc2.max_pool", 12, 65536, 352768);
-        tiny_unet_zero_halo_kernel(&zero_halo_2, n, (Rows){0, 32}, AT(real, B257_enc2_max_pool));
-        tiny_unet_max_pool_kernel(&max_pool_0, n, (Rows){0, 32}, AT(real, B257_enc2_max_pool),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_2, n, (Rows){0, 32},
+            AT(real, B257_enc2_max_pool));
+        tiny_unet_max_pool_kernel(&tiny_unet_max_pool_sizes_0, n, (Rows){0, 32}, AT(real, B257_enc2_max_pool),
             AT(real, B256_enc1_3));
         begin(step, 4, "conv of enc2.0", 12, 9437184, 240512);
-        tiny_unet_zero_halo_kernel(&zero_halo_3, n, (Rows){0, 32}, AT(real, B258_enc2_1));
-        tiny_unet_conv_kernel(&conv_2, n, (Rows){0, 32}, AT(real, B258_enc2_1),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_3, n, (Rows){0, 32}, AT(real, B258_enc2_1));
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_2, n, (Rows){0, 32}, AT(real, B258_enc2_1),
             (const real *const[]){AT(real, B257_enc2_max_pool)}, AT(real, B031_enc2_0_weight),
             AT(real, B032_enc2_0_bias));
         begin(step, 5, "conv of enc2.2", 12, 18874368, 332928);
-        tiny_unet_zero_halo_kernel(&zero_halo_3, n, (Rows){0, 32}, AT(real, B259_enc2_3));
-        tiny_unet_conv_kernel(&conv_3, n, (Rows){0, 32}, AT(real, B259_enc2_3),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_3, n, (Rows){0, 32}, AT(real, B259_enc2_3));
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_3, n, (Rows){0, 32}, AT(real, B259_enc2_3),
             (const real *const[]){AT(real, B258_enc2_1)}, AT(real, B029_enc2_2_weight),
             AT(real, B030_enc2_2_bias));
         begin(step, 6, "max_pool of enc3.max_pool", 13, 32768, 189440);
-        tiny_unet_zero_halo_kernel(&zero_halo_4, n, (Rows){0, 16}, AT(real, B260_enc3_max_pool));
-        tiny_unet_max_pool_kernel(&max_pool_1, n, (Rows){0, 16}, AT(real, B260_enc3_max_pool),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_4, n, (Rows){0, 16},
+            AT(real, B260_enc3_max_pool));
+        tiny_unet_max_pool_kernel(&tiny_unet_max_pool_sizes_1, n, (Rows){0, 16}, AT(real, B260_enc3_max_pool),
             AT(real, B259_enc2_3));
         begin(step, 7, "conv of enc3.0", 13, 9437184, 198400);
-        tiny_unet_zero_halo_kernel(&zero_halo_5, n, (Rows){0, 16}, AT(real, B261_enc3_1));
-        tiny_unet_conv_kernel(&conv_4, n, (Rows){0, 16}, AT(real, B261_enc3_1),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_5, n, (Rows){0, 16}, AT(real, B261_enc3_1));
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_4, n, (Rows){0, 16}, AT(real, B261_enc3_1),
             (const real *const[]){AT(real, B260_enc3_max_pool)}, AT(real, B027_enc3_0_weight),
             AT(real, B028_enc3_0_bias));
         begin(step, 8, "conv of enc3.2", 13, 18874368, 313600);
-        tiny_unet_zero_halo_kernel(&zero_halo_5, n, (Rows){0, 16}, AT(real, B262_enc3_3));
-        tiny_unet_conv_kernel(&conv_5, n, (Rows){0, 16}, AT(real, B262_enc3_3),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_5, n, (Rows){0, 16}, AT(real, B262_enc3_3));
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_5, n, (Rows){0, 16}, AT(real, B262_enc3_3),
             (const real *const[]){AT(real, B261_enc3_1)}, AT(real, B025_enc3_2_weight),
             AT(real, B026_enc3_2_bias));
         begin(step, 9, "max_pool of bottleneck.max_pool", 15, 16384, 108544);
-        tiny_unet_zero_halo_kernel(&zero_halo_6, n, (Rows){0, 8}, AT(real, B263_bottleneck_max_pool));
-        tiny_unet_max_pool_kernel(&max_pool_2, n, (Rows){0, 8}, AT(real, B263_bottleneck_max_pool),
-            AT(real, B262_enc3_3));
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_6, n, (Rows){0, 8},
+            AT(real, B263_bottleneck_max_pool));
+        tiny_unet_max_pool_kernel(&tiny_unet_max_pool_sizes_2, n, (Rows){0, 8},
+            AT(real, B263_bottleneck_max_pool), AT(real, B262_enc3_3));
         begin(step, 10, "conv of bottleneck.0", 15, 9437184, 372224);
-        tiny_unet_zero_halo_kernel(&zero_halo_7, n, (Rows){0, 8}, AT(real, B264_bottleneck_1));
-        tiny_unet_conv_kernel(&conv_6, n, (Rows){0, 8}, AT(real, B264_bottleneck_1),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_7, n, (Rows){0, 8},
+            AT(real, B264_bottleneck_1));
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_6, n, (Rows){0, 8}, AT(real, B264_bottleneck_1),
             (const real *const[]){AT(real, B263_bottleneck_max_pool)}, AT(real, B023_bottleneck_0_weight),
             AT(real, B024_bottleneck_0_bias));
         begin(step, 11, "conv of bottleneck.2", 15, 18874368, 674304);
-        tiny_unet_conv_kernel(&conv_7, n, (Rows){0, 8}, AT(real, B265_bottleneck_3),
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_7, n, (Rows){0, 8}, AT(real, B265_bottleneck_3),
             (const real *const[]){AT(real, B264_bottleneck_1)}, AT(real, B021_bottleneck_2_weight),
             AT(real, B022_bottleneck_2_bias));
         begin(step, 12, "upconv of up3", 17, 4194304, 247040);
-        tiny_unet_zero_halo_kernel(&zero_halo_5, n, (Rows){0, 16}, AT(real, B266_up3));
-        tiny_unet_upconv_kernel(&upconv_0, n, (Rows){0, 16}, AT(real, B266_up3),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_5, n, (Rows){0, 16}, AT(real, B266_up3));
+        tiny_unet_upconv_kernel(&tiny_unet_upconv_sizes_0, n, (Rows){0, 16}, AT(real, B266_up3),
             (const real *const[]){AT(real, B265_bottleneck_3)}, AT(real, B019_up3_weight),
             AT(real, B020_up3_bias));
         begin(step, 13, "conv of dec3.0", 18, 37748736, 544000);
-        tiny_unet_zero_halo_kernel(&zero_halo_5, n, (Rows){0, 16}, AT(real, B267_dec3_1));
-        tiny_unet_conv_kernel(&conv_8, n, (Rows){0, 16}, AT(real, B267_dec3_1),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_5, n, (Rows){0, 16}, AT(real, B267_dec3_1));
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_8, n, (Rows){0, 16}, AT(real, B267_dec3_1),
             (const real *const[]){AT(real, B266_up3), AT(real, B262_enc3_3)}, AT(real, B017_dec3_0_weight),
             AT(real, B018_dec3_0_bias));
         begin(step, 14, "conv of dec3.2", 18, 18874368, 296192);
-        tiny_unet_conv_kernel(&conv_9, n, (Rows){0, 16}, AT(real, B268_dec3_3),
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_9, n, (Rows){0, 16}, AT(real, B268_dec3_3),
             (const real *const[]){AT(real, B267_dec3_1)}, AT(real, B015_dec3_2_weight),
             AT(real, B016_dec3_2_bias));
         begin(step, 15, "upconv of up2", 19, 4194304, 246400);
-        tiny_unet_zero_halo_kernel(&zero_halo_3, n, (Rows){0, 32}, AT(real, B269_up2));
-        tiny_unet_upconv_kernel(&upconv_1, n, (Rows){0, 32}, AT(real, B269_up2),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_3, n, (Rows){0, 32}, AT(real, B269_up2));
+        tiny_unet_upconv_kernel(&tiny_unet_upconv_sizes_1, n, (Rows){0, 32}, AT(real, B269_up2),
             (const real *const[]){AT(real, B268_dec3_3)}, AT(real, B013_up2_weight), AT(real, B014_up2_bias));
         begin(step, 16, "conv of dec2.0", 20, 37748736, 517760);
-        tiny_unet_zero_halo_kernel(&zero_halo_3, n, (Rows){0, 32}, AT(real, B270_dec2_1));
-        tiny_unet_conv_kernel(&conv_10, n, (Rows){0, 32}, AT(real, B270_dec2_1),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_3, n, (Rows){0, 32}, AT(real, B270_dec2_1));
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_10, n, (Rows){0, 32}, AT(real, B270_dec2_1),
             (const real *const[]){AT(real, B269_up2), AT(real, B259_enc2_3)}, AT(real, B011_dec2_0_weight),
             AT(real, B012_dec2_0_bias));
         begin(step, 17, "conv of dec2.2", 20, 18874368, 316032);
-        tiny_unet_conv_kernel(&conv_11, n, (Rows){0, 32}, AT(real, B271_dec2_3),
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_11, n, (Rows){0, 32}, AT(real, B271_dec2_3),
             (const real *const[]){AT(real, B270_dec2_1)}, AT(real, B009_dec2_2_weight),
             AT(real, B010_dec2_2_bias));
         begin(step, 18, "upconv of up1", 21, 4194304, 418112);
-        tiny_unet_zero_halo_kernel(&zero_halo_1, n, (Rows){0, 64}, AT(real, B272_up1));
-        tiny_unet_upconv_kernel(&upconv_2, n, (Rows){0, 64}, AT(real, B272_up1),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_1, n, (Rows){0, 64}, AT(real, B272_up1));
+        tiny_unet_upconv_kernel(&tiny_unet_upconv_sizes_2, n, (Rows){0, 64}, AT(real, B272_up1),
             (const real *const[]){AT(real, B271_dec2_3)}, AT(real, B007_up1_weight), AT(real, B008_up1_bias));
         begin(step, 19, "conv of dec1.0", 22, 37748736, 854848);
-        tiny_unet_zero_halo_kernel(&zero_halo_1, n, (Rows){0, 64}, AT(real, B273_dec1_1));
-        tiny_unet_conv_kernel(&conv_12, n, (Rows){0, 64}, AT(real, B273_dec1_1),
+        tiny_unet_zero_halo_kernel(&tiny_unet_zero_halo_sizes_1, n, (Rows){0, 64}, AT(real, B273_dec1_1));
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_12, n, (Rows){0, 64}, AT(real, B273_dec1_1),
             (const real *const[]){AT(real, B272_up1), AT(real, B256_enc1_3)}, AT(real, B005_dec1_0_weight),
             AT(real, B006_dec1_0_bias));
         begin(step, 20, "conv of dec1.2", 22, 18874368, 550208);
-        tiny_unet_conv_kernel(&conv_13, n, (Rows){0, 64}, AT(real, B274_dec1_3),
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_13, n, (Rows){0, 64}, AT(real, B274_dec1_3),
             (const real *const[]){AT(real, B273_dec1_1)}, AT(real, B003_dec1_2_weight),
             AT(real, B004_dec1_2_bias));
         begin(step, 21, "conv of final", 24, 393216, 311552);
-        tiny_unet_conv_kernel(&conv_14, n, (Rows){0, 64}, AT(real, B275_final),
+        tiny_unet_conv_kernel(&tiny_unet_conv_sizes_14, n, (Rows){0, 64}, AT(real, B275_final),
             (const real *const[]){AT(real, B274_dec1_3)}, AT(real, B001_final_weight),
             AT(real, B002_final_bias));
     }

@@ -291,37 +291,37 @@ typedef struct {
     int C, H, W, X_STAGED;
     Layout Y;
     Layout X;
-} CastSizes;
-void tiny_unet_cast_kernel(const CastSizes *sizes, int n, Rows rows, stored *y, const void *x);
+} TinyUnetCastSizes;
+void tiny_unet_cast_kernel(const TinyUnetCastSizes *sizes, int n, Rows rows, stored *y, const void *x);
 
 typedef struct {
     int D, H, W, ABOVE, BELOW;
     Layout Y;
-} ZeroHaloSizes;
-void tiny_unet_zero_halo_kernel(const ZeroHaloSizes *sizes, int n, Rows rows, stored *y);
+} TinyUnetZeroHaloSizes;
+void tiny_unet_zero_halo_kernel(const TinyUnetZeroHaloSizes *sizes, int n, Rows rows, stored *y);
 
 typedef struct {
     int CI, CO, ID, IH, IW, H, W, KD, SD, LD, PD, KH, SH, LH, PH, KW, SW, LW, PW, BIAS, RELU, SEGMENTS;
     const Layout *X;
     Layout Y;
-} ConvSizes;
-void tiny_unet_conv_kernel(const ConvSizes *sizes, int n, Rows rows, stored *y, const stored *const *x,
+} TinyUnetConvSizes;
+void tiny_unet_conv_kernel(const TinyUnetConvSizes *sizes, int n, Rows rows, stored *y, const stored *const *x,
     const real *w, const real *b);
 
 typedef struct {
     int C, ID, IH, IW, H, W, KD, SD, PD, LD, KH, SH, PH, LH, KW, SW, PW, LW;
     Layout Y;
     Layout X;
-} MaxPoolSizes;
-void tiny_unet_max_pool_kernel(const MaxPoolSizes *sizes, int n, Rows rows, stored *y, const stored *x);
+} TinyUnetMaxPoolSizes;
+void tiny_unet_max_pool_kernel(const TinyUnetMaxPoolSizes *sizes, int n, Rows rows, stored *y, const stored *x);
 
 typedef struct {
     int CO, ID, IH, IW, H, W, KD, SD, LD, PD, KH, SH, LH, PH, KW, SW, LW, PW, BIAS, RELU, SEGMENTS;
     const Layout *X;
     Layout Y;
-} UpconvSizes;
-void tiny_unet_upconv_kernel(const UpconvSizes *sizes, int n, Rows rows, stored *y, const stored *const *x,
-    const real *w, const real *b);
+} TinyUnetUpconvSizes;
+void tiny_unet_upconv_kernel(const TinyUnetUpconvSizes *sizes, int n, Rows rows, stored *y,
+    const stored *const *x, const real *w, const real *b);
 
 typedef struct {
     int C, D, H, W, P_STAGED, T_STAGED, SCALED;
@@ -329,24 +329,24 @@ typedef struct {
     Layout T;
     double WEIGHT;
     Layout DP;
-} MseGradSizes;
-void tiny_unet_mse_grad_kernel(const MseGradSizes *sizes, int n, int total, Rows rows, stored *dp,
+} TinyUnetMseGradSizes;
+void tiny_unet_mse_grad_kernel(const TinyUnetMseGradSizes *sizes, int n, int total, Rows rows, stored *dp,
     const void *p, const void *t, const double *scale);
 
 typedef struct {
     int C, D, H, W, P_STAGED, T_STAGED, ACCUMULATE;
     Layout P;
     Layout T;
-} PsnrSizes;
-void tiny_unet_psnr_kernel(const PsnrSizes *sizes, int n, Rows rows, double *result, double *scratch,
+} TinyUnetPsnrSizes;
+void tiny_unet_psnr_kernel(const TinyUnetPsnrSizes *sizes, int n, Rows rows, double *result, double *scratch,
     const void *p, const void *t, const int32_t (*valid)[3]);
 
 typedef struct {
     int C, D, H, W, P_STAGED, T_STAGED, ACCUMULATE;
     Layout P;
     Layout T;
-} MseSizes;
-void tiny_unet_mse_kernel(const MseSizes *sizes, int n, Rows rows, double *result, double *scratch,
+} TinyUnetMseSizes;
+void tiny_unet_mse_kernel(const TinyUnetMseSizes *sizes, int n, Rows rows, double *result, double *scratch,
     const void *p, const void *t, const int32_t (*valid)[3]);
 
 typedef struct {
@@ -354,8 +354,8 @@ typedef struct {
         ACCUMULATE, SEGMENTS;
     const Layout *X;
     Layout DY;
-} ConvWgradSizes;
-void tiny_unet_conv_wgrad_kernel(const ConvWgradSizes *sizes, int n, Rows rows, real *dw, real *db,
+} TinyUnetConvWgradSizes;
+void tiny_unet_conv_wgrad_kernel(const TinyUnetConvWgradSizes *sizes, int n, Rows rows, real *dw, real *db,
     double *scratch, double *sums, const stored *const *x, const stored *dy);
 
 typedef struct {
@@ -363,17 +363,17 @@ typedef struct {
     Layout DX;
     Layout DY;
     Layout M;
-} ConvDgradSizes;
-void tiny_unet_conv_dgrad_kernel(const ConvDgradSizes *sizes, int n, Rows rows, stored *dx, const stored *dy,
-    const real *w, const stored *m);
+} TinyUnetConvDgradSizes;
+void tiny_unet_conv_dgrad_kernel(const TinyUnetConvDgradSizes *sizes, int n, Rows rows, stored *dx,
+    const stored *dy, const real *w, const stored *m);
 
 typedef struct {
     int CO, IH, IW, D, H, W, KD, SD, LD, PD, KH, SH, LH, PH, KW, SW, LW, PW, C0, CS, MASK;
     Layout DX;
     Layout DY;
     Layout M;
-} UpconvDgradSizes;
-void tiny_unet_upconv_dgrad_kernel(const UpconvDgradSizes *sizes, int n, Rows rows, stored *dx,
+} TinyUnetUpconvDgradSizes;
+void tiny_unet_upconv_dgrad_kernel(const TinyUnetUpconvDgradSizes *sizes, int n, Rows rows, stored *dx,
     const stored *dy, const real *w, const stored *m);
 
 typedef struct {
@@ -384,8 +384,8 @@ typedef struct {
     double BETA1;
     double BETA2;
     double EPSILON;
-} AdamSizes;
-void tiny_unet_adam_kernel(const AdamSizes *sizes, real *p, const real *g, real *m, real *v, real *most,
+} TinyUnetAdamSizes;
+void tiny_unet_adam_kernel(const TinyUnetAdamSizes *sizes, real *p, const real *g, real *m, real *v, real *most,
     real *average, const double *scale, const double *norm, long decayed, double rate, int64_t step, long from,
     long to);
 
@@ -395,8 +395,8 @@ typedef struct {
     Layout X;
     Layout DY;
     Layout A;
-} MaxPoolGradSizes;
-void tiny_unet_max_pool_grad_kernel(const MaxPoolGradSizes *sizes, int n, Rows rows, stored *dx,
+} TinyUnetMaxPoolGradSizes;
+void tiny_unet_max_pool_grad_kernel(const TinyUnetMaxPoolGradSizes *sizes, int n, Rows rows, stored *dx,
     const stored *x, const stored *dy, const stored *a);
 
 #endif

@@ -2,6 +2,7 @@
 #include "squares.c"
 
 #define KERNEL argmax
+#define AT_RUN_TIME H, W
 #include "../example.h"
 
 /* BEGIN */

@@ -3,6 +3,7 @@
 #include "prologue.c"
 
 #define KERNEL channel_factor_grad
+#define AT_RUN_TIME D, H, W
 #include "../example.h"
 
 /* BEGIN */

@@ -2,6 +2,7 @@
 #include "prologue.c"
 
 #define KERNEL confusion
+#define AT_RUN_TIME D, H, W
 #include "../example.h"
 
 /* BEGIN */

@@ -6,71 +6,80 @@
 #include "prologue.c"
 
 #define KERNEL conv
+#define AT_RUN_TIME SD, SH, SEGMENTS, RELU, CO, H, W, PD, PH, PW, LD, LH
 #define X_IS_SEGMENTS
 #include "../example.h"
 
 /* BEGIN */
-INLINE void KERNEL_tile(stored *y, const stored *const *x, const real *w, const real *b, int v, Point o,
+INLINE void KERNEL_tile(stored *y, const stored *const *x, const real *w, Start start, int v, Point o,
                         int rows, int side_by_side) {
     SIZES;
     enum { MET = (2 * ROWS - 1) * SW + (KW - 1) * LW + 1 }; /* pixels that a tile meets, at most */
     _Alignas(64) real copy[SIXTEEN_BITS ? MET * BLOCK : 1];
     const Taps taps = {KW, SW, LW};
     Extent e = extent(rows, side_by_side, lanes(&Y, 0));
-    Tile t = tile_start(BIAS ? b : NULL, CO, v, side_by_side);
-    for (int s = 0; s < SEGMENTS; s++) {
-        const Layout *in = segment(X, SEGMENTS, s);
-        for (int block = 0; block < in->blocks; block++)
-            for (int kd = 0; kd < KD; kd++)
+    Tile t = tile_start(start);
+    const int segments = SINGLE ? 1 : SEGMENTS;
+    for (int s = 0; s < segments; s++) {
+        const Layout *in = segment(X, segments, s);
+        const int block = SINGLE ? X[0].block : in->block; /* a constant, which in->block need not be */
+        const stored *plane = x[s] + offset_of(in, 0, (Point){o.n, o.d * SD - PD, 0, o.w * SW - PW});
+        for (int left = in->blocks; left > 0; left--, plane += in->plane) {
+            const stored *depth = plane;
+            for (int kd = 0; kd < KD; kd++, depth += LD * in->depth)
                 for (int kh = 0; kh < KH; kh++) {
-                    Point i = {o.n, o.d * SD - PD + kd * LD, o.h * SH - PH + kh * LH, o.w * SW - PW};
-                    const stored *from = x[s] + offset_of(in, block, i);
-                    if (KD * KH * KW == 1) /* no other tap brings its pixels */
-                        prefetch(from + 2 * rows * SW * in->block, rows * SW * in->block);
-                    if (SEGMENTS == 1) /* constants, which in->block need not be */
-                        tile_slide(&t, from, copy, w, BLOCK_OF(CI), taps, side_by_side, e);
-                    else if (in->block == BLOCK)
-                        tile_slide(&t, from, copy, w, BLOCK, taps, side_by_side, e);
+                    const stored *from = depth + place_of_row(in, o.h * SH - PH + kh * LH) * in->row;
+                    if (KW == 1 && KD * KH == 1) /* no other tap brings its pixels */
+                        prefetch(from + 2 * rows * SW * block, rows * SW * block);
+                    if (SINGLE || block == BLOCK)
+                        tile_slide(&t, from, copy, w, SINGLE ? block : BLOCK, taps, side_by_side, e);
                     else
-                        tile_slide(&t, from, copy, w, in->block, taps, side_by_side, e);
-                    w += slots_of_row(in->block, taps) * (side_by_side ? 2 * LANES : LANES);
+                        tile_slide(&t, from, copy, w, block, taps, side_by_side, e);
+                    w += slots_of_row(block, taps) * (side_by_side ? 2 * LANES : LANES);
                 }
+        }
     }
-    tile_store(0, y, spot(&Y, v, o, 1, side_by_side), RELU ? tile_relu(t) : t, e);
+    if (RELU)
+        t = tile_relu(t);
+    tile_store(0, y, spot(&Y, v, o, 1, side_by_side), t, e);
 }
 
 INLINE void KERNEL_row(stored *y, const stored *const *x, const real *w, const real *b, int v, Point o,
                        int side_by_side) {
     SIZES;
+    _Static_assert(TILED % (2 * ROWS) == 0, "all tiles end where TILED points do");
     const int rows = tile_rows(side_by_side);
+    const Start start = start_of(b, CO, v, side_by_side);
     for (; o.w + rows <= W; o.w += rows)
-        KERNEL_tile(y, x, w, b, v, o, rows, side_by_side);
-    if (LEFT_OVER(W, rows) > 0)
-        KERNEL_tile(y, x, w, b, v, o, LEFT_OVER(W, rows), side_by_side);
+        KERNEL_tile(y, x, w, start, v, o, rows, side_by_side);
+    if (LEFT_OVER(W_OVER, rows) > 0)
+        KERNEL_tile(y, x, w, start, v, o, LEFT_OVER(W_OVER, rows), side_by_side);
 }
 
 /* Functions of their own have the registers to themselves, whatever loops lie around them. */
 NOINLINE void KERNEL_pair(stored *y, const stored *const *x, const real *w, const real *b, int v, Point o) {
+    SIZES;
     KERNEL_row(y, x, w, b, v, o, 1);
 }
 
 NOINLINE void KERNEL_single(stored *y, const stored *const *x, const real *w, const real *b, int v,
                             Point o) {
+    SIZES;
     KERNEL_row(y, x, w, b, v, o, 0);
 }
 
 UNUSED static void KERNEL(int n, Rows rows, stored *restrict y, const stored *const *x, const real *w,
                           const real *b) {
     SIZES;
-    enum { STRIP = 127 / W + 1 };
+    const int strip_rows = 127 / W + 1;
     const long depth = (long)stored_channels(X, SEGMENTS) * (KD * KH * KW);
 #pragma omp for collapse(3) schedule(static)
     for (int i = 0; i < n; i++)
-        for (int strip = rows.begin; strip < rows.end; strip += STRIP)
+        for (int strip = rows.begin; strip < rows.end; strip += strip_rows)
             for (int v = 0; v < vectors(&Y); v += 2)
-                for (int r = strip; r < min_int(strip + STRIP, rows.end); r++) {
+                for (int r = strip; r < min_int(strip + strip_rows, rows.end); r++) {
                     Point o = {i, r / H, r % H, 0};
-                    if (HAS_PAIR(CO, v))
+                    if (HAS_PAIR(CO_LIKE, &Y, v))
                         KERNEL_pair(y, x, w + v * LANES * depth, b, v, o);
                     else
                         KERNEL_single(y, x, w + v * LANES * depth, b, v, o);

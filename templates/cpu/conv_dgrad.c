@@ -5,6 +5,7 @@
 #include "prologue.c"
 
 #define KERNEL conv_dgrad
+#define AT_RUN_TIME IH, IW, PD, PH, LD, LH
 #include "../example.h"
 
 /* BEGIN */
@@ -18,14 +19,15 @@ INLINE void KERNEL_tile(stored *dx, const stored *dy, const real *w, const store
     Extent e = extent(rows, side_by_side, lanes(&DX, 0));
     Tile t = {0};
     p.w = phase.column + j * SW;
-    for (int block = 0; block < DY.blocks; block++)
+    const stored *plane = dy + offset_of(&DY, 0, (Point){p.n, 0, 0, phase.at + j});
+    for (int left = DY.blocks; left > 0; left--, plane += DY.plane)
         for (int kd = 0; kd < KD; kd++)
             for (int kh = 0; kh < KH; kh++, w += KW * slots(DY.block) * width) {
-                int d = p.d + PD - kd * LD, h = p.h + PH - kh * LH;
+                const int d = p.d + PD - kd * LD, h = p.h + PH - kh * LH;
                 if (d % SD != 0 || h % SH != 0)
                     continue;
-                const Point o = {p.n, d / SD, h / SH, phase.at + j};
-                tile_unslide(&t, dy + offset_of(&DY, block, o), copy, w, DY.block, phase, side_by_side, e);
+                tile_unslide(&t, plane + d / SD * DY.depth + place_of_row(&DY, h / SH) * DY.row, copy, w,
+                             DY.block, phase, side_by_side, e);
             }
     if (MASK)
         t = tile_mask(t, tile_load(0, m, spot(&M, v, p, SW, side_by_side), e));
@@ -35,40 +37,43 @@ INLINE void KERNEL_tile(stored *dx, const stored *dy, const real *w, const store
 INLINE void KERNEL_row(stored *dx, const stored *dy, const real *w, const stored *m, int v, Point p,
                        int side_by_side) {
     SIZES;
+    _Static_assert(TILED % (2 * ROWS) == 0, "all tiles end where TILED points do");
     const int rows = tile_rows(side_by_side);
     for (int column = 0; column < SW; column++) {
         const Phase phase = phase_of(column, (Taps){KW, SW, LW}, PW);
         int j = 0;
         for (; j + rows <= IW / SW; j += rows)
             KERNEL_tile(dx, dy, w, m, v, p, phase, j, rows, side_by_side);
-        if (LEFT_OVER(IW / SW, rows) > 0)
-            KERNEL_tile(dx, dy, w, m, v, p, phase, j, LEFT_OVER(IW / SW, rows), side_by_side);
-        if (IW % SW > 0 && column < IW % SW) /* this phase has one point more */
+        if (LEFT_OVER(IW_PHASE_OVER, rows) > 0)
+            KERNEL_tile(dx, dy, w, m, v, p, phase, j, LEFT_OVER(IW_PHASE_OVER, rows), side_by_side);
+        if (IW_MORE > 0 && column < IW_MORE) /* this phase has one point more */
             KERNEL_tile(dx, dy, w, m, v, p, phase, IW / SW, 1, side_by_side);
     }
 }
 
 /* Functions of their own have the registers to themselves, whatever loops lie around them. */
 NOINLINE void KERNEL_pair(stored *dx, const stored *dy, const real *w, const stored *m, int v, Point p) {
+    SIZES;
     KERNEL_row(dx, dy, w, m, v, p, 1);
 }
 
 NOINLINE void KERNEL_single(stored *dx, const stored *dy, const real *w, const stored *m, int v, Point p) {
+    SIZES;
     KERNEL_row(dx, dy, w, m, v, p, 0);
 }
 
 UNUSED static void KERNEL(int n, Rows rows, stored *restrict dx, const stored *dy, const real *w,
                           const stored *m) {
     SIZES;
-    enum { STRIP = 127 / IW + 1 };
+    const int strip_rows = 127 / IW + 1;
     const long depth = (long)stored_channels(&DY, 1) * (KD * KH * KW);
 #pragma omp for collapse(3) schedule(static)
     for (int i = 0; i < n; i++)
-        for (int strip = rows.begin; strip < rows.end; strip += STRIP)
+        for (int strip = rows.begin; strip < rows.end; strip += strip_rows)
             for (int v = 0; v < vectors(&DX); v += 2)
-                for (int r = strip; r < min_int(strip + STRIP, rows.end); r++) {
+                for (int r = strip; r < min_int(strip + strip_rows, rows.end); r++) {
                     Point p = {i, r / IH, r % IH, 0};
-                    if (HAS_PAIR(CS, v))
+                    if (HAS_PAIR(CS_LIKE, &DX, v))
                         KERNEL_pair(dx, dy, w + v * LANES * depth, m, v, p);
                     else
                         KERNEL_single(dx, dy, w + v * LANES * depth, m, v, p);

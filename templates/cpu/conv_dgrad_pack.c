@@ -3,21 +3,22 @@
 #include "prologue.c"
 
 #define KERNEL conv_dgrad_pack
+#define AT_RUN_TIME CI, CO, CS, C0, KD, KH, KW, SW, LW
 #include "../example.h"
 
 /* BEGIN */
 UNUSED static void KERNEL(real *restrict packed, const real *restrict w) {
     SIZES;
-    static const Packing p = {.from = &DY,
-                              .to = &DX,
-                              .segments = 1,
-                              .count = CS,
-                              .slides = TRANSPOSED,
-                              .taps = KD * KH * KW,
-                              .first = TRANSPOSED ? (long)C0 * CO : C0,
-                              .written = TRANSPOSED ? CO : 1,
-                              .read = TRANSPOSED ? 1 : CI,
-                              .row = {KW, SW, LW}};
+    const Packing p = {.from = &DY,
+                       .to = &DX,
+                       .segments = 1,
+                       .count = CS,
+                       .slides = TRANSPOSED,
+                       .taps = KD * KH * KW,
+                       .first = TRANSPOSED ? (long)C0 * CO : C0,
+                       .written = TRANSPOSED ? CO : 1,
+                       .read = TRANSPOSED ? 1 : CI,
+                       .row = {KW, SW, LW}};
     weights_pack(&p, packed, w);
 }
 /* END */

@@ -3,6 +3,7 @@
 #include "groups.c"
 
 #define KERNEL conv_groups
+#define AT_RUN_TIME CO, ID, IH, IW, H, W
 #include "../example.h"
 
 /* BEGIN */
@@ -12,7 +13,7 @@ INLINE Vector KERNEL_weights(const real *w, int v, int j, int tap) {
     real part[LANES];
     for (int k = 0; k < LANES; k++) {
         const int co = v * LANES + k;
-        part[k] = co < CO ? w[((long)co * (CI / GROUPS) + j) * (KD * KH * KW) + tap] : 0;
+        part[k] = co < CO ? w[((long)co * (GROUP_IN) + j) * (KD * KH * KW) + tap] : 0;
     }
     return load_real(part);
 }
@@ -26,13 +27,12 @@ INLINE void KERNEL_tap(Rows rows, real *sums, const stored *x, const real *w, in
     if (id < 0 || id >= ID || ih < 0 || ih >= IH)
         return;
     const Rows at = in_extent(SW, o.w * SW - PW + kw * LW, IW, count);
-    for (int j = 0; j < CI / GROUPS; j++) {
+    for (int j = 0; j < GROUP_IN; j++) {
         const Vector weights = KERNEL_weights(w, v, j, (kd * KH + kh) * KW + kw);
         for (int p = at.begin; p < at.end; p++) {
             const Point i = {o.n, id, ih, (o.w + p) * SW - PW + kw * LW};
-            store_real(sums + p * LANES,
-                       load_real(sums + p * LANES) +
-                           of_members(x, &X, i, v, j, CI / GROUPS, CO / GROUPS, CO) * weights);
+            store_real(sums + p * LANES, load_real(sums + p * LANES) +
+                                             of_members(x, &X, i, v, j, GROUP_IN, GROUP_OUT, CO) * weights);
         }
     }
 }

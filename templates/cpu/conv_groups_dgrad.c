@@ -3,13 +3,14 @@
 #include "groups.c"
 
 #define KERNEL conv_groups_dgrad
+#define AT_RUN_TIME CI, IW, D, H, IH, W
 #include "../example.h"
 
 /* BEGIN */
 /* The weights of vector v of input channels for output channel j of their groups by a tap. */
 INLINE Vector KERNEL_weights(const real *w, int v, int j, int tap) {
     SIZES;
-    const int in = CI / GROUPS, out = CO / GROUPS;
+    const int in = GROUP_IN, out = GROUP_OUT;
     real part[LANES];
     for (int k = 0; k < LANES; k++) {
         const int c = v * LANES + k;
@@ -27,13 +28,13 @@ INLINE void KERNEL_tap(Rows rows, real *sums, const stored *dy, const real *w, i
     if (od < 0 || oh < 0)
         return;
     const Rows at = in_extent(SW, kw * LW - PW - i.w, count, W);
-    for (int j = 0; j < CO / GROUPS; j++) {
+    for (int j = 0; j < GROUP_OUT; j++) {
         const Vector weights = KERNEL_weights(w, v, j, (kd * KH + kh) * KW + kw);
         for (int p = at.begin; p < at.end; p++) {
             real *sum = sums + (p * SW - PW + kw * LW - i.w) * LANES;
             const Point o = {i.n, od, oh, p};
-            store_real(sum, load_real(sum) +
-                                of_members(dy, &DY, o, v, j, CO / GROUPS, CI / GROUPS, CI) * weights);
+            store_real(sum,
+                       load_real(sum) + of_members(dy, &DY, o, v, j, GROUP_OUT, GROUP_IN, CI) * weights);
         }
     }
 }

@@ -3,6 +3,7 @@
 #include "groups.c"
 
 #define KERNEL conv_groups_wgrad
+#define AT_RUN_TIME CO, ID, IH, IW, D, H, W
 #include "../example.h"
 
 /* BEGIN */
@@ -17,7 +18,7 @@ INLINE Vector KERNEL_row(const stored *x, const stored *dy, int v, int j, Point 
     for (o.w = at.begin; o.w < at.end; o.w++) {
         const Vector slope = load_some(dy + vector_at(&DY, v, o), lanes(&DY, v));
         const Point i = {o.n, id, ih, o.w * SW - PW + kw * LW};
-        sum += x == NULL ? slope : slope * of_members(x, &X, i, v, j, CI / GROUPS, CO / GROUPS, CO);
+        sum += x == NULL ? slope : slope * of_members(x, &X, i, v, j, GROUP_IN, GROUP_OUT, CO);
     }
     return sum;
 }
@@ -44,7 +45,7 @@ INLINE void KERNEL_sum(int n, real *to, long apart, const stored *x, const store
 UNUSED static void KERNEL(int n, real *dw, real *db, double *scratch, const stored *x, const stored *dy) {
     SIZES;
     (void)scratch;
-    const int taps = KD * KH * KW, in = CI / GROUPS;
+    const int taps = KD * KH * KW, in = GROUP_IN;
 #pragma omp for collapse(2) schedule(static)
     for (int v = 0; v < vectors(&DY); v++)
         for (int k = 0; k < in * taps; k++)

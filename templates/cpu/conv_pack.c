@@ -3,21 +3,22 @@
 #include "prologue.c"
 
 #define KERNEL conv_pack
+#define AT_RUN_TIME SEGMENTS, CI, CO, KD, KH, KW, SW, LW
 #define X_IS_SEGMENTS
 #include "../example.h"
 
 /* BEGIN */
 UNUSED static void KERNEL(real *restrict packed, const real *restrict w) {
     SIZES;
-    static const Packing p = {.from = X,
-                              .to = &Y,
-                              .segments = SEGMENTS,
-                              .count = CO,
-                              .slides = !TRANSPOSED,
-                              .taps = KD * KH * KW,
-                              .written = TRANSPOSED ? 1 : CI,
-                              .read = TRANSPOSED ? CO : 1,
-                              .row = {KW, SW, LW}};
+    const Packing p = {.from = X,
+                       .to = &Y,
+                       .segments = SEGMENTS,
+                       .count = CO,
+                       .slides = !TRANSPOSED,
+                       .taps = KD * KH * KW,
+                       .written = TRANSPOSED ? 1 : CI,
+                       .read = TRANSPOSED ? CO : 1,
+                       .row = {KW, SW, LW}};
     weights_pack(&p, packed, w);
 }
 /* END */

@@ -2,6 +2,7 @@
 #include "labels.c"
 
 #define KERNEL dice_loss
+#define AT_RUN_TIME D, H, W
 #include "../example.h"
 
 /* BEGIN */

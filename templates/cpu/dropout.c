@@ -6,6 +6,7 @@
 #include "prologue.c"
 
 #define KERNEL dropout
+#define AT_RUN_TIME NUMBER, H, W
 #include "../example.h"
 
 /* BEGIN */

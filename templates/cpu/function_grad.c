@@ -2,6 +2,7 @@
 #include "functions.c"
 
 #define KERNEL function_grad
+#define AT_RUN_TIME H, W, C
 #include "../example.h"
 
 /* BEGIN */

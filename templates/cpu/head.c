@@ -61,7 +61,7 @@ INLINE void KERNEL_tile(stored *p, const stored *x, const real *w, const real *b
     static const Layout line = LINE_OF_P;
     _Alignas(64) real copy[SIXTEEN_BITS ? 2 * ROWS * BLOCK : 1];
     const Extent e = extent(rows, 0, CO);
-    Tile t = tile_start(BIAS ? b : NULL, CO, 0, 0);
+    Tile t = tile_start(start_of(BIAS ? b : NULL, CO, 0, 0));
     for (int block = 0; block < X.blocks; block++, w += slots(BLOCK) * LANES) {
         const stored *from = x + offset_of(&X, block, o);
         prefetch(from + 2 * rows * BLOCK, rows * BLOCK);

@@ -2,6 +2,7 @@
 #include "losses.c"
 
 #define KERNEL l1_grad
+#define AT_RUN_TIME D, H, W
 #include "../example.h"
 
 /* BEGIN */

@@ -2,6 +2,7 @@
 #include "norms.c"
 
 #define KERNEL layer_norm_grad
+#define AT_RUN_TIME C, H, W
 #include "../example.h"
 
 /* BEGIN */

@@ -3,6 +3,7 @@
 #include "labels.c"
 
 #define KERNEL lovasz_loss
+#define AT_RUN_TIME D, H, W
 #include "../example.h"
 
 /* BEGIN */

@@ -2,6 +2,7 @@
 #include "prologue.c"
 
 #define KERNEL max_pool
+#define AT_RUN_TIME ID, IH, IW, H, W
 #include "../example.h"
 
 /* BEGIN */

@@ -5,6 +5,7 @@
 #include "prologue.c"
 
 #define KERNEL max_pool_grad
+#define AT_RUN_TIME ID, IH, IW, D, H, W
 #include "../example.h"
 
 /* BEGIN */

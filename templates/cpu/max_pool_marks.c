@@ -2,6 +2,7 @@
 #include "marks.c"
 
 #define KERNEL max_pool_marks
+#define AT_RUN_TIME H, W
 #include "../example.h"
 
 /* BEGIN */

@@ -3,6 +3,7 @@
 #include "prologue.c"
 
 #define KERNEL max_unpool_grad
+#define AT_RUN_TIME ID, IH, IW, H, W
 #include "../example.h"
 
 /* BEGIN */

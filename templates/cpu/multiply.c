@@ -2,6 +2,7 @@
 #include "prologue.c"
 
 #define KERNEL multiply
+#define AT_RUN_TIME C, BD, BH, BW, H, W
 #include "../example.h"
 
 /* BEGIN */
@@ -10,8 +11,8 @@ INLINE Vector KERNEL_factor(Rows rows, const stored *b, int v, Point p) {
     SIZES;
     (void)rows; /* BH may be made of it */
     const Point at = {p.n, BD == 1 ? 0 : p.d, BH == 1 ? 0 : p.h, BW == 1 ? 0 : p.w};
-    return CB == 1 && C > 1 ? (Vector){0} + load_some(b + vector_at(&B, 0, at), 1)[0]
-                            : load_some(b + vector_at(&B, v, at), lanes(&B, v));
+    return B.block == 1 && A.block > 1 ? (Vector){0} + load_some(b + vector_at(&B, 0, at), 1)[0]
+                                       : load_some(b + vector_at(&B, v, at), lanes(&B, v));
 }
 
 UNUSED static void KERNEL(int n, Rows rows, stored *y, const stored *a, const stored *b) {

@@ -4,6 +4,7 @@
 #include "norms.c"
 
 #define KERNEL norm
+#define AT_RUN_TIME H, W, C, GROUPS
 #include "../example.h"
 
 /* BEGIN */

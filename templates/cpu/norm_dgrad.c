@@ -3,6 +3,7 @@
 #include "norms.c"
 
 #define KERNEL norm_dgrad
+#define AT_RUN_TIME H, W, C, GROUPS
 #include "../example.h"
 
 /* BEGIN */

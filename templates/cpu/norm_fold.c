@@ -4,6 +4,7 @@
 #include "norms.c"
 
 #define KERNEL norm_fold
+#define AT_RUN_TIME CO, COUNT, INNER
 #include "../example.h"
 
 /* BEGIN */

@@ -5,6 +5,7 @@
 #include "prologue.c"
 
 #define KERNEL norm_merge
+#define AT_RUN_TIME NUMBERS, GROUP, RANKS
 #include "../example.h"
 
 /* BEGIN */

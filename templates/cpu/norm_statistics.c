@@ -6,6 +6,7 @@
 #include "norms.c"
 
 #define KERNEL norm_statistics
+#define AT_RUN_TIME D, H, W, C, GROUPS, BANDS
 #include "../example.h"
 
 /* BEGIN */

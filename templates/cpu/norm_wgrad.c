@@ -5,6 +5,7 @@
 #include "norms.c"
 
 #define KERNEL norm_wgrad
+#define AT_RUN_TIME D, H, W, C, GROUPS, BANDS
 #include "../example.h"
 
 /* BEGIN */

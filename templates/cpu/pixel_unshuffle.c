@@ -2,6 +2,7 @@
 #include "prologue.c"
 
 #define KERNEL pixel_unshuffle
+#define AT_RUN_TIME C, W
 #include "../example.h"
 
 /* BEGIN */

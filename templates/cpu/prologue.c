@@ -251,12 +251,13 @@ INLINE int lanes(const Layout *l, int v) {
 }
 
 /* Vectors of a tensor of so many channels, which is narrow as images are or has whole blocks; is there one
- * beside vector v, which is even?  And how a tensor of one segment is blocked.  As constants compilers drop
- * at once what is never called. */
+ * beside vector v of a tensor, which is even, where LIKE is a number of channels with as many pairs: none,
+ * all or all but the last?  And how a tensor of one segment is blocked.  As constants compilers drop at
+ * once what is never called. */
 enum { NARROW = 4 };
 #define VECTORS(channels) ((int)(channels) <= (int)NARROW ? 1 : ((channels) + BLOCK - 1) / BLOCK * PARTS)
-#define HAS_PAIR(channels, v)                                                                              \
-    (VECTORS(channels) > 1 && (VECTORS(channels) % 2 == 0 || (v) + 1 < VECTORS(channels)))
+#define HAS_PAIR(like, layout, v)                                                                          \
+    (VECTORS(like) > 1 && (VECTORS(like) % 2 == 0 || (v) + 1 < vectors(layout)))
 #define BLOCK_OF(channels) ((int)(channels) <= (int)NARROW ? (int)(channels) : (int)BLOCK)
 
 INLINE long vector_at(const Layout *l, int v, Point p) {
@@ -323,11 +324,19 @@ INLINE Column column_fill(Vector v) {
     return (Column){v, v, v, v, v, v, v, v};
 }
 
+/* What the sums of the columns of a tile begin with. */
+typedef struct {
+    Vector a, b;
+} Start;
+
 /* The bias of vectors v and, side by side, v + 1, or, where b is NULL, zero. */
-INLINE Tile tile_start(const real *b, int count, int v, int side_by_side) {
-    return b == NULL ? (Tile){0}
-                     : (Tile){column_fill(bias_vector(b, count, v)),
-                              column_fill(bias_vector(b, count, v + side_by_side))};
+INLINE Start start_of(const real *b, int count, int v, int side_by_side) {
+    return b == NULL ? (Start){{0}, {0}}
+                     : (Start){bias_vector(b, count, v), bias_vector(b, count, v + side_by_side)};
+}
+
+INLINE Tile tile_start(Start s) {
+    return (Tile){column_fill(s.a), column_fill(s.b)};
 }
 
 INLINE Tile tile_load(int is_real, const void *p, Spot at, Extent e) {

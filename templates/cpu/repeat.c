@@ -2,6 +2,7 @@
 #include "prologue.c"
 
 #define KERNEL repeat
+#define AT_RUN_TIME C, BD, BH, BW, H, W
 #include "../example.h"
 
 /* BEGIN */
@@ -10,8 +11,8 @@ INLINE Vector KERNEL_at(Rows rows, const stored *x, int v, Point p) {
     SIZES;
     (void)rows; /* BH may be made of it */
     const Point at = {p.n, BD == 1 ? 0 : p.d, BH == 1 ? 0 : p.h, BW == 1 ? 0 : p.w};
-    return CB == 1 && C > 1 ? (Vector){0} + load_some(x + vector_at(&X, 0, at), 1)[0]
-                            : load_some(x + vector_at(&X, v, at), lanes(&X, v));
+    return X.block == 1 && Y.block > 1 ? (Vector){0} + load_some(x + vector_at(&X, 0, at), 1)[0]
+                                       : load_some(x + vector_at(&X, v, at), lanes(&X, v));
 }
 
 UNUSED static void KERNEL(int n, Rows rows, stored *restrict y, const stored *x) {

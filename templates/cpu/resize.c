@@ -3,6 +3,7 @@
 #include "resizing.c"
 
 #define KERNEL resize
+#define AT_RUN_TIME ID, IH, IW, H, W
 #include "../example.h"
 
 /* BEGIN */

@@ -2,6 +2,7 @@
 #include "resizing.c"
 
 #define KERNEL resize_grad
+#define AT_RUN_TIME ID, IH, IW, D, H, W
 #include "../example.h"
 
 /* BEGIN */

@@ -4,6 +4,7 @@
 #include "norms.c"
 
 #define KERNEL scale_wgrad
+#define AT_RUN_TIME C, D, H, W
 #include "../example.h"
 
 /* BEGIN */
@@ -53,6 +54,7 @@ INLINE void KERNEL_sample(int i, real *dw, real *db, double *scratch, const stor
 }
 
 UNUSED static void KERNEL(int n, real *dw, real *db, double *scratch, const stored *x, const stored *dy) {
+    SIZES;
     for (int i = 0; i < n; i++)
         KERNEL_sample(i, dw, db, scratch, x, dy);
 }

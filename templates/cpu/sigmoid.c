@@ -2,6 +2,7 @@
 #include "sigmoids.c"
 
 #define KERNEL sigmoid
+#define AT_RUN_TIME H, W, C
 #include "../example.h"
 
 /* BEGIN */

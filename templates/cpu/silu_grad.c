@@ -2,6 +2,7 @@
 #include "sigmoids.c"
 
 #define KERNEL silu_grad
+#define AT_RUN_TIME H, W
 #include "../example.h"
 
 /* BEGIN */

@@ -2,6 +2,7 @@
 #include "prologue.c"
 
 #define KERNEL softmax_grad
+#define AT_RUN_TIME C, H, W
 #include "../example.h"
 
 /* BEGIN */

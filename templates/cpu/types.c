@@ -9,6 +9,12 @@
 #endif
 
 /* BEGIN */
+/* gcc gives out registers loop by loop, unless told otherwise, and then has none left for what the
+ * innermost loop of a kernel multiplies with: it reads that from the stack for each product. */
+#if defined __GNUC__ && !defined __clang__
+#pragma GCC optimize("ira-region=one")
+#endif
+
 typedef UNET_REAL real; /* parameters, their gradients, the optimiser's state, arithmetic */
 
 /* Activations and their gradients: as `real`, or in 16 bits. Every store rounds to nearest even. */
@@ -27,6 +33,10 @@ typedef struct {
     long origin, sample, plane, depth, row;
     int ring; /* row h lies where row h mod ring does; 0: each has a place of its own */
 } Layout;
+
+/* The layout l, of which a kernel knows the block when it is compiled. */
+#define LAYOUT_OF(l, block)                                                                                \
+    { (l).channels, block, (l).blocks, (l).origin, (l).sample, (l).plane, (l).depth, (l).row, (l).ring }
 
 /* Rows [begin, end) of a sample, which has D * H of them: those of a kernel's output that it computes.
  * Whoever calls the kernel keeps them inside [0, D * H]; of an empty range a kernel computes nothing. */

@@ -5,80 +5,87 @@
 #include "prologue.c"
 
 #define KERNEL upconv
+#define AT_RUN_TIME SEGMENTS, RELU, CO, H, W, PD, PH, LD, LH
 #define X_IS_SEGMENTS
 #include "../example.h"
 
 /* BEGIN */
 /* Every SW-th point of a row, from number `j` of the phase on. */
-INLINE void KERNEL_tile(stored *y, const stored *const *x, const real *w, const real *b, int v, Point o,
+INLINE void KERNEL_tile(stored *y, const stored *const *x, const real *w, Start start, int v, Point o,
                         Phase phase, int j, int rows, int side_by_side) {
     SIZES;
     enum { MET = 2 * ROWS + (KW - 1) * LW / SW }; /* pixels that a tile meets, at most */
     _Alignas(64) real copy[SIXTEEN_BITS ? MET * BLOCK : 1];
     const int width = side_by_side ? 2 * LANES : LANES;
     Extent e = extent(rows, side_by_side, lanes(&Y, 0));
-    Tile t = tile_start(BIAS ? b : NULL, CO, v, side_by_side);
+    Tile t = tile_start(start);
     o.w = phase.column + j * SW;
-    for (int s = 0; s < SEGMENTS; s++) {
-        const Layout *in = segment(X, SEGMENTS, s);
-        for (int block = 0; block < in->blocks; block++)
+    const int segments = SINGLE ? 1 : SEGMENTS;
+    for (int s = 0; s < segments; s++) {
+        const Layout *in = segment(X, segments, s);
+        const int block = SINGLE ? X[0].block : in->block; /* a constant, which in->block need not be */
+        const stored *plane = x[s] + offset_of(in, 0, (Point){o.n, 0, 0, phase.at + j});
+        for (int left = in->blocks; left > 0; left--, plane += in->plane)
             for (int kd = 0; kd < KD; kd++)
-                for (int kh = 0; kh < KH; kh++, w += KW * slots(in->block) * width) {
-                    int d = o.d + PD - kd * LD, h = o.h + PH - kh * LH;
+                for (int kh = 0; kh < KH; kh++, w += KW * slots(block) * width) {
+                    const int d = o.d + PD - kd * LD, h = o.h + PH - kh * LH;
                     if (d % SD != 0 || h % SH != 0)
                         continue;
-                    const Point i = {o.n, d / SD, h / SH, phase.at + j};
-                    const stored *from = x[s] + offset_of(in, block, i);
-                    prefetch(from + rows * in->block, rows * in->block);
-                    if (SEGMENTS == 1) /* constants, which in->block need not be */
-                        tile_unslide(&t, from, copy, w, BLOCK_OF(CI), phase, side_by_side, e);
-                    else if (in->block == BLOCK)
-                        tile_unslide(&t, from, copy, w, BLOCK, phase, side_by_side, e);
+                    const stored *from = plane + d / SD * in->depth + place_of_row(in, h / SH) * in->row;
+                    prefetch(from + rows * block, rows * block);
+                    if (SINGLE || block == BLOCK)
+                        tile_unslide(&t, from, copy, w, SINGLE ? block : BLOCK, phase, side_by_side, e);
                     else
-                        tile_unslide(&t, from, copy, w, in->block, phase, side_by_side, e);
+                        tile_unslide(&t, from, copy, w, block, phase, side_by_side, e);
                 }
     }
-    tile_store(0, y, spot(&Y, v, o, SW, side_by_side), RELU ? tile_relu(t) : t, e);
+    if (RELU)
+        t = tile_relu(t);
+    tile_store(0, y, spot(&Y, v, o, SW, side_by_side), t, e);
 }
 
 INLINE void KERNEL_row(stored *y, const stored *const *x, const real *w, const real *b, int v, Point o,
                        int side_by_side) {
     SIZES;
+    _Static_assert(TILED % (2 * ROWS) == 0, "all tiles end where TILED points do");
     const int rows = tile_rows(side_by_side);
+    const Start start = start_of(b, CO, v, side_by_side);
     for (int column = 0; column < SW; column++) {
         const Phase phase = phase_of(column, (Taps){KW, SW, LW}, PW);
         int j = 0;
         for (; j + rows <= W / SW; j += rows)
-            KERNEL_tile(y, x, w, b, v, o, phase, j, rows, side_by_side);
-        if (LEFT_OVER(W / SW, rows) > 0)
-            KERNEL_tile(y, x, w, b, v, o, phase, j, LEFT_OVER(W / SW, rows), side_by_side);
-        if (W % SW > 0 && column < W % SW) /* this phase has one point more */
-            KERNEL_tile(y, x, w, b, v, o, phase, W / SW, 1, side_by_side);
+            KERNEL_tile(y, x, w, start, v, o, phase, j, rows, side_by_side);
+        if (LEFT_OVER(W_PHASE_OVER, rows) > 0)
+            KERNEL_tile(y, x, w, start, v, o, phase, j, LEFT_OVER(W_PHASE_OVER, rows), side_by_side);
+        if (W_MORE > 0 && column < W_MORE) /* this phase has one point more */
+            KERNEL_tile(y, x, w, start, v, o, phase, W / SW, 1, side_by_side);
     }
 }
 
 /* Functions of their own have the registers to themselves, whatever loops lie around them. */
 NOINLINE void KERNEL_pair(stored *y, const stored *const *x, const real *w, const real *b, int v, Point o) {
+    SIZES;
     KERNEL_row(y, x, w, b, v, o, 1);
 }
 
 NOINLINE void KERNEL_single(stored *y, const stored *const *x, const real *w, const real *b, int v,
                             Point o) {
+    SIZES;
     KERNEL_row(y, x, w, b, v, o, 0);
 }
 
 UNUSED static void KERNEL(int n, Rows rows, stored *restrict y, const stored *const *x, const real *w,
                           const real *b) {
     SIZES;
-    enum { STRIP = 127 / W + 1 };
+    const int strip_rows = 127 / W + 1;
     const long depth = (long)stored_channels(X, SEGMENTS) * (KD * KH * KW);
 #pragma omp for collapse(3) schedule(static)
     for (int i = 0; i < n; i++)
-        for (int strip = rows.begin; strip < rows.end; strip += STRIP)
+        for (int strip = rows.begin; strip < rows.end; strip += strip_rows)
             for (int v = 0; v < vectors(&Y); v += 2)
-                for (int r = strip; r < min_int(strip + STRIP, rows.end); r++) {
+                for (int r = strip; r < min_int(strip + strip_rows, rows.end); r++) {
                     Point o = {i, r / H, r % H, 0};
-                    if (HAS_PAIR(CO, v))
+                    if (HAS_PAIR(CO_LIKE, &Y, v))
                         KERNEL_pair(y, x, w + v * LANES * depth, b, v, o);
                     else
                         KERNEL_single(y, x, w + v * LANES * depth, b, v, o);

@@ -3,6 +3,7 @@
 #include "prologue.c"
 
 #define KERNEL upconv_dgrad
+#define AT_RUN_TIME SD, SH, IW, IH, PD, PH, PW, LD, LH
 #include "../example.h"
 
 /* BEGIN */
@@ -14,15 +15,17 @@ INLINE void KERNEL_tile(stored *dx, const stored *dy, const real *w, const store
     Extent e = extent(rows, side_by_side, lanes(&DX, 0));
     const Taps taps = {KW, SW, LW};
     Tile t = {0};
-    for (int block = 0; block < DY.blocks; block++)
-        for (int kd = 0; kd < KD; kd++)
+    const stored *plane = dy + offset_of(&DY, 0, (Point){p.n, p.d * SD - PD, 0, p.w * SW - PW});
+    for (int left = DY.blocks; left > 0; left--, plane += DY.plane) {
+        const stored *depth = plane;
+        for (int kd = 0; kd < KD; kd++, depth += LD * DY.depth)
             for (int kh = 0; kh < KH; kh++) {
-                Point o = {p.n, p.d * SD - PD + kd * LD, p.h * SH - PH + kh * LH, p.w * SW - PW};
-                const stored *from = dy + offset_of(&DY, block, o);
+                const stored *from = depth + place_of_row(&DY, p.h * SH - PH + kh * LH) * DY.row;
                 prefetch(from + rows * SW * DY.block, rows * SW * DY.block);
                 tile_slide(&t, from, copy, w, DY.block, taps, side_by_side, e);
                 w += slots_of_row(DY.block, taps) * (side_by_side ? 2 * LANES : LANES);
             }
+    }
     if (MASK)
         t = tile_mask(t, tile_load(0, m, spot(&M, v, p, 1, side_by_side), e));
     tile_store(0, dx, spot(&DX, v, p, 1, side_by_side), t, e);
@@ -31,34 +34,37 @@ INLINE void KERNEL_tile(stored *dx, const stored *dy, const real *w, const store
 INLINE void KERNEL_row(stored *dx, const stored *dy, const real *w, const stored *m, int v, Point p,
                        int side_by_side) {
     SIZES;
+    _Static_assert(TILED % (2 * ROWS) == 0, "all tiles end where TILED points do");
     const int rows = tile_rows(side_by_side);
     for (; p.w + rows <= IW; p.w += rows)
         KERNEL_tile(dx, dy, w, m, v, p, rows, side_by_side);
-    if (LEFT_OVER(IW, rows) > 0)
-        KERNEL_tile(dx, dy, w, m, v, p, LEFT_OVER(IW, rows), side_by_side);
+    if (LEFT_OVER(IW_OVER, rows) > 0)
+        KERNEL_tile(dx, dy, w, m, v, p, LEFT_OVER(IW_OVER, rows), side_by_side);
 }
 
 /* Functions of their own have the registers to themselves, whatever loops lie around them. */
 NOINLINE void KERNEL_pair(stored *dx, const stored *dy, const real *w, const stored *m, int v, Point p) {
+    SIZES;
     KERNEL_row(dx, dy, w, m, v, p, 1);
 }
 
 NOINLINE void KERNEL_single(stored *dx, const stored *dy, const real *w, const stored *m, int v, Point p) {
+    SIZES;
     KERNEL_row(dx, dy, w, m, v, p, 0);
 }
 
 UNUSED static void KERNEL(int n, Rows rows, stored *restrict dx, const stored *dy, const real *w,
                           const stored *m) {
     SIZES;
-    enum { STRIP = 127 / IW + 1 };
+    const int strip_rows = 127 / IW + 1;
     const long depth = (long)stored_channels(&DY, 1) * (KD * KH * KW);
 #pragma omp for collapse(3) schedule(static)
     for (int i = 0; i < n; i++)
-        for (int strip = rows.begin; strip < rows.end; strip += STRIP)
+        for (int strip = rows.begin; strip < rows.end; strip += strip_rows)
             for (int v = 0; v < vectors(&DX); v += 2)
-                for (int r = strip; r < min_int(strip + STRIP, rows.end); r++) {
+                for (int r = strip; r < min_int(strip + strip_rows, rows.end); r++) {
                     Point p = {i, r / IH, r % IH, 0};
-                    if (HAS_PAIR(CS, v))
+                    if (HAS_PAIR(CS_LIKE, &DX, v))
                         KERNEL_pair(dx, dy, w + v * LANES * depth, m, v, p);
                     else
                         KERNEL_single(dx, dy, w + v * LANES * depth, m, v, p);

@@ -3,14 +3,15 @@
 #include "prologue.c"
 
 #define KERNEL wgrad_end
+#define AT_RUN_TIME BIAS, SEGMENTS, CI, CO, KD, KH, KW
 #define X_IS_SEGMENTS
 #include "../example.h"
 
 /* BEGIN */
 UNUSED static void KERNEL(real *restrict dw, real *restrict db, const real *restrict sums) {
     SIZES;
-    enum { TAPS = KD * KH * KW };
-    weights_spread(dw, BIAS ? db : NULL, sums, X, SEGMENTS, CO, TAPS, TRANSPOSED ? TAPS : CI * TAPS,
-                   TRANSPOSED ? CO * TAPS : TAPS, BLOCK);
+    const long taps = (long)KD * KH * KW;
+    weights_spread(dw, BIAS ? db : NULL, sums, X, SEGMENTS, CO, taps, TRANSPOSED ? taps : CI * taps,
+                   TRANSPOSED ? CO * taps : taps, BLOCK);
 }
 /* END */

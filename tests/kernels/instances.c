@@ -849,9 +849,10 @@ static void write_kernels(Emitter *e, Sources *sources) {
 static void write_cases(const Work *work, Sources *sources, const Text *functions, const Text *table) {
     Text *out = source_new(work->pool, sources, "cases.c");
     Text declarations = text_new(work->pool), sizes = text_new(work->pool);
-    for (int k = 0; k < 2; k++)
+    for (int k = 0; k < 2; k++) {
         emit_declarations(work->emitter[k], &declarations);
-    emit_sizes(work->emitter[0], &sizes);
+        emit_sizes(work->emitter[k], &sizes);
+    }
     text_add(out, "#include \"kernels.h\"\n\n%s\n%s\n%s\nconst Case cases[] = {\n%s};\n",
              declarations.bytes, sizes.bytes, functions->bytes, table->bytes);
     text_add(out, "const int case_count = sizeof cases / sizeof *cases;\n");
