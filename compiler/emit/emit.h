@@ -34,6 +34,7 @@ typedef struct {
     int count;        /* of an array, -1: it is none */
     const char *value;
     int64_t block; /* of one layout: its channels in a block, else 0; a constant of every function */
+    bool ring;     /* of a layout: it may have a ring; else functions know that it has none */
     bool per_unit; /* a height, of which there is so much for each unit of an image (Program.units) */
     bool handed;   /* to the function when it is called; else a constant of the function */
 } Size;

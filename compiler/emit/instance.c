@@ -6,8 +6,8 @@
  *
  *     #define AT_RUN_TIME H, W
  *
- * in front of its body: these numbers and all layouts then, but for the channels of a block.  Instances
- * that differ in nothing else have one function.
+ * in front of its body: these numbers and all layouts then, but for the channels of a block and, unless
+ * RING is listed, whether there is a ring.  Instances that differ in nothing else have one function.
  *
  * Requires: sizes of all steps (kernel_constants.c).  Provides: one instance for each distinct set, and a
  * function for each distinct set of constants, whose text instance_text.c writes.
@@ -125,12 +125,14 @@ static const char *height_text(Pool *pool, int64_t rows, int64_t computed) {
 
 /* The sizes, with values as this dialect writes them. */
 static Size *written_sizes(const Emitter *e, const char *template, const Constants *c) {
-    const char *numbers = e->dialect->form == FORM_INCLUDED ? numbers_at_run_time(e, template) : NULL;
+    const bool included = e->dialect->form == FORM_INCLUDED;
+    const char *numbers = included ? numbers_at_run_time(e, template) : NULL;
     Size *size = NEW_ARRAY(e->pool, Size, c->nsize);
     for (int i = 0; i < c->nsize; i++) {
         size[i] = c->size[i];
         size[i].handed = is_handed(e, numbers, &size[i]);
-        size[i].block = e->dialect->form == FORM_INCLUDED ? size[i].block : 0;
+        size[i].block = included ? size[i].block : 0;
+        size[i].ring = included && (size[i].ring || (numbers != NULL && mentions(numbers, "RING")));
         if (size[i].per_unit && !size[i].handed) {
             CHECK(c->rows_of >= 0);
             size[i].value = height_text(e->pool, size[i].number, rows_at(c->program, c->rows_of, 1));
@@ -143,7 +145,8 @@ static Size *written_sizes(const Emitter *e, const char *template, const Constan
 static const char *key_of(const Emitter *e, const char *template, const Size *size, int count, bool all) {
     const char *key = pool_text(e->pool, "%s: ", template);
     for (int i = 0; i < count; i++) {
-        const char *block = pool_text(e->pool, "blocks of %lld", (long long)size[i].block);
+        const char *block = pool_text(e->pool, "blocks of %lld%s", (long long)size[i].block,
+                                      size[i].ring ? ", in a ring" : "");
         const char *value = all || !size[i].handed ? size[i].value : block;
         key = pool_text(e->pool, "%s%s = %s;", key, size[i].name, value);
     }

@@ -234,15 +234,16 @@ static const char *included_body(const Emitter *e, const Instance *k) {
     return text.bytes;
 }
 
-/* "X = LAYOUT_OF(sizes->X, 16)", "H = sizes->H", "*VALUES = sizes->VALUES": a size that is handed over. */
+/* "X = LAYOUT_OF(sizes->X, 16, 0)", "H = sizes->H", "*VALUES = sizes->VALUES": a size that is handed over.
+ */
 static const char *handed_item(const Emitter *e, const Size *size) {
     const char *name = size->name;
     if (size->block == 0)
         return pool_text(e->pool, "%s%s = sizes->%s", size->count < 0 ? "" : "*", name, name);
-    return size->count < 0
-               ? pool_text(e->pool, "%s = LAYOUT_OF(sizes->%s, %lld)", name, name, (long long)size->block)
-               : pool_text(e->pool, "%s[1] = {LAYOUT_OF(sizes->%s[0], %lld)}", name, name,
-                           (long long)size->block);
+    const char *of = pool_text(e->pool, "sizes->%s%s", name, size->count < 0 ? "" : "[0]");
+    const char *ring = size->ring ? pool_text(e->pool, "%s.ring", of) : "0";
+    const char *layout = pool_text(e->pool, "LAYOUT_OF(%s, %lld, %s)", of, (long long)size->block, ring);
+    return pool_text(e->pool, size->count < 0 ? "%s = %s" : "%s[1] = {%s}", name, layout);
 }
 
 /* How the definition of size SIZE of K begins: "enum {". */

@@ -170,7 +170,8 @@ void constant_layout(Constants *c, const char *name, ValueId v) {
                        .type = "Layout",
                        .count = -1,
                        .value = layout_text(c, v, fields_read(c->body, name)),
-                       .block = c->program->layout[v].block});
+                       .block = c->program->layout[v].block,
+                       .ring = c->program->layout[v].ring != 0});
 }
 
 void constant_segments(Constants *c, const char *name, ValueId v) {
@@ -190,7 +191,8 @@ void constant_segments(Constants *c, const char *name, ValueId v) {
                        .type = "Layout",
                        .count = n,
                        .value = layouts.bytes,
-                       .block = n == 1 ? c->program->layout[*segment].block : 0});
+                       .block = n == 1 ? c->program->layout[*segment].block : 0,
+                       .ring = n == 1 && c->program->layout[*segment].ring != 0});
 }
 
 void constant_staged(Constants *c, const char *name, ValueId v) {

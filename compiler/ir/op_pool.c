@@ -131,6 +131,15 @@ int64_t flops_avg_pool_grad(const Graph *g, const Node *node) {
     return windows_flops(g, node, node->in[0]);
 }
 
+/* Does each point of X lie in one window of those of Y, and each window in X? */
+static bool windows_tile(const Graph *g, const Window *w, ValueId x, ValueId y) {
+    bool tile = true;
+    for (int k = 0; k < AXES; k++)
+        tile &= w->kernel[k] == w->stride[k] && w->dilation[k] == 1 && w->before[k] == 0 &&
+                shape_extent(g->value[y].shape, k) * w->kernel[k] == shape_extent(g->value[x].shape, k);
+    return tile;
+}
+
 /* X and Y: like what is pooled, and what it is pooled to. */
 static void pool_constants(Constants *c, const Node *node, ValueId x, ValueId y) {
     static const char *const name[4][AXES] = {
@@ -141,6 +150,7 @@ static void pool_constants(Constants *c, const Node *node, ValueId x, ValueId y)
     constant_extents(c, "", y);
     constant(c, "ARGMAX_BITS", node->a.pool.argmax_bits);
     constant(c, "INSIDE", node->a.pool.inside);
+    constant(c, "EXACT", windows_tile(constants_graph(c), w, x, y));
     call_rows(c, node->out[0]);
     for (int k = 0; k < AXES; k++) {
         constant(c, name[0][k], w->kernel[k]);

@@ -81,6 +81,7 @@ static void resize_constants(Constants *c, const Node *node, ValueId x, ValueId 
         constant(c, name[2][k], a->unit[k]);
     }
     constant(c, "LINEAR", a->linear);
+    constant(c, "FLAT", !a->linear || shape_extent(constants_graph(c)->value[x].shape, 0) == 1);
     constant(c, "ZERO", a->zero);
     call_rows(c, node->out[0]);
 }

@@ -20,7 +20,8 @@ void constant_channels(Constants *c, const char *name, ValueId v);
  * pairs, or all but the last. */
 void constant_like(Constants *c, const char *name, ValueId v);
 void constant_layout(Constants *c, const char *name, ValueId v);
-/* NAME[SEGMENTS], SEGMENTS, and SINGLE, if that is 1; if V is an input of the node, it is handed over as an array of pointers. */
+/* NAME[SEGMENTS], SEGMENTS, and SINGLE, if that is 1; if V is an input of the node, it is handed over as an
+ * array of pointers. */
 void constant_segments(Constants *c, const char *name, ValueId v);
 /* The type of an operand that may be an input: 0, it is none; 1, as the loader leaves it; 2, bytes
  * that stand for value / 255. */

@@ -60,12 +60,6 @@ static const SimpleDenoiserConvDgradWinogradPackSizes simple_denoiser_conv_dgrad
     .CI = 64, .KD = 1, .C0 = 0, .CS = 64, .DX = {0, 16, 4, 0, 0, 0, 0, 0, 0},
     .DY = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}};
 
-/* cast: noisy cast of train, noisy cast of train, noisy cast of eval: noisy[n,3,64,64]
-    -> noisy cast[n,3,64,64] */
-static const SimpleDenoiserCastSizes simple_denoiser_cast_sizes_0 = {
-    .H = 64, .W = 64, .Y = {3, 3, 1, 201, 13072, 13068, 13068, 198, 0},
-    .X = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}};
-
 /* zero_halo: noisy cast of train, mse of train, noisy cast of train, 2 more: -> noisy cast[n,3,64,64] */
 static const SimpleDenoiserZeroHaloSizes simple_denoiser_zero_halo_sizes_0 = {
     .D = 1, .H = 64, .W = 64, .Y = {3, 3, 1, 201, 13072, 13068, 13068, 198, 0}, .ABOVE = 0, .BELOW = 0};
@@ -73,8 +67,8 @@ static const SimpleDenoiserZeroHaloSizes simple_denoiser_zero_halo_sizes_0 = {
 /* conv: net.0 of train, net.0 of eval, net.0 of predict: noisy cast[n,3,64,64] net.0 weights[1728]
     net.0.bias[64] -> net.1[n,64,64,64] */
 static const SimpleDenoiserConvSizes simple_denoiser_conv_sizes_0 = {
-    .CO = 64, .H = 64, .W = 64, .SD = 1, .LD = 1, .PD = 0, .SH = 1, .LH = 1, .PH = 1, .PW = 1, .RELU = 1,
-    .SEGMENTS = 1, .X = (const Layout[]){{3, 3, 1, 201, 13072, 13068, 13068, 198, 0}},
+    .CO = 64, .H = 64, .W = 64, .RELU = 1, .SEGMENTS = 1,
+    .X = (const Layout[]){{3, 3, 1, 201, 13072, 13068, 13068, 198, 0}},
     .Y = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}};
 
 /* zero_halo: net.0 of train, net.2 of train, net.4 of train, 8 more: -> net.1[n,64,64,64] */
@@ -92,8 +86,8 @@ static const SimpleDenoiserConvWinogradSizes simple_denoiser_conv_winograd_sizes
 /* conv: net.6 of train, net.6 of eval, net.6 of predict: net.5[n,64,64,64] net.6 weights[9216] net.6.bias[3]
     -> net.6[n,3,64,64] */
 static const SimpleDenoiserConvSizes simple_denoiser_conv_sizes_1 = {
-    .CO = 3, .H = 64, .W = 64, .SD = 1, .LD = 1, .PD = 0, .SH = 1, .LH = 1, .PH = 1, .PW = 1, .RELU = 0,
-    .SEGMENTS = 1, .X = (const Layout[]){{64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}},
+    .CO = 3, .H = 64, .W = 64, .RELU = 0, .SEGMENTS = 1,
+    .X = (const Layout[]){{64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}},
     .Y = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}};
 
 /* mse: mse of train: net.6[n,3,64,64] clean[n,3,64,64] -> mse[1] mse scratch[64] */
@@ -114,9 +108,8 @@ static const SimpleDenoiserMseGradSizes simple_denoiser_mse_grad_sizes_0 = {
 /* conv_dgrad: net.6 of train: d net.6[n,3,64,64] net.6 weights[1728] net.5[n,64,64,64]
     -> d net.4[n,64,64,64] */
 static const SimpleDenoiserConvDgradSizes simple_denoiser_conv_dgrad_sizes_0 = {
-    .IH = 64, .IW = 64, .LD = 1, .PD = 0, .LH = 1, .PH = 1,
-    .DX = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}, .DY = {3, 3, 1, 201, 13072, 13068, 13068, 198, 0},
-    .M = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}};
+    .IH = 64, .IW = 64, .DX = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0},
+    .DY = {3, 3, 1, 201, 13072, 13068, 13068, 198, 0}, .M = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}};
 
 /* conv_wgrad_winograd: net.4 of train, net.2 of train: net.3[n,64,64,64] d net.4[n,64,64,64]
     -> d net.4.weight[64,64,3,3] d net.4.bias[64] net.4 scratch[485200] */
@@ -221,8 +214,7 @@ static void train(const UnetStep *step) {
             /* noisy[n,3,64,64] -> noisy cast[n,3,64,64] */
             simple_denoiser_zero_halo_0(&simple_denoiser_zero_halo_sizes_0, n, (Rows){0, 64},
                 AT(real, B045_noisy_cast));
-            simple_denoiser_cast_0(&simple_denoiser_cast_sizes_0, n, (Rows){0, 64}, AT(real, B045_noisy_cast),
-                INPUT(uint16_t, 0, 12288));
+            simple_denoiser_cast_0(n, (Rows){0, 64}, AT(real, B045_noisy_cast), INPUT(uint16_t, 0, 12288));
             begin(step, 19, "conv of net.0", 7, 84934656, 7047552);
             /* noisy cast[n,3,64,64] net.0 weights[1728] net.0.bias[64] -> net.1[n,64,64,64] */
             simple_denoiser_zero_halo_1(&simple_denoiser_zero_halo_sizes_1, n, (Rows){0, 64},
@@ -311,8 +303,7 @@ static void train(const UnetStep *step) {
             /* noisy[n,3,64,64] -> noisy cast[n,3,64,64] */
             simple_denoiser_zero_halo_0(&simple_denoiser_zero_halo_sizes_0, n, (Rows){0, 64},
                 AT(real, B063_noisy_cast));
-            simple_denoiser_cast_0(&simple_denoiser_cast_sizes_0, n, (Rows){0, 64}, AT(real, B063_noisy_cast),
-                INPUT(uint16_t, 0, 12288));
+            simple_denoiser_cast_0(n, (Rows){0, 64}, AT(real, B063_noisy_cast), INPUT(uint16_t, 0, 12288));
             begin(step, 33, "conv_wgrad of net.0", 7, 84934656, 6734208);
             /* noisy cast[n,3,64,64] d net.0[n,64,64,64] -> d net.0.weight[64,3,3,3] d net.0.bias[64]
                 net.0 scratch[1792] */
@@ -339,8 +330,7 @@ static void eval(const UnetStep *step) {
         begin(step, 0, "cast of noisy cast", 4, 12288, 76864);
         simple_denoiser_zero_halo_0(&simple_denoiser_zero_halo_sizes_0, n, (Rows){0, 64},
             AT(real, B065_noisy_cast));
-        simple_denoiser_cast_0(&simple_denoiser_cast_sizes_0, n, (Rows){0, 64}, AT(real, B065_noisy_cast),
-            INPUT(uint16_t, 0, 12288));
+        simple_denoiser_cast_0(n, (Rows){0, 64}, AT(real, B065_noisy_cast), INPUT(uint16_t, 0, 12288));
         begin(step, 1, "conv_pack of net.0", 7, 0, 13824);
         simple_denoiser_conv_pack_0(&simple_denoiser_conv_pack_sizes_0, AT(real, B066_net_0_weights),
             AT(real, B007_net_0_weight));

@@ -7,7 +7,7 @@
  * Made by unetc from simple_denoiser.unet (00438fdc504441cc) with: --size=64x64
  * Do not edit: change the .unet file and compile again. */
 #ifdef KERNEL /* the body, which the rest includes once for each set of sizes */
-INLINE void KERNEL(_tile)(const SimpleDenoiserConvSizes *sizes, stored *y, const stored *const *x, const real *w, Start start, int v, Point o,
+INLINE void KERNEL(_tile)(const SimpleDenoiserConvSizes *sizes, stored *y, Spot to, const stored *const *x, const real *w, Start start, Point o,
                         int rows, int side_by_side) {
     SIZES;
     enum { MET = (2 * ROWS - 1) * SW + (KW - 1) * LW + 1 }; /* pixels that a tile meets, at most */
@@ -37,7 +37,7 @@ INLINE void KERNEL(_tile)(const SimpleDenoiserConvSizes *sizes, stored *y, const
     }
     if (RELU)
         t = tile_relu(t);
-    tile_store(0, y, spot(&Y, v, o, 1, side_by_side), t, e);
+    tile_store(0, y, spot_behind(to, &Y, o.w), t, e);
 }
 
 INLINE void KERNEL(_row)(const SimpleDenoiserConvSizes *sizes, stored *y, const stored *const *x, const real *w, const real *b, int v, Point o,
@@ -46,20 +46,22 @@ INLINE void KERNEL(_row)(const SimpleDenoiserConvSizes *sizes, stored *y, const 
     _Static_assert(TILED % (2 * ROWS) == 0, "all tiles end where TILED points do");
     const int rows = tile_rows(side_by_side);
     const Start start = start_of(b, CO, v, side_by_side);
+    const Spot to = spot(&Y, v, o, 1, side_by_side);
     for (; o.w + rows <= W; o.w += rows)
-        KERNEL(_tile)(sizes, y, x, w, start, v, o, rows, side_by_side);
+        KERNEL(_tile)(sizes, y, to, x, w, start, o, rows, side_by_side);
     if (LEFT_OVER(W_OVER, rows) > 0)
-        KERNEL(_tile)(sizes, y, x, w, start, v, o, LEFT_OVER(W_OVER, rows), side_by_side);
+        KERNEL(_tile)(sizes, y, to, x, w, start, o, LEFT_OVER(W_OVER, rows), side_by_side);
 }
 
 /* Functions of their own have the registers to themselves, whatever loops lie around them. */
-NOINLINE void KERNEL(_pair)(const SimpleDenoiserConvSizes *sizes, stored *y, const stored *const *x, const real *w, const real *b, int v, Point o) {
+NOINLINE_TILES void KERNEL(_pair)(const SimpleDenoiserConvSizes *sizes, stored *y, const stored *const *x, const real *w, const real *b, int v,
+                                Point o) {
     SIZES;
     KERNEL(_row)(sizes, y, x, w, b, v, o, 1);
 }
 
-NOINLINE void KERNEL(_single)(const SimpleDenoiserConvSizes *sizes, stored *y, const stored *const *x, const real *w, const real *b, int v,
-                            Point o) {
+NOINLINE_TILES void KERNEL(_single)(const SimpleDenoiserConvSizes *sizes, stored *y, const stored *const *x, const real *w, const real *b, int v,
+                                  Point o) {
     SIZES;
     KERNEL(_row)(sizes, y, x, w, b, v, o, 0);
 }
@@ -89,21 +91,23 @@ void KERNEL()(const SimpleDenoiserConvSizes *sizes, int n, Rows rows, stored *re
 /* conv with simple_denoiser_conv_sizes_0 */
 #define KERNEL(part) simple_denoiser_conv_0##part
 #define SIZES \
-    enum { CO_LIKE = 32, KD = 1, KH = 3, KW = 3, SW = 1, LW = 1, TILED = 48, W_OVER = 16, SINGLE = 1 }; \
-    UNUSED const int CO = sizes->CO, H = sizes->H, W = sizes->W, SD = sizes->SD, LD = sizes->LD, \
-        PD = sizes->PD, SH = sizes->SH, LH = sizes->LH, PH = sizes->PH, PW = sizes->PW, RELU = sizes->RELU, \
+    enum { CO_LIKE = 32, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, PH = 1, KW = 3, SW = 1, \
+        LW = 1, PW = 1, TILED = 48, W_OVER = 16, SINGLE = 1 }; \
+    UNUSED const int CO = sizes->CO, H = sizes->H, W = sizes->W, RELU = sizes->RELU, \
         SEGMENTS = sizes->SEGMENTS; \
-    UNUSED const Layout X[1] = {LAYOUT_OF(sizes->X[0], 3)}, Y = LAYOUT_OF(sizes->Y, 16)
+    UNUSED const Layout X[1] = {LAYOUT_OF(sizes->X[0], 3, sizes->X[0].ring)}, \
+        Y = LAYOUT_OF(sizes->Y, 16, sizes->Y.ring)
 #include "simple_denoiser_conv.c"
 
 /* conv with simple_denoiser_conv_sizes_1 */
 #define KERNEL(part) simple_denoiser_conv_1##part
 #define SIZES \
-    enum { CO_LIKE = 3, KD = 1, KH = 3, KW = 3, SW = 1, LW = 1, TILED = 48, W_OVER = 16, SINGLE = 1 }; \
-    UNUSED const int CO = sizes->CO, H = sizes->H, W = sizes->W, SD = sizes->SD, LD = sizes->LD, \
-        PD = sizes->PD, SH = sizes->SH, LH = sizes->LH, PH = sizes->PH, PW = sizes->PW, RELU = sizes->RELU, \
+    enum { CO_LIKE = 3, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, PH = 1, KW = 3, SW = 1, \
+        LW = 1, PW = 1, TILED = 48, W_OVER = 16, SINGLE = 1 }; \
+    UNUSED const int CO = sizes->CO, H = sizes->H, W = sizes->W, RELU = sizes->RELU, \
         SEGMENTS = sizes->SEGMENTS; \
-    UNUSED const Layout X[1] = {LAYOUT_OF(sizes->X[0], 16)}, Y = LAYOUT_OF(sizes->Y, 3)
+    UNUSED const Layout X[1] = {LAYOUT_OF(sizes->X[0], 16, sizes->X[0].ring)}, \
+        Y = LAYOUT_OF(sizes->Y, 3, sizes->Y.ring)
 #include "simple_denoiser_conv.c"
 
 #endif

@@ -7,15 +7,14 @@
  * Do not edit: change the .unet file and compile again. */
 #ifdef KERNEL /* the body, which the rest includes once for each set of sizes */
 /* Every SW-th point of a row, from number `j` of the phase on. */
-INLINE void KERNEL(_tile)(const SimpleDenoiserConvDgradSizes *sizes, stored *dx, const stored *dy, const real *w, const stored *m, int v, Point p,
-                        Phase phase, int j, int rows, int side_by_side) {
+INLINE void KERNEL(_tile)(const SimpleDenoiserConvDgradSizes *sizes, stored *dx, Spot to, const stored *dy, const real *w, const stored *m, Spot mask,
+                        Point p, Phase phase, int j, int rows, int side_by_side) {
     SIZES;
     enum { MET = 2 * ROWS + (KW - 1) * LW / SW }; /* pixels that a tile meets, at most */
     _Alignas(64) real copy[SIXTEEN_BITS ? MET * BLOCK : 1];
     const int width = side_by_side ? 2 * LANES : LANES;
     Extent e = extent(rows, side_by_side, lanes(&DX, 0));
     Tile t = {0};
-    p.w = phase.column + j * SW;
     const stored *plane = dy + offset_of(&DY, 0, (Point){p.n, 0, 0, phase.at + j});
     for (int left = DY.blocks; left > 0; left--, plane += DY.plane)
         for (int kd = 0; kd < KD; kd++)
@@ -27,8 +26,8 @@ INLINE void KERNEL(_tile)(const SimpleDenoiserConvDgradSizes *sizes, stored *dx,
                              DY.block, phase, side_by_side, e);
             }
     if (MASK)
-        t = tile_mask(t, tile_load(0, m, spot(&M, v, p, SW, side_by_side), e));
-    tile_store(0, dx, spot(&DX, v, p, SW, side_by_side), t, e);
+        t = tile_mask(t, tile_load(0, m, spot_behind(mask, &M, phase.column + j * SW), e));
+    tile_store(0, dx, spot_behind(to, &DX, phase.column + j * SW), t, e);
 }
 
 INLINE void KERNEL(_row)(const SimpleDenoiserConvDgradSizes *sizes, stored *dx, const stored *dy, const real *w, const stored *m, int v, Point p,
@@ -36,15 +35,16 @@ INLINE void KERNEL(_row)(const SimpleDenoiserConvDgradSizes *sizes, stored *dx, 
     SIZES;
     _Static_assert(TILED % (2 * ROWS) == 0, "all tiles end where TILED points do");
     const int rows = tile_rows(side_by_side);
+    const Spot to = spot(&DX, v, p, SW, side_by_side), mask = spot(&M, v, p, SW, side_by_side);
     for (int column = 0; column < SW; column++) {
         const Phase phase = phase_of(column, (Taps){KW, SW, LW}, PW);
         int j = 0;
         for (; j + rows <= IW / SW; j += rows)
-            KERNEL(_tile)(sizes, dx, dy, w, m, v, p, phase, j, rows, side_by_side);
+            KERNEL(_tile)(sizes, dx, to, dy, w, m, mask, p, phase, j, rows, side_by_side);
         if (LEFT_OVER(IW_PHASE_OVER, rows) > 0)
-            KERNEL(_tile)(sizes, dx, dy, w, m, v, p, phase, j, LEFT_OVER(IW_PHASE_OVER, rows), side_by_side);
+            KERNEL(_tile)(sizes, dx, to, dy, w, m, mask, p, phase, j, LEFT_OVER(IW_PHASE_OVER, rows), side_by_side);
         if (IW_MORE > 0 && column < IW_MORE) /* this phase has one point more */
-            KERNEL(_tile)(sizes, dx, dy, w, m, v, p, phase, IW / SW, 1, side_by_side);
+            KERNEL(_tile)(sizes, dx, to, dy, w, m, mask, p, phase, IW / SW, 1, side_by_side);
     }
 }
 
@@ -84,12 +84,11 @@ void KERNEL()(const SimpleDenoiserConvDgradSizes *sizes, int n, Rows rows, store
 /* conv_dgrad with simple_denoiser_conv_dgrad_sizes_0 */
 #define KERNEL(part) simple_denoiser_conv_dgrad_0##part
 #define SIZES \
-    enum { KD = 1, SD = 1, KH = 3, SH = 1, KW = 3, SW = 1, LW = 1, PW = 1, IW_PHASE_OVER = 16, IW_MORE = 0, \
-        TILED = 48, CS_LIKE = 32, MASK = 1 }; \
-    UNUSED const int IH = sizes->IH, IW = sizes->IW, LD = sizes->LD, PD = sizes->PD, LH = sizes->LH, \
-        PH = sizes->PH; \
-    UNUSED const Layout DX = LAYOUT_OF(sizes->DX, 16), DY = LAYOUT_OF(sizes->DY, 3), \
-        M = LAYOUT_OF(sizes->M, 16)
+    enum { KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, \
+        IW_PHASE_OVER = 16, IW_MORE = 0, TILED = 48, CS_LIKE = 32, MASK = 1 }; \
+    UNUSED const int IH = sizes->IH, IW = sizes->IW; \
+    UNUSED const Layout DX = LAYOUT_OF(sizes->DX, 16, sizes->DX.ring), \
+        DY = LAYOUT_OF(sizes->DY, 3, sizes->DY.ring), M = LAYOUT_OF(sizes->M, 16, sizes->M.ring)
 #include "simple_denoiser_conv_dgrad.c"
 
 #endif

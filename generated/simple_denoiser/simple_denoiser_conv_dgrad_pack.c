@@ -7,15 +7,15 @@
 void KERNEL()(const SimpleDenoiserConvDgradPackSizes *sizes, real *restrict packed, const real *restrict w) {
     SIZES;
     const Packing p = {.from = &DY,
-                              .to = &DX,
-                              .segments = 1,
-                              .count = CS,
-                              .slides = TRANSPOSED,
-                              .taps = KD * KH * KW,
-                              .first = TRANSPOSED ? (long)C0 * CO : C0,
-                              .written = TRANSPOSED ? CO : 1,
-                              .read = TRANSPOSED ? 1 : CI,
-                              .row = {KW, SW, LW}};
+                       .to = &DX,
+                       .segments = 1,
+                       .count = CS,
+                       .slides = TRANSPOSED,
+                       .taps = KD * KH * KW,
+                       .first = TRANSPOSED ? (long)C0 * CO : C0,
+                       .written = TRANSPOSED ? CO : 1,
+                       .read = TRANSPOSED ? 1 : CI,
+                       .row = {KW, SW, LW}};
     weights_pack(&p, packed, w);
 }
 #undef KERNEL
@@ -29,7 +29,8 @@ void KERNEL()(const SimpleDenoiserConvDgradPackSizes *sizes, real *restrict pack
     enum { TRANSPOSED = 0 }; \
     UNUSED const int CI = sizes->CI, CO = sizes->CO, KD = sizes->KD, KH = sizes->KH, KW = sizes->KW, \
         SW = sizes->SW, LW = sizes->LW, C0 = sizes->C0, CS = sizes->CS; \
-    UNUSED const Layout DX = LAYOUT_OF(sizes->DX, 16), DY = LAYOUT_OF(sizes->DY, 3)
+    UNUSED const Layout DX = LAYOUT_OF(sizes->DX, 16, sizes->DX.ring), \
+        DY = LAYOUT_OF(sizes->DY, 3, sizes->DY.ring)
 #include "simple_denoiser_conv_dgrad_pack.c"
 
 #endif

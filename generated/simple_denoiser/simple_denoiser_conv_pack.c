@@ -7,14 +7,14 @@
 void KERNEL()(const SimpleDenoiserConvPackSizes *sizes, real *restrict packed, const real *restrict w) {
     SIZES;
     const Packing p = {.from = X,
-                              .to = &Y,
-                              .segments = SEGMENTS,
-                              .count = CO,
-                              .slides = !TRANSPOSED,
-                              .taps = KD * KH * KW,
-                              .written = TRANSPOSED ? 1 : CI,
-                              .read = TRANSPOSED ? CO : 1,
-                              .row = {KW, SW, LW}};
+                       .to = &Y,
+                       .segments = SEGMENTS,
+                       .count = CO,
+                       .slides = !TRANSPOSED,
+                       .taps = KD * KH * KW,
+                       .written = TRANSPOSED ? 1 : CI,
+                       .read = TRANSPOSED ? CO : 1,
+                       .row = {KW, SW, LW}};
     weights_pack(&p, packed, w);
 }
 #undef KERNEL
@@ -28,7 +28,8 @@ void KERNEL()(const SimpleDenoiserConvPackSizes *sizes, real *restrict packed, c
     enum { TRANSPOSED = 0 }; \
     UNUSED const int CI = sizes->CI, CO = sizes->CO, KD = sizes->KD, KH = sizes->KH, KW = sizes->KW, \
         SW = sizes->SW, LW = sizes->LW, SEGMENTS = sizes->SEGMENTS; \
-    UNUSED const Layout X[1] = {LAYOUT_OF(sizes->X[0], 3)}, Y = LAYOUT_OF(sizes->Y, 16)
+    UNUSED const Layout X[1] = {LAYOUT_OF(sizes->X[0], 3, sizes->X[0].ring)}, \
+        Y = LAYOUT_OF(sizes->Y, 16, sizes->Y.ring)
 #include "simple_denoiser_conv_pack.c"
 
 /* conv_pack with simple_denoiser_conv_pack_sizes_1 */
@@ -37,7 +38,8 @@ void KERNEL()(const SimpleDenoiserConvPackSizes *sizes, real *restrict packed, c
     enum { TRANSPOSED = 0 }; \
     UNUSED const int CI = sizes->CI, CO = sizes->CO, KD = sizes->KD, KH = sizes->KH, KW = sizes->KW, \
         SW = sizes->SW, LW = sizes->LW, SEGMENTS = sizes->SEGMENTS; \
-    UNUSED const Layout X[1] = {LAYOUT_OF(sizes->X[0], 16)}, Y = LAYOUT_OF(sizes->Y, 3)
+    UNUSED const Layout X[1] = {LAYOUT_OF(sizes->X[0], 16, sizes->X[0].ring)}, \
+        Y = LAYOUT_OF(sizes->Y, 3, sizes->Y.ring)
 #include "simple_denoiser_conv_pack.c"
 
 #endif

@@ -51,7 +51,7 @@ void KERNEL()(const SimpleDenoiserMseGradSizes *sizes, int n, int total, Rows ro
 #define SIZES \
     enum { C = 3, P_STAGED = 0, T_STAGED = 3, ACCUMULATE = 1 }; \
     UNUSED const int D = sizes->D, H = sizes->H, W = sizes->W; \
-    UNUSED const Layout P = LAYOUT_OF(sizes->P, 3), T = LAYOUT_OF(sizes->T, 3)
+    UNUSED const Layout P = LAYOUT_OF(sizes->P, 3, 0), T = LAYOUT_OF(sizes->T, 3, 0)
 #include "simple_denoiser_losses.c"
 
 /* mse with simple_denoiser_mse_sizes_1 */
@@ -60,7 +60,7 @@ void KERNEL()(const SimpleDenoiserMseGradSizes *sizes, int n, int total, Rows ro
 #define SIZES \
     enum { C = 3, P_STAGED = 0, T_STAGED = 3, ACCUMULATE = 0 }; \
     UNUSED const int D = sizes->D, H = sizes->H, W = sizes->W; \
-    UNUSED const Layout P = LAYOUT_OF(sizes->P, 3), T = LAYOUT_OF(sizes->T, 3)
+    UNUSED const Layout P = LAYOUT_OF(sizes->P, 3, 0), T = LAYOUT_OF(sizes->T, 3, 0)
 #include "simple_denoiser_losses.c"
 
 /* psnr with simple_denoiser_psnr_sizes_0 */
@@ -69,7 +69,7 @@ void KERNEL()(const SimpleDenoiserMseGradSizes *sizes, int n, int total, Rows ro
 #define SIZES \
     enum { C = 3, P_STAGED = 0, T_STAGED = 3, ACCUMULATE = 1 }; \
     UNUSED const int D = sizes->D, H = sizes->H, W = sizes->W; \
-    UNUSED const Layout P = LAYOUT_OF(sizes->P, 3), T = LAYOUT_OF(sizes->T, 3)
+    UNUSED const Layout P = LAYOUT_OF(sizes->P, 3, 0), T = LAYOUT_OF(sizes->T, 3, 0)
 #include "simple_denoiser_losses.c"
 
 /* psnr with simple_denoiser_psnr_sizes_1 */
@@ -78,7 +78,7 @@ void KERNEL()(const SimpleDenoiserMseGradSizes *sizes, int n, int total, Rows ro
 #define SIZES \
     enum { C = 3, P_STAGED = 0, T_STAGED = 3, ACCUMULATE = 0 }; \
     UNUSED const int D = sizes->D, H = sizes->H, W = sizes->W; \
-    UNUSED const Layout P = LAYOUT_OF(sizes->P, 3), T = LAYOUT_OF(sizes->T, 3)
+    UNUSED const Layout P = LAYOUT_OF(sizes->P, 3, 0), T = LAYOUT_OF(sizes->T, 3, 0)
 #include "simple_denoiser_losses.c"
 
 /* mse_grad with simple_denoiser_mse_grad_sizes_0 */
@@ -88,8 +88,8 @@ void KERNEL()(const SimpleDenoiserMseGradSizes *sizes, int n, int total, Rows ro
     enum { C = 3, P_STAGED = 0, T_STAGED = 3, SCALED = 0 }; \
     UNUSED const int D = sizes->D, H = sizes->H, W = sizes->W; \
     UNUSED static const double WEIGHT = 1; \
-    UNUSED const Layout P = LAYOUT_OF(sizes->P, 3), T = LAYOUT_OF(sizes->T, 3), \
-        DP = LAYOUT_OF(sizes->DP, 3)
+    UNUSED const Layout P = LAYOUT_OF(sizes->P, 3, 0), T = LAYOUT_OF(sizes->T, 3, 0), \
+        DP = LAYOUT_OF(sizes->DP, 3, 0)
 #include "simple_denoiser_losses.c"
 
 #endif

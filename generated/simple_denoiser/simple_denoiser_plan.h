@@ -137,13 +137,7 @@ void simple_denoiser_conv_dgrad_winograd_pack_0(const SimpleDenoiserConvDgradWin
 
 void simple_denoiser_zero_0(void *sum, size_t bytes);
 
-typedef struct {
-    int H, W;
-    Layout Y;
-    Layout X;
-} SimpleDenoiserCastSizes;
-void simple_denoiser_cast_0(const SimpleDenoiserCastSizes *sizes, int n, Rows rows, stored *restrict y,
-    const void *x);
+void simple_denoiser_cast_0(int n, Rows rows, stored *restrict y, const void *x);
 
 typedef struct {
     int D, H, W, ABOVE, BELOW;
@@ -154,7 +148,7 @@ typedef void simple_denoiser_zero_halo_kernel(const SimpleDenoiserZeroHaloSizes 
 simple_denoiser_zero_halo_kernel simple_denoiser_zero_halo_0, simple_denoiser_zero_halo_1;
 
 typedef struct {
-    int CO, H, W, SD, LD, PD, SH, LH, PH, PW, RELU, SEGMENTS;
+    int CO, H, W, RELU, SEGMENTS;
     const Layout *X;
     Layout Y;
 } SimpleDenoiserConvSizes;
@@ -204,7 +198,7 @@ typedef void simple_denoiser_conv_wgrad_kernel(int n, Rows rows, real *restrict 
 simple_denoiser_conv_wgrad_kernel simple_denoiser_conv_wgrad_0, simple_denoiser_conv_wgrad_1;
 
 typedef struct {
-    int IH, IW, LD, PD, LH, PH;
+    int IH, IW;
     Layout DX;
     Layout DY;
     Layout M;

@@ -93,7 +93,8 @@ void KERNEL()(const SimpleDenoiserConvDgradWinogradSizes *sizes, int n, Rows row
 #define KERNEL(part) simple_denoiser_conv_winograd_pack_0##part
 #define SIZES \
     UNUSED const int CI = sizes->CI, CO = sizes->CO, KD = sizes->KD, SEGMENTS = sizes->SEGMENTS; \
-    UNUSED const Layout X[1] = {LAYOUT_OF(sizes->X[0], 16)}, Y = LAYOUT_OF(sizes->Y, 16)
+    UNUSED const Layout X[1] = {LAYOUT_OF(sizes->X[0], 16, sizes->X[0].ring)}, \
+        Y = LAYOUT_OF(sizes->Y, 16, sizes->Y.ring)
 #include "simple_denoiser_winograd.c"
 
 /* conv_dgrad_winograd_pack with simple_denoiser_conv_dgrad_winograd_pack_sizes_0 */
@@ -101,7 +102,8 @@ void KERNEL()(const SimpleDenoiserConvDgradWinogradSizes *sizes, int n, Rows row
 #define KERNEL(part) simple_denoiser_conv_dgrad_winograd_pack_0##part
 #define SIZES \
     UNUSED const int CI = sizes->CI, KD = sizes->KD, C0 = sizes->C0, CS = sizes->CS; \
-    UNUSED const Layout DX = LAYOUT_OF(sizes->DX, 16), DY = LAYOUT_OF(sizes->DY, 16)
+    UNUSED const Layout DX = LAYOUT_OF(sizes->DX, 16, sizes->DX.ring), \
+        DY = LAYOUT_OF(sizes->DY, 16, sizes->DY.ring)
 #include "simple_denoiser_winograd.c"
 
 /* conv_winograd with simple_denoiser_conv_winograd_sizes_0 */
@@ -112,8 +114,8 @@ void KERNEL()(const SimpleDenoiserConvDgradWinogradSizes *sizes, int n, Rows row
     UNUSED const int CO = sizes->CO, IH = sizes->IH, D = sizes->D, H = sizes->H, W = sizes->W, \
         PH = sizes->PH, PW = sizes->PW, BIAS = sizes->BIAS, RELU = sizes->RELU, TILES = sizes->TILES, \
         PHASE = sizes->PHASE, SEGMENTS = sizes->SEGMENTS; \
-    UNUSED const Layout POOLED = LAYOUT_OF(sizes->POOLED, 16), X[1] = {LAYOUT_OF(sizes->X[0], 16)}, \
-        Y = LAYOUT_OF(sizes->Y, 16)
+    UNUSED const Layout POOLED = LAYOUT_OF(sizes->POOLED, 16, sizes->POOLED.ring), \
+        X[1] = {LAYOUT_OF(sizes->X[0], 16, sizes->X[0].ring)}, Y = LAYOUT_OF(sizes->Y, 16, sizes->Y.ring)
 #include "simple_denoiser_winograd.c"
 
 /* conv_dgrad_winograd with simple_denoiser_conv_dgrad_winograd_sizes_0, simple_denoiser_conv_dgrad_winograd_sizes_1 */
@@ -123,8 +125,8 @@ void KERNEL()(const SimpleDenoiserConvDgradWinogradSizes *sizes, int n, Rows row
     enum { OWN_BLOCKS = 1 }; \
     UNUSED const int ID = sizes->ID, IH = sizes->IH, IW = sizes->IW, H = sizes->H, PH = sizes->PH, \
         PW = sizes->PW, CS = sizes->CS, MASK = sizes->MASK, TILES = sizes->TILES, PHASE = sizes->PHASE; \
-    UNUSED const Layout DX = LAYOUT_OF(sizes->DX, 16), DY = LAYOUT_OF(sizes->DY, 16), \
-        M = LAYOUT_OF(sizes->M, 16)
+    UNUSED const Layout DX = LAYOUT_OF(sizes->DX, 16, sizes->DX.ring), \
+        DY = LAYOUT_OF(sizes->DY, 16, sizes->DY.ring), M = LAYOUT_OF(sizes->M, 16, sizes->M.ring)
 #include "simple_denoiser_winograd.c"
 
 #endif

@@ -62,7 +62,8 @@ void KERNEL()(const SimpleDenoiserConvWgradWinogradSizes *sizes, int n, Rows row
     UNUSED const int CI = sizes->CI, CO = sizes->CO, IH = sizes->IH, D = sizes->D, H = sizes->H, \
         W = sizes->W, PH = sizes->PH, PW = sizes->PW, BIAS = sizes->BIAS, TILES = sizes->TILES, \
         PHASE = sizes->PHASE, ACCUMULATE = sizes->ACCUMULATE, SEGMENTS = sizes->SEGMENTS; \
-    UNUSED const Layout X[1] = {LAYOUT_OF(sizes->X[0], 16)}, DY = LAYOUT_OF(sizes->DY, 16)
+    UNUSED const Layout X[1] = {LAYOUT_OF(sizes->X[0], 16, sizes->X[0].ring)}, \
+        DY = LAYOUT_OF(sizes->DY, 16, sizes->DY.ring)
 #include "simple_denoiser_winograd_gradients.c"
 
 #endif

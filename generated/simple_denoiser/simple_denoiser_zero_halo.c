@@ -20,14 +20,14 @@ void KERNEL()(const SimpleDenoiserZeroHaloSizes *sizes, int n, Rows rows, stored
 #define KERNEL(part) simple_denoiser_zero_halo_0##part
 #define SIZES \
     UNUSED const int D = sizes->D, H = sizes->H, W = sizes->W, ABOVE = sizes->ABOVE, BELOW = sizes->BELOW; \
-    UNUSED const Layout Y = LAYOUT_OF(sizes->Y, 3)
+    UNUSED const Layout Y = LAYOUT_OF(sizes->Y, 3, sizes->Y.ring)
 #include "simple_denoiser_zero_halo.c"
 
 /* zero_halo with simple_denoiser_zero_halo_sizes_1 */
 #define KERNEL(part) simple_denoiser_zero_halo_1##part
 #define SIZES \
     UNUSED const int D = sizes->D, H = sizes->H, W = sizes->W, ABOVE = sizes->ABOVE, BELOW = sizes->BELOW; \
-    UNUSED const Layout Y = LAYOUT_OF(sizes->Y, 16)
+    UNUSED const Layout Y = LAYOUT_OF(sizes->Y, 16, sizes->Y.ring)
 #include "simple_denoiser_zero_halo.c"
 
 #endif

@@ -2,7 +2,6 @@
 #include "squares.c"
 
 #define KERNEL argmax
-#define AT_RUN_TIME H, W
 #include "../example.h"
 
 /* BEGIN */

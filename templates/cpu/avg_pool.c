@@ -3,7 +3,6 @@
 #include "prologue.c"
 
 #define KERNEL avg_pool
-#define AT_RUN_TIME ID, IH, IW, H, W
 #include "../example.h"
 
 /* BEGIN */

@@ -2,7 +2,6 @@
 #include "prologue.c"
 
 #define KERNEL avg_pool_grad
-#define AT_RUN_TIME ID, IH, IW, D, H, W
 #include "../example.h"
 
 /* BEGIN */

@@ -2,7 +2,6 @@
 #include "prologue.c"
 
 #define KERNEL cast
-#define AT_RUN_TIME H, W
 #include "../example.h"
 
 /* BEGIN */

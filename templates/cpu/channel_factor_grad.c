@@ -3,7 +3,6 @@
 #include "prologue.c"
 
 #define KERNEL channel_factor_grad
-#define AT_RUN_TIME D, H, W
 #include "../example.h"
 
 /* BEGIN */

@@ -3,7 +3,6 @@
 #include "prologue.c"
 
 #define KERNEL channel_max_grad
-#define AT_RUN_TIME H, W, C
 #include "../example.h"
 
 /* BEGIN */

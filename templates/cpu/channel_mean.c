@@ -2,7 +2,6 @@
 #include "prologue.c"
 
 #define KERNEL channel_mean
-#define AT_RUN_TIME H, W, C
 #include "../example.h"
 
 /* BEGIN */

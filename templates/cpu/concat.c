@@ -2,7 +2,7 @@
 #include "prologue.c"
 
 #define KERNEL concat
-#define AT_RUN_TIME SEGMENTS, H, W
+#define AT_RUN_TIME RING, SEGMENTS, H, W
 #define X_IS_SEGMENTS
 #include "../example.h"
 

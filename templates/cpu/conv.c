@@ -6,12 +6,12 @@
 #include "prologue.c"
 
 #define KERNEL conv
-#define AT_RUN_TIME SD, SH, SEGMENTS, RELU, CO, H, W, PD, PH, PW, LD, LH
+#define AT_RUN_TIME RING, SEGMENTS, RELU, CO, H, W
 #define X_IS_SEGMENTS
 #include "../example.h"
 
 /* BEGIN */
-INLINE void KERNEL_tile(stored *y, const stored *const *x, const real *w, Start start, int v, Point o,
+INLINE void KERNEL_tile(stored *y, Spot to, const stored *const *x, const real *w, Start start, Point o,
                         int rows, int side_by_side) {
     SIZES;
     enum { MET = (2 * ROWS - 1) * SW + (KW - 1) * LW + 1 }; /* pixels that a tile meets, at most */
@@ -41,7 +41,7 @@ INLINE void KERNEL_tile(stored *y, const stored *const *x, const real *w, Start 
     }
     if (RELU)
         t = tile_relu(t);
-    tile_store(0, y, spot(&Y, v, o, 1, side_by_side), t, e);
+    tile_store(0, y, spot_behind(to, &Y, o.w), t, e);
 }
 
 INLINE void KERNEL_row(stored *y, const stored *const *x, const real *w, const real *b, int v, Point o,
@@ -50,20 +50,22 @@ INLINE void KERNEL_row(stored *y, const stored *const *x, const real *w, const r
     _Static_assert(TILED % (2 * ROWS) == 0, "all tiles end where TILED points do");
     const int rows = tile_rows(side_by_side);
     const Start start = start_of(b, CO, v, side_by_side);
+    const Spot to = spot(&Y, v, o, 1, side_by_side);
     for (; o.w + rows <= W; o.w += rows)
-        KERNEL_tile(y, x, w, start, v, o, rows, side_by_side);
+        KERNEL_tile(y, to, x, w, start, o, rows, side_by_side);
     if (LEFT_OVER(W_OVER, rows) > 0)
-        KERNEL_tile(y, x, w, start, v, o, LEFT_OVER(W_OVER, rows), side_by_side);
+        KERNEL_tile(y, to, x, w, start, o, LEFT_OVER(W_OVER, rows), side_by_side);
 }
 
 /* Functions of their own have the registers to themselves, whatever loops lie around them. */
-NOINLINE void KERNEL_pair(stored *y, const stored *const *x, const real *w, const real *b, int v, Point o) {
+NOINLINE_TILES void KERNEL_pair(stored *y, const stored *const *x, const real *w, const real *b, int v,
+                                Point o) {
     SIZES;
     KERNEL_row(y, x, w, b, v, o, 1);
 }
 
-NOINLINE void KERNEL_single(stored *y, const stored *const *x, const real *w, const real *b, int v,
-                            Point o) {
+NOINLINE_TILES void KERNEL_single(stored *y, const stored *const *x, const real *w, const real *b, int v,
+                                  Point o) {
     SIZES;
     KERNEL_row(y, x, w, b, v, o, 0);
 }

@@ -5,20 +5,19 @@
 #include "prologue.c"
 
 #define KERNEL conv_dgrad
-#define AT_RUN_TIME IH, IW, PD, PH, LD, LH
+#define AT_RUN_TIME RING, IH, IW
 #include "../example.h"
 
 /* BEGIN */
 /* Every SW-th point of a row, from number `j` of the phase on. */
-INLINE void KERNEL_tile(stored *dx, const stored *dy, const real *w, const stored *m, int v, Point p,
-                        Phase phase, int j, int rows, int side_by_side) {
+INLINE void KERNEL_tile(stored *dx, Spot to, const stored *dy, const real *w, const stored *m, Spot mask,
+                        Point p, Phase phase, int j, int rows, int side_by_side) {
     SIZES;
     enum { MET = 2 * ROWS + (KW - 1) * LW / SW }; /* pixels that a tile meets, at most */
     _Alignas(64) real copy[SIXTEEN_BITS ? MET * BLOCK : 1];
     const int width = side_by_side ? 2 * LANES : LANES;
     Extent e = extent(rows, side_by_side, lanes(&DX, 0));
     Tile t = {0};
-    p.w = phase.column + j * SW;
     const stored *plane = dy + offset_of(&DY, 0, (Point){p.n, 0, 0, phase.at + j});
     for (int left = DY.blocks; left > 0; left--, plane += DY.plane)
         for (int kd = 0; kd < KD; kd++)
@@ -30,8 +29,8 @@ INLINE void KERNEL_tile(stored *dx, const stored *dy, const real *w, const store
                              DY.block, phase, side_by_side, e);
             }
     if (MASK)
-        t = tile_mask(t, tile_load(0, m, spot(&M, v, p, SW, side_by_side), e));
-    tile_store(0, dx, spot(&DX, v, p, SW, side_by_side), t, e);
+        t = tile_mask(t, tile_load(0, m, spot_behind(mask, &M, phase.column + j * SW), e));
+    tile_store(0, dx, spot_behind(to, &DX, phase.column + j * SW), t, e);
 }
 
 INLINE void KERNEL_row(stored *dx, const stored *dy, const real *w, const stored *m, int v, Point p,
@@ -39,15 +38,16 @@ INLINE void KERNEL_row(stored *dx, const stored *dy, const real *w, const stored
     SIZES;
     _Static_assert(TILED % (2 * ROWS) == 0, "all tiles end where TILED points do");
     const int rows = tile_rows(side_by_side);
+    const Spot to = spot(&DX, v, p, SW, side_by_side), mask = spot(&M, v, p, SW, side_by_side);
     for (int column = 0; column < SW; column++) {
         const Phase phase = phase_of(column, (Taps){KW, SW, LW}, PW);
         int j = 0;
         for (; j + rows <= IW / SW; j += rows)
-            KERNEL_tile(dx, dy, w, m, v, p, phase, j, rows, side_by_side);
+            KERNEL_tile(dx, to, dy, w, m, mask, p, phase, j, rows, side_by_side);
         if (LEFT_OVER(IW_PHASE_OVER, rows) > 0)
-            KERNEL_tile(dx, dy, w, m, v, p, phase, j, LEFT_OVER(IW_PHASE_OVER, rows), side_by_side);
+            KERNEL_tile(dx, to, dy, w, m, mask, p, phase, j, LEFT_OVER(IW_PHASE_OVER, rows), side_by_side);
         if (IW_MORE > 0 && column < IW_MORE) /* this phase has one point more */
-            KERNEL_tile(dx, dy, w, m, v, p, phase, IW / SW, 1, side_by_side);
+            KERNEL_tile(dx, to, dy, w, m, mask, p, phase, IW / SW, 1, side_by_side);
     }
 }
 

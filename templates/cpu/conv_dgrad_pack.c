@@ -3,7 +3,7 @@
 #include "prologue.c"
 
 #define KERNEL conv_dgrad_pack
-#define AT_RUN_TIME CI, CO, CS, C0, KD, KH, KW, SW, LW
+#define AT_RUN_TIME RING, CI, CO, CS, C0, KD, KH, KW, SW, LW
 #include "../example.h"
 
 /* BEGIN */

@@ -3,7 +3,7 @@
 #include "winograd.c"
 
 #define KERNEL conv_dgrad_winograd
-#define AT_RUN_TIME TILES, MASK, CS, PH, PW, ID, IH, IW, H, PHASE
+#define AT_RUN_TIME RING, TILES, MASK, CS, PH, PW, ID, IH, IW, H, PHASE
 #include "../example.h"
 
 /* BEGIN */

@@ -3,7 +3,7 @@
 #include "winograd.c"
 
 #define KERNEL conv_dgrad_winograd_pack
-#define AT_RUN_TIME CI, CS, C0, KD
+#define AT_RUN_TIME RING, CI, CS, C0, KD
 #include "../example.h"
 
 /* BEGIN */

@@ -3,7 +3,7 @@
 #include "winograd_volumes.c"
 
 #define KERNEL conv_dgrad_winograd_volume
-#define AT_RUN_TIME TILES, PLANES, MASK, CS, KD, PD, PH, PW, ID, IH, IW, D, H, PHASE
+#define AT_RUN_TIME RING, TILES, PLANES, MASK, CS, KD, PD, PH, PW, ID, IH, IW, D, H, PHASE
 #include "../example.h"
 
 /* BEGIN */

@@ -10,6 +10,8 @@
 /* The weights of vector v of output channels for input channel j of their groups by a tap. */
 INLINE Vector KERNEL_weights(const real *w, int v, int j, int tap) {
     SIZES;
+    if (GROUP_IN == 1 && GROUP_OUT == 1)
+        return weights_apart(w + (long)v * LANES * (KD * KH * KW) + tap, KD * KH * KW, CO - v * LANES);
     real part[LANES];
     for (int k = 0; k < LANES; k++) {
         const int co = v * LANES + k;
@@ -27,6 +29,15 @@ INLINE void KERNEL_tap(Rows rows, real *sums, const stored *x, const real *w, in
     if (id < 0 || id >= ID || ih < 0 || ih >= IH)
         return;
     const Rows at = in_extent(SW, o.w * SW - PW + kw * LW, IW, count);
+    if (GROUP_IN == 1 && GROUP_OUT == 1) { /* each channel by itself */
+        const Vector weights = KERNEL_weights(w, v, 0, (kd * KH + kh) * KW + kw);
+        const stored *from = x + vector_at(&X, v, (Point){o.n, id, ih, o.w * SW - PW + kw * LW});
+        for (int p = at.begin; p < at.end; p++)
+            store_real(sums + p * LANES,
+                       load_real(sums + p * LANES) +
+                           load_some(from + (long)p * SW * X.block, lanes(&X, v)) * weights);
+        return;
+    }
     for (int j = 0; j < GROUP_IN; j++) {
         const Vector weights = KERNEL_weights(w, v, j, (kd * KH + kh) * KW + kw);
         for (int p = at.begin; p < at.end; p++) {

@@ -10,6 +10,8 @@
 /* The weights of vector v of input channels for output channel j of their groups by a tap. */
 INLINE Vector KERNEL_weights(const real *w, int v, int j, int tap) {
     SIZES;
+    if (GROUP_IN == 1 && GROUP_OUT == 1)
+        return weights_apart(w + (long)v * LANES * (KD * KH * KW) + tap, KD * KH * KW, CI - v * LANES);
     const int in = GROUP_IN, out = GROUP_OUT;
     real part[LANES];
     for (int k = 0; k < LANES; k++) {
@@ -28,6 +30,16 @@ INLINE void KERNEL_tap(Rows rows, real *sums, const stored *dy, const real *w, i
     if (od < 0 || oh < 0)
         return;
     const Rows at = in_extent(SW, kw * LW - PW - i.w, count, W);
+    if (GROUP_IN == 1 && GROUP_OUT == 1) { /* each channel by itself */
+        const Vector weights = KERNEL_weights(w, v, 0, (kd * KH + kh) * KW + kw);
+        const stored *from = dy + vector_at(&DY, v, (Point){i.n, od, oh, 0});
+        real *first = sums + (long)(kw * LW - PW - i.w) * LANES;
+        for (int p = at.begin; p < at.end; p++) {
+            real *sum = first + (long)p * SW * LANES;
+            store_real(sum, load_real(sum) + load_some(from + (long)p * DY.block, lanes(&DY, v)) * weights);
+        }
+        return;
+    }
     for (int j = 0; j < GROUP_OUT; j++) {
         const Vector weights = KERNEL_weights(w, v, j, (kd * KH + kh) * KW + kw);
         for (int p = at.begin; p < at.end; p++) {

@@ -3,7 +3,7 @@
 #include "prologue.c"
 
 #define KERNEL conv_pack
-#define AT_RUN_TIME SEGMENTS, CI, CO, KD, KH, KW, SW, LW
+#define AT_RUN_TIME RING, SEGMENTS, CI, CO, KD, KH, KW, SW, LW
 #define X_IS_SEGMENTS
 #include "../example.h"
 

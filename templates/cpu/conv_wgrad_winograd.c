@@ -8,7 +8,7 @@
 #include "winograd_gradients.c"
 
 #define KERNEL conv_wgrad_winograd
-#define AT_RUN_TIME TILES, BIAS, ACCUMULATE, SEGMENTS, CI, CO, PH, PW, IH, D, H, W, PHASE
+#define AT_RUN_TIME RING, TILES, BIAS, ACCUMULATE, SEGMENTS, CI, CO, PH, PW, IH, D, H, W, PHASE
 #define X_IS_SEGMENTS
 #include "../example.h"
 

@@ -3,7 +3,7 @@
 #include "winograd.c"
 
 #define KERNEL conv_winograd
-#define AT_RUN_TIME TILES, BIAS, RELU, SEGMENTS, CO, PH, PW, IH, D, H, W, PHASE
+#define AT_RUN_TIME RING, TILES, BIAS, RELU, SEGMENTS, CO, PH, PW, IH, D, H, W, PHASE
 #define X_IS_SEGMENTS
 #include "../example.h"
 

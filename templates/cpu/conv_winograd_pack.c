@@ -2,7 +2,7 @@
 #include "winograd.c"
 
 #define KERNEL conv_winograd_pack
-#define AT_RUN_TIME SEGMENTS, CI, CO, KD
+#define AT_RUN_TIME RING, SEGMENTS, CI, CO, KD
 #define X_IS_SEGMENTS
 #include "../example.h"
 

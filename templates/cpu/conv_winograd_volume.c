@@ -3,7 +3,7 @@
 #include "winograd_volumes.c"
 
 #define KERNEL conv_winograd_volume
-#define AT_RUN_TIME TILES, PLANES, BIAS, RELU, SEGMENTS, CO, KD, PD, PH, PW, ID, IH, D, H, W, PHASE
+#define AT_RUN_TIME RING, TILES, PLANES, BIAS, RELU, SEGMENTS, CO, KD, PD, PH, PW, ID, IH, D, H, W, PHASE
 #define X_IS_SEGMENTS
 #include "../example.h"
 

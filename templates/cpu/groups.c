@@ -6,6 +6,18 @@
 /* BEGIN */
 enum { ROW_PART = 64 }; /* points of a row that are summed at a time */
 
+/* Of `count` weights that lie `step` apart as many as a vector has lanes; 0 behind the last. */
+INLINE Vector weights_apart(const real *w, int step, int count) {
+    real part[LANES];
+    if (count >= LANES)
+        for (int k = 0; k < LANES; k++)
+            part[k] = w[k * step];
+    else
+        for (int k = 0; k < LANES; k++)
+            part[k] = k < count ? w[k * step] : 0;
+    return load_real(part);
+}
+
 /* Whole numbers n with 0 <= n * stride + offset < extent, and n < count: [begin, end). */
 INLINE Rows in_extent(int stride, int offset, int extent, int count) {
     const int begin = offset < 0 ? (-offset + stride - 1) / stride : 0;

@@ -2,7 +2,6 @@
 #include "norms.c"
 
 #define KERNEL layer_norm_grad
-#define AT_RUN_TIME C, H, W
 #include "../example.h"
 
 /* BEGIN */

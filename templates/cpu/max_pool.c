@@ -8,17 +8,24 @@
 /* BEGIN */
 #include <math.h>
 
+/* The taps of window o along an axis that meet points of the input. */
+INLINE Rows KERNEL_taps(int o, int taps, int stride, int padding, int dilation, int extent) {
+    SIZES;
+    return EXACT ? (Rows){0, taps}
+                 : (Rows){tap_behind(padding - o * stride, dilation),
+                          min_int(taps, tap_behind(extent + padding - o * stride, dilation))};
+}
+
 /* Vector v of the maximum over the window of output point o. */
 INLINE Vector KERNEL_point(Rows rows, const stored *x, int v, Point o) {
     SIZES;
     (void)rows; /* IH may be made of it */
-    const int d0 = tap_behind(PD - o.d * SD, LD), d1 = min_int(KD, tap_behind(ID + PD - o.d * SD, LD));
-    const int h0 = tap_behind(PH - o.h * SH, LH), h1 = min_int(KH, tap_behind(IH + PH - o.h * SH, LH));
-    const int w0 = tap_behind(PW - o.w * SW, LW), w1 = min_int(KW, tap_behind(IW + PW - o.w * SW, LW));
+    const Rows d = KERNEL_taps(o.d, KD, SD, PD, LD, ID), h = KERNEL_taps(o.h, KH, SH, PH, LH, IH),
+               w = KERNEL_taps(o.w, KW, SW, PW, LW, IW);
     Vector best = (Vector){0} - INFINITY;
-    for (int kd = d0; kd < d1; kd++)
-        for (int kh = h0; kh < h1; kh++)
-            for (int kw = w0; kw < w1; kw++) {
+    for (int kd = d.begin; kd < d.end; kd++)
+        for (int kh = h.begin; kh < h.end; kh++)
+            for (int kw = w.begin; kw < w.end; kw++) {
                 Point i = {o.n, o.d * SD - PD + kd * LD, o.h * SH - PH + kh * LH, o.w * SW - PW + kw * LW};
                 best = vector_maximum(best, load_some(x + vector_at(&X, v, i), lanes(&X, v)));
             }

@@ -5,24 +5,30 @@
 #include "prologue.c"
 
 #define KERNEL max_pool_grad
-#define AT_RUN_TIME ID, IH, IW, D, H, W
 #include "../example.h"
 
 /* BEGIN */
 #include <math.h>
 
+/* The taps of window o along an axis that meet points of the input. */
+INLINE Rows KERNEL_taps(int o, int taps, int stride, int padding, int dilation, int extent) {
+    SIZES;
+    return EXACT ? (Rows){0, taps}
+                 : (Rows){tap_behind(padding - o * stride, dilation),
+                          min_int(taps, tap_behind(extent + padding - o * stride, dilation))};
+}
+
 /* The number of the tap that window o chose, in each channel. */
 INLINE Bits KERNEL_choice(Rows rows, const stored *x, int v, Point o) {
     SIZES;
     (void)rows; /* heights may be made of it */
-    const int d0 = tap_behind(PD - o.d * SD, LD), d1 = min_int(KD, tap_behind(ID + PD - o.d * SD, LD));
-    const int h0 = tap_behind(PH - o.h * SH, LH), h1 = min_int(KH, tap_behind(IH + PH - o.h * SH, LH));
-    const int w0 = tap_behind(PW - o.w * SW, LW), w1 = min_int(KW, tap_behind(IW + PW - o.w * SW, LW));
+    const Rows d = KERNEL_taps(o.d, KD, SD, PD, LD, ID), h = KERNEL_taps(o.h, KH, SH, PH, LH, IH),
+               w = KERNEL_taps(o.w, KW, SW, PW, LW, IW);
     Vector best = (Vector){0} - INFINITY;
-    Bits choice = (Bits){0} + (d0 * KH + h0) * KW + w0;
-    for (int kd = d0; kd < d1; kd++)
-        for (int kh = h0; kh < h1; kh++)
-            for (int kw = w0; kw < w1; kw++) {
+    Bits choice = (Bits){0} + (d.begin * KH + h.begin) * KW + w.begin;
+    for (int kd = d.begin; kd < d.end; kd++)
+        for (int kh = h.begin; kh < h.end; kh++)
+            for (int kw = w.begin; kw < w.end; kw++) {
                 Point i = {o.n, o.d * SD - PD + kd * LD, o.h * SH - PH + kh * LH, o.w * SW - PW + kw * LW};
                 Vector here = load_some(x + vector_at(&X, v, i), lanes(&X, v));
                 Bits more = (here > best) | (here != here);
@@ -93,10 +99,8 @@ INLINE Rows KERNEL_rows(Rows rows) {
 UNUSED static void KERNEL(int n, Rows rows, stored *dx, const stored *x, const stored *dy,
                           const stored *a) {
     SIZES;
-    const int tiled = KD == SD && KH == SH && KW == SW && LD * LH * LW == 1 && PD + PH + PW == 0 &&
-                      D * KD == ID && H * KH == IH && W * KW == IW;
-    const int height = tiled ? H : IH, width = tiled ? W : IW;
-    const Rows items = tiled ? KERNEL_rows(rows) : rows;
+    const int height = EXACT ? H : IH, width = EXACT ? W : IW;
+    const Rows items = EXACT ? KERNEL_rows(rows) : rows;
     const int parts = DX.block == BLOCK ? PARTS : 1;
 #pragma omp for collapse(3) schedule(static)
     for (int i = 0; i < n; i++)
@@ -105,7 +109,7 @@ UNUSED static void KERNEL(int n, Rows rows, stored *dx, const stored *x, const s
                 for (int q = 0; q < width * parts; q++) {
                     Point at = {i, r / height, r % height, q / parts};
                     int v = first + q % parts;
-                    if (tiled)
+                    if (EXACT)
                         KERNEL_window(rows, dx, x, dy, a, v, at);
                     else
                         KERNEL_finish(dx, x, a, v, at, KERNEL_point(rows, x, dy, v, at));

@@ -2,7 +2,6 @@
 #include "marks.c"
 
 #define KERNEL max_pool_grad_marks
-#define AT_RUN_TIME IH, H, W
 #include "../example.h"
 
 /* BEGIN */

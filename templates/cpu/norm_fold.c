@@ -4,7 +4,7 @@
 #include "norms.c"
 
 #define KERNEL norm_fold
-#define AT_RUN_TIME CO, COUNT, INNER
+#define AT_RUN_TIME RING, CO, COUNT, INNER
 #include "../example.h"
 
 /* BEGIN */

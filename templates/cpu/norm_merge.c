@@ -5,7 +5,7 @@
 #include "prologue.c"
 
 #define KERNEL norm_merge
-#define AT_RUN_TIME NUMBERS, GROUP, RANKS
+#define AT_RUN_TIME RING, NUMBERS, GROUP, RANKS
 #include "../example.h"
 
 /* BEGIN */

@@ -6,7 +6,7 @@
 #include "norms.c"
 
 #define KERNEL norm_statistics
-#define AT_RUN_TIME D, H, W, C, GROUPS, BANDS
+#define AT_RUN_TIME RING, D, H, W, C, GROUPS, BANDS
 #include "../example.h"
 
 /* BEGIN */
@@ -52,9 +52,10 @@ INLINE void KERNEL_band(double *to, const stored *x, int i, int v, int band) {
     SIZES;
     const int first = band_begin(D * H, BANDS, band), end = band_begin(D * H, BANDS, band + 1);
     double mean[LANES] = {0}, squares[LANES] = {0};
-    for (int r = first; r < end; r++) {
+    Point row = {i, first / H, first % H, 0};
+    for (int r = first; r < end; r++, row = row_behind(row, H)) {
         real row_mean[LANES], row_squares[LANES];
-        KERNEL_row(x + vector_at(&X, v, (Point){i, r / H, r % H, 0}), v, row_mean, row_squares);
+        KERNEL_row(x + vector_at(&X, v, row), v, row_mean, row_squares);
         const double before = (double)(r - first), share = 1 / (before + 1), weight = W * before * share;
         for (int k = 0; k < LANES; k++) {
             const double apart = (double)row_mean[k] - mean[k];

@@ -3,7 +3,7 @@
 #include "norms.c"
 
 #define KERNEL norm_track
-#define AT_RUN_TIME C, POINTS
+#define AT_RUN_TIME RING, C, POINTS
 #include "../example.h"
 
 /* BEGIN */

@@ -5,7 +5,7 @@
 #include "norms.c"
 
 #define KERNEL norm_wgrad
-#define AT_RUN_TIME D, H, W, C, GROUPS, BANDS
+#define AT_RUN_TIME RING, D, H, W, C, GROUPS, BANDS
 #include "../example.h"
 
 /* BEGIN */
@@ -48,10 +48,9 @@ INLINE void KERNEL_band(double *to, const stored *x, const stored *dy, const rea
     const Vector below = slopes_of(LEARNT ? slopes : NULL, SHARED, SLOPE, C, v);
     const int first = band_begin(D * H, BANDS, band), end = band_begin(D * H, BANDS, band + 1);
     double sum[KERNEL_MOST_NUMBERS * LANES] = {0};
-    for (int r = first; r < end; r++) {
-        const Point row = {i, r / H, r % H, 0};
+    Point row = {i, first / H, first % H, 0};
+    for (int r = first; r < end; r++, row = row_behind(row, H))
         KERNEL_row(sum, normal, below, x + vector_at(&X, v, row), dy + vector_at(&DY, v, row), v);
-    }
     memcpy(to, sum, (size_t)KERNEL_numbers() * LANES * sizeof *sum);
 }
 

@@ -56,6 +56,12 @@ INLINE Vector through_leaky(Vector y, Vector gradient, Vector slopes, int relu) 
     return vector_choose(y > 0, gradient, relu ? (Vector){0} : slopes * gradient);
 }
 
+/* The row behind one, of planes of so many. */
+INLINE Point row_behind(Point row, int height) {
+    const int last = row.h + 1 == height;
+    return (Point){row.n, row.d + last, last ? 0 : row.h + 1, row.w};
+}
+
 /* The first row of a band. */
 INLINE int band_begin(int rows, int bands, int band) {
     return (int)((long)rows * band / bands);

@@ -2,7 +2,6 @@
 #include "prologue.c"
 
 #define KERNEL pixel_unshuffle
-#define AT_RUN_TIME C, W
 #include "../example.h"
 
 /* BEGIN */

@@ -2,7 +2,7 @@
 #include "prologue.c"
 
 #define KERNEL prelu_grad
-#define AT_RUN_TIME C, H, W
+#define AT_RUN_TIME RING, C, H, W
 #include "../example.h"
 
 /* BEGIN */

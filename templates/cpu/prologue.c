@@ -318,6 +318,11 @@ INLINE Spot spot(const Layout *l, int v, Point p, int stride, int side_by_side) 
     return (Spot){a, side_by_side ? vector_at(l, v + 1, p) : a + ROWS * row, row};
 }
 
+/* The same that many points on. */
+INLINE Spot spot_behind(Spot s, const Layout *l, int points) {
+    return (Spot){s.a + (long)points * l->block, s.b + (long)points * l->block, s.row};
+}
+
 #define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7)
 
 INLINE Column column_fill(Vector v) {

@@ -2,7 +2,6 @@
 #include "prologue.c"
 
 #define KERNEL repeat
-#define AT_RUN_TIME C, BD, BH, BW, H, W
 #include "../example.h"
 
 /* BEGIN */

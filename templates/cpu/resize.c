@@ -3,57 +3,61 @@
 #include "resizing.c"
 
 #define KERNEL resize
-#define AT_RUN_TIME ID, IH, IW, H, W
+#define AT_RUN_TIME RING, ID, IH, IW, H, W
 #include "../example.h"
 
 /* BEGIN */
-INLINE Vector KERNEL_load(Rows rows, const stored *x, int v, Point p) {
+/* Where a row of x begins that a row of y is made of; NULL: it lies beyond and is zero. */
+INLINE const stored *KERNEL_begin(Rows rows, const stored *x, int v, int sample, int d, int h) {
     SIZES;
     (void)rows; /* IH may be made of it */
-    const int beyond = p.d < 0 || p.d >= ID || p.h < 0 || p.h >= IH || p.w < 0 || p.w >= IW;
-    return ZERO && beyond ? (Vector){0} : load_some(x + vector_at(&X, v, p), lanes(&X, v));
+    const int beyond = ZERO && (d < 0 || d >= ID || h < 0 || h >= IH);
+    return beyond ? NULL : x + vector_at(&X, v, (Point){sample, d, h, 0});
 }
 
-/* Vector v of a point of y in row h of plane d of x. */
-INLINE Vector KERNEL_row(Rows rows, const stored *x, int v, Point p, Made w) {
+INLINE Vector KERNEL_load(const stored *row, int v, int w) {
     SIZES;
-    p.w = w.first;
-    const Vector first = KERNEL_load(rows, x, v, p);
-    p.w = w.second;
-    return LINEAR ? mixed(first, KERNEL_load(rows, x, v, p), w.share) : first;
+    return ZERO && (row == NULL || w < 0 || w >= IW) ? (Vector){0}
+                                                     : load_some(row + w * X.block, lanes(&X, v));
 }
 
-INLINE Vector KERNEL_plane(Rows rows, const stored *x, int v, Point p, Made h, Made w) {
+/* Vector v of a point of y in a row of x. */
+INLINE Vector KERNEL_point(const stored *row, int v, Made w) {
     SIZES;
-    p.h = h.first;
-    const Vector first = KERNEL_row(rows, x, v, p, w);
-    p.h = h.second;
-    return LINEAR ? mixed(first, KERNEL_row(rows, x, v, p, w), h.share) : first;
+    const Vector first = KERNEL_load(row, v, w.first);
+    return LINEAR ? mixed(first, KERNEL_load(row, v, w.second), w.share) : first;
 }
 
-INLINE Vector KERNEL_point(Rows rows, const stored *x, int v, int sample, Made d, Made h, Made w) {
+/* The same between two rows of a plane. */
+INLINE Vector KERNEL_between(const stored *const *row, int v, Made h, Made w) {
     SIZES;
-    const Vector first = KERNEL_plane(rows, x, v, (Point){sample, d.first, 0, 0}, h, w);
-    return LINEAR && ID > 1
-               ? mixed(first, KERNEL_plane(rows, x, v, (Point){sample, d.second, 0, 0}, h, w), d.share)
-               : first;
+    const Vector first = KERNEL_point(row[0], v, w);
+    return LINEAR ? mixed(first, KERNEL_point(row[1], v, w), h.share) : first;
+}
+
+INLINE void KERNEL_row(Rows rows, stored *y, const stored *x, int v, Point o, Made d, Made h) {
+    SIZES;
+    const stored *const upper[] = {KERNEL_begin(rows, x, v, o.n, d.first, h.first),
+                                   KERNEL_begin(rows, x, v, o.n, d.first, h.second)};
+    const stored *const lower[] = {KERNEL_begin(rows, x, v, o.n, d.second, h.first),
+                                   KERNEL_begin(rows, x, v, o.n, d.second, h.second)};
+    stored *to = y + vector_at(&Y, v, o);
+    for (int p = 0; p < W; p++, to += Y.block) {
+        const Made w = made_of((Positions){STEP_W, OFFSET_W, UNIT_W, IW, LINEAR, ZERO}, p);
+        const Vector first = KERNEL_between(upper, v, h, w);
+        store_some(to, FLAT ? first : mixed(first, KERNEL_between(lower, v, h, w), d.share), lanes(&Y, v));
+    }
 }
 
 UNUSED static void KERNEL(int n, Rows rows, stored *restrict y, const stored *x) {
     SIZES;
-    const int parts = Y.block == BLOCK ? PARTS : 1;
 #pragma omp for collapse(3) schedule(static)
     for (int i = 0; i < n; i++)
-        for (int first = 0; first < vectors(&Y); first += parts)
+        for (int v = 0; v < vectors(&Y); v++)
             for (int r = rows.begin; r < rows.end; r++) {
                 const Made d = made_of((Positions){STEP_D, OFFSET_D, UNIT_D, ID, LINEAR, ZERO}, r / H);
                 const Made h = made_of((Positions){STEP_H, OFFSET_H, UNIT_H, IH, LINEAR, ZERO}, r % H);
-                for (int q = 0; q < W * parts; q++) {
-                    const Point o = {i, r / H, r % H, q / parts};
-                    const Made w = made_of((Positions){STEP_W, OFFSET_W, UNIT_W, IW, LINEAR, ZERO}, o.w);
-                    const int v = first + q % parts;
-                    store_some(y + vector_at(&Y, v, o), KERNEL_point(rows, x, v, i, d, h, w), lanes(&Y, v));
-                }
+                KERNEL_row(rows, y, x, v, (Point){i, r / H, r % H, 0}, d, h);
             }
 }
 /* END */

@@ -3,7 +3,7 @@
 #include "prologue.c"
 
 #define KERNEL scale
-#define AT_RUN_TIME C, H, W
+#define AT_RUN_TIME RING, C, H, W
 #include "../example.h"
 
 /* BEGIN */

@@ -4,7 +4,7 @@
 #include "norms.c"
 
 #define KERNEL scale_wgrad
-#define AT_RUN_TIME C, D, H, W
+#define AT_RUN_TIME RING, C, D, H, W
 #include "../example.h"
 
 /* BEGIN */

@@ -2,7 +2,7 @@
 #include "prologue.c"
 
 #define KERNEL slice
-#define AT_RUN_TIME C0, C, H, W
+#define AT_RUN_TIME RING, C0, C, H, W
 #include "../example.h"
 
 /* BEGIN */

@@ -2,7 +2,6 @@
 #include "prologue.c"
 
 #define KERNEL softmax_grad
-#define AT_RUN_TIME C, H, W
 #include "../example.h"
 
 /* BEGIN */

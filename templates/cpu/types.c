@@ -9,12 +9,6 @@
 #endif
 
 /* BEGIN */
-/* gcc gives out registers loop by loop, unless told otherwise, and then has none left for what the
- * innermost loop of a kernel multiplies with: it reads that from the stack for each product. */
-#if defined __GNUC__ && !defined __clang__
-#pragma GCC optimize("ira-region=one")
-#endif
-
 typedef UNET_REAL real; /* parameters, their gradients, the optimiser's state, arithmetic */
 
 /* Activations and their gradients: as `real`, or in 16 bits. Every store rounds to nearest even. */
@@ -34,9 +28,10 @@ typedef struct {
     int ring; /* row h lies where row h mod ring does; 0: each has a place of its own */
 } Layout;
 
-/* The layout l, of which a kernel knows the block when it is compiled. */
-#define LAYOUT_OF(l, block)                                                                                \
-    { (l).channels, block, (l).blocks, (l).origin, (l).sample, (l).plane, (l).depth, (l).row, (l).ring }
+/* The layout l, of which a kernel knows the block, and perhaps that there is no ring, when it is compiled.
+ */
+#define LAYOUT_OF(l, block, ring)                                                                          \
+    { (l).channels, block, (l).blocks, (l).origin, (l).sample, (l).plane, (l).depth, (l).row, ring }
 
 /* Rows [begin, end) of a sample, which has D * H of them: those of a kernel's output that it computes.
  * Whoever calls the kernel keeps them inside [0, D * H]; of an empty range a kernel computes nothing. */
@@ -49,6 +44,15 @@ typedef struct {
 
 #define UNUSED __attribute__((unused))
 #define NOINLINE static __attribute__((noinline, unused))
+
+/* A function of its own whose innermost loop needs nearly all registers. gcc gives these out loop by loop,
+ * unless told otherwise, and where loops around it have many numbers to keep it reads from the stack what
+ * it multiplies with. (Transforms with many vectors and few loops are slower this way.) */
+#if defined __GNUC__ && !defined __clang__
+#define NOINLINE_TILES static __attribute__((noinline, unused, optimize("ira-region=one")))
+#else
+#define NOINLINE_TILES NOINLINE
+#endif
 
 /* Kernels are inlined whole, once for each set of constants; sanitizers would make too much code of that.
  */

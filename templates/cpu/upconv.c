@@ -5,13 +5,13 @@
 #include "prologue.c"
 
 #define KERNEL upconv
-#define AT_RUN_TIME SEGMENTS, RELU, CO, H, W, PD, PH, LD, LH
+#define AT_RUN_TIME RING, SEGMENTS, RELU, CO, H, W
 #define X_IS_SEGMENTS
 #include "../example.h"
 
 /* BEGIN */
 /* Every SW-th point of a row, from number `j` of the phase on. */
-INLINE void KERNEL_tile(stored *y, const stored *const *x, const real *w, Start start, int v, Point o,
+INLINE void KERNEL_tile(stored *y, Spot to, const stored *const *x, const real *w, Start start, Point o,
                         Phase phase, int j, int rows, int side_by_side) {
     SIZES;
     enum { MET = 2 * ROWS + (KW - 1) * LW / SW }; /* pixels that a tile meets, at most */
@@ -19,7 +19,6 @@ INLINE void KERNEL_tile(stored *y, const stored *const *x, const real *w, Start 
     const int width = side_by_side ? 2 * LANES : LANES;
     Extent e = extent(rows, side_by_side, lanes(&Y, 0));
     Tile t = tile_start(start);
-    o.w = phase.column + j * SW;
     const int segments = SINGLE ? 1 : SEGMENTS;
     for (int s = 0; s < segments; s++) {
         const Layout *in = segment(X, segments, s);
@@ -41,7 +40,7 @@ INLINE void KERNEL_tile(stored *y, const stored *const *x, const real *w, Start 
     }
     if (RELU)
         t = tile_relu(t);
-    tile_store(0, y, spot(&Y, v, o, SW, side_by_side), t, e);
+    tile_store(0, y, spot_behind(to, &Y, phase.column + j * SW), t, e);
 }
 
 INLINE void KERNEL_row(stored *y, const stored *const *x, const real *w, const real *b, int v, Point o,
@@ -50,26 +49,28 @@ INLINE void KERNEL_row(stored *y, const stored *const *x, const real *w, const r
     _Static_assert(TILED % (2 * ROWS) == 0, "all tiles end where TILED points do");
     const int rows = tile_rows(side_by_side);
     const Start start = start_of(b, CO, v, side_by_side);
+    const Spot to = spot(&Y, v, o, SW, side_by_side);
     for (int column = 0; column < SW; column++) {
         const Phase phase = phase_of(column, (Taps){KW, SW, LW}, PW);
         int j = 0;
         for (; j + rows <= W / SW; j += rows)
-            KERNEL_tile(y, x, w, start, v, o, phase, j, rows, side_by_side);
+            KERNEL_tile(y, to, x, w, start, o, phase, j, rows, side_by_side);
         if (LEFT_OVER(W_PHASE_OVER, rows) > 0)
-            KERNEL_tile(y, x, w, start, v, o, phase, j, LEFT_OVER(W_PHASE_OVER, rows), side_by_side);
+            KERNEL_tile(y, to, x, w, start, o, phase, j, LEFT_OVER(W_PHASE_OVER, rows), side_by_side);
         if (W_MORE > 0 && column < W_MORE) /* this phase has one point more */
-            KERNEL_tile(y, x, w, start, v, o, phase, W / SW, 1, side_by_side);
+            KERNEL_tile(y, to, x, w, start, o, phase, W / SW, 1, side_by_side);
     }
 }
 
 /* Functions of their own have the registers to themselves, whatever loops lie around them. */
-NOINLINE void KERNEL_pair(stored *y, const stored *const *x, const real *w, const real *b, int v, Point o) {
+NOINLINE_TILES void KERNEL_pair(stored *y, const stored *const *x, const real *w, const real *b, int v,
+                                Point o) {
     SIZES;
     KERNEL_row(y, x, w, b, v, o, 1);
 }
 
-NOINLINE void KERNEL_single(stored *y, const stored *const *x, const real *w, const real *b, int v,
-                            Point o) {
+NOINLINE_TILES void KERNEL_single(stored *y, const stored *const *x, const real *w, const real *b, int v,
+                                  Point o) {
     SIZES;
     KERNEL_row(y, x, w, b, v, o, 0);
 }

@@ -3,12 +3,12 @@
 #include "prologue.c"
 
 #define KERNEL upconv_dgrad
-#define AT_RUN_TIME SD, SH, IW, IH, PD, PH, PW, LD, LH
+#define AT_RUN_TIME RING, IW, IH
 #include "../example.h"
 
 /* BEGIN */
-INLINE void KERNEL_tile(stored *dx, const stored *dy, const real *w, const stored *m, int v, Point p,
-                        int rows, int side_by_side) {
+INLINE void KERNEL_tile(stored *dx, Spot to, const stored *dy, const real *w, const stored *m, Spot mask,
+                        Point p, int rows, int side_by_side) {
     SIZES;
     enum { MET = (2 * ROWS - 1) * SW + (KW - 1) * LW + 1 }; /* pixels that a tile meets, at most */
     _Alignas(64) real copy[SIXTEEN_BITS ? MET * BLOCK : 1];
@@ -27,8 +27,8 @@ INLINE void KERNEL_tile(stored *dx, const stored *dy, const real *w, const store
             }
     }
     if (MASK)
-        t = tile_mask(t, tile_load(0, m, spot(&M, v, p, 1, side_by_side), e));
-    tile_store(0, dx, spot(&DX, v, p, 1, side_by_side), t, e);
+        t = tile_mask(t, tile_load(0, m, spot_behind(mask, &M, p.w), e));
+    tile_store(0, dx, spot_behind(to, &DX, p.w), t, e);
 }
 
 INLINE void KERNEL_row(stored *dx, const stored *dy, const real *w, const stored *m, int v, Point p,
@@ -36,10 +36,11 @@ INLINE void KERNEL_row(stored *dx, const stored *dy, const real *w, const stored
     SIZES;
     _Static_assert(TILED % (2 * ROWS) == 0, "all tiles end where TILED points do");
     const int rows = tile_rows(side_by_side);
+    const Spot to = spot(&DX, v, p, 1, side_by_side), mask = spot(&M, v, p, 1, side_by_side);
     for (; p.w + rows <= IW; p.w += rows)
-        KERNEL_tile(dx, dy, w, m, v, p, rows, side_by_side);
+        KERNEL_tile(dx, to, dy, w, m, mask, p, rows, side_by_side);
     if (LEFT_OVER(IW_OVER, rows) > 0)
-        KERNEL_tile(dx, dy, w, m, v, p, LEFT_OVER(IW_OVER, rows), side_by_side);
+        KERNEL_tile(dx, to, dy, w, m, mask, p, LEFT_OVER(IW_OVER, rows), side_by_side);
 }
 
 /* Functions of their own have the registers to themselves, whatever loops lie around them. */

@@ -3,7 +3,7 @@
 #include "prologue.c"
 
 #define KERNEL wgrad_end
-#define AT_RUN_TIME BIAS, SEGMENTS, CI, CO, KD, KH, KW
+#define AT_RUN_TIME RING, BIAS, SEGMENTS, CI, CO, KD, KH, KW
 #define X_IS_SEGMENTS
 #include "../example.h"
 

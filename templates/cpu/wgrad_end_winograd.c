@@ -4,7 +4,7 @@
 #include "winograd_gradients.c"
 
 #define KERNEL wgrad_end_winograd
-#define AT_RUN_TIME BIAS, ACCUMULATE, SEGMENTS, CI, CO, KD
+#define AT_RUN_TIME RING, BIAS, ACCUMULATE, SEGMENTS, CI, CO, KD
 #define X_IS_SEGMENTS
 #include "../example.h"
 

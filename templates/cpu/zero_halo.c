@@ -2,7 +2,7 @@
 #include "prologue.c"
 
 #define KERNEL zero_halo
-#define AT_RUN_TIME D, H, W, ABOVE, BELOW
+#define AT_RUN_TIME RING, D, H, W, ABOVE, BELOW
 #include "../example.h"
 
 /* BEGIN */
