@@ -1,8 +1,8 @@
 /* emit.h - what the emitters of all targets share: the sizes of kernels, their instances, and the calls of
  * a step.
  *
- * kernel_constants.c, instance.c and emit.c define these; cpu/emit.c and cuda/emit.c write the files around
- * them.
+ * kernel_constants.c, instance.c, instance_text.c and emit.c define these; cpu/emit.c and cuda/emit.c write
+ * the files around them.
  */
 #ifndef EMIT_H
 #define EMIT_H

@@ -133,7 +133,7 @@ static Size *written_sizes(const Emitter *e, const char *template, const Constan
         size[i].handed = is_handed(e, numbers, &size[i]);
         size[i].block = included ? size[i].block : 0;
         size[i].ring = included && (size[i].ring || (numbers != NULL && mentions(numbers, "RING")));
-        if (size[i].per_unit && !size[i].handed) {
+        if (included && size[i].per_unit && !size[i].handed) {
             CHECK(c->rows_of >= 0);
             size[i].value = height_text(e->pool, size[i].number, rows_at(c->program, c->rows_of, 1));
         }
@@ -141,15 +141,22 @@ static Size *written_sizes(const Emitter *e, const char *template, const Constan
     return size;
 }
 
-/* ALL: a template with its sizes; else with what is constant in its function. */
+/* What is constant in a function: a size that is not handed over; of a layout its block and whether there
+ * is a ring. */
+static const char *constant_part(const Emitter *e, const Size *size) {
+    if (!size->handed)
+        return size->value;
+    if (size->block == 0)
+        return "";
+    return pool_text(e->pool, "blocks of %lld%s", (long long)size->block, size->ring ? ", in a ring" : "");
+}
+
+/* TEMPLATE with its sizes; unless ALL of them, with what is constant in its function. */
 static const char *key_of(const Emitter *e, const char *template, const Size *size, int count, bool all) {
     const char *key = pool_text(e->pool, "%s: ", template);
-    for (int i = 0; i < count; i++) {
-        const char *block = pool_text(e->pool, "blocks of %lld%s", (long long)size[i].block,
-                                      size[i].ring ? ", in a ring" : "");
-        const char *value = all || !size[i].handed ? size[i].value : block;
-        key = pool_text(e->pool, "%s%s = %s;", key, size[i].name, value);
-    }
+    for (int i = 0; i < count; i++)
+        key = pool_text(e->pool, "%s%s = %s;", key, size[i].name,
+                        all ? size[i].value : constant_part(e, &size[i]));
     return key;
 }
 
