@@ -1,7 +1,9 @@
 /* emit.c - C for this processor: a step is one OpenMP parallel region.
  *
  *     NAME.c           functions that list the calls of a program; tables
- *     NAME_calls.h, NAME_steps_0.c ...  of a long program: its steps (parts.c)
+ *     NAME_steps_0.c ...  of a long program: its steps (parts.c)
+ *     NAME_calls.h     what stands before the steps
+ *     NAME_sizes.h     the sizes that kernels are handed
  *     NAME_plan.h      where every buffer lies; the kernels
  *     NAME_kernels.h   what the kernels share
  *     NAME_conv.c ...  the kernels, a file a template, or for several that share NAME_winograd.h; or, of
@@ -378,26 +380,24 @@ static void emit_plan_header(const Emitter *e, const Parts *parts, Sources *sour
     emit_file(e->plan, sources, "program/plan.h.in", file_name(e, "_plan.h"), hole);
 }
 
-/* NAME.c; what stands before the steps is in it, or, where there are parts, in a header that these include,
- * too. */
-static void emit_calls(const Emitter *e, const Parts *parts, const char *sizes, const char *programs,
-                       const char *tables, Sources *sources) {
+/* NAME.c, and what stands before the steps, in a header. */
+static void emit_calls(const Emitter *e, const Parts *parts, const char *programs, const char *tables,
+                       Sources *sources) {
     const Plan *plan = e->plan;
-    const Hole before[] = {{"poison", plan->options->poison ? template_text("program/poison.c.in") : ""},
-                           {"sizes", sizes},
+    const Hole header[] = {{"poison", plan->options->poison ? template_text("program/poison.c.in") : ""},
                            {"bands", bands_text(plan)},
+                           {"parts", parts_declared(parts)},
                            {NULL, NULL}};
-    const char *prelude = filled_template(plan, "program/calls.in", before);
-    const Hole header[] = {{"calls", prelude}, {"parts", parts_declared(parts)}, {NULL, NULL}};
-    const Hole calls[] = {
-        {"calls",
-         parts->count == 0 ? prelude : pool_text(plan->pool, "#include \"%s\"", file_name(e, "_calls.h"))},
-        {"programs", programs},
-        {"tables", tables},
-        {NULL, NULL}};
+    const Hole calls[] = {{"programs", programs}, {"tables", tables}, {NULL, NULL}};
     emit_file(plan, sources, "program/calls.c.in", file_name(e, ".c"), calls);
-    if (parts->count > 0)
-        emit_file(plan, sources, "program/calls.h.in", file_name(e, "_calls.h"), header);
+    emit_file(plan, sources, "program/calls.h.in", file_name(e, "_calls.h"), header);
+}
+
+static void emit_handed_sizes(const Emitter *e, Sources *sources) {
+    Text sizes = text_new(e->pool);
+    emit_sizes(e, &sizes);
+    const Hole hole[] = {{"sizes", sizes.bytes}, {NULL, NULL}};
+    emit_file(e->plan, sources, "program/sizes.h.in", file_name(e, "_sizes.h"), hole);
 }
 
 void emit_cpu(const Plan *plan, Sources *sources) {
@@ -407,16 +407,16 @@ void emit_cpu(const Plan *plan, Sources *sources) {
                              .mark = "UNUSED static void",
                              .form = reference ? FORM_CALLED : FORM_INCLUDED,
                              .held = "(start - step->first)"};
-    Text programs = text_new(plan->pool), sizes = text_new(plan->pool), tables = text_new(plan->pool);
+    Text programs = text_new(plan->pool), tables = text_new(plan->pool);
     Emitter e = {
         .plan = plan, .dialect = &dialect, .pool = plan->pool, .keeps = plan->pool, .out = &programs};
     Parts parts = parts_new(plan);
     for (int k = 0; k < PROGRAMS; k++)
         if (plan->program[k].model != NULL)
             emit_program(&e, &plan->program[k], &parts);
-    emit_sizes(&e, &sizes);
     emit_model(plan, &tables);
-    emit_calls(&e, &parts, sizes.bytes, programs.bytes, tables.bytes, sources);
+    emit_calls(&e, &parts, programs.bytes, tables.bytes, sources);
+    emit_handed_sizes(&e, sources);
     const Hole kernels[] = {
         {"types", type_definitions(plan)}, {"prologue", prologue_text(&e)}, {NULL, NULL}};
     emit_main(plan, sources);

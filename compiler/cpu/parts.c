@@ -4,7 +4,7 @@
  * file.  So a list of more steps than STEPS_PER_FILE (`--steps-per-file`) becomes functions, which the
  * program calls in its parallel region:
  *
- *     NAME_calls.h     what stands before the steps of a program; the functions
+ *     NAME_calls.h     declares them
  *     NAME_steps_0.c   one of them
  *
  * A loop stays where it is, and its body is split likewise.  A function gets what has a name where its

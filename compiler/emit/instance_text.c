@@ -121,17 +121,9 @@ static void list_add(List *list, const char *item) {
 
 /* ---- sizes that are handed over ---- */
 
-/* "TinyUnetConvDgradSizes" of conv_dgrad. */
+/* "tiny_unet_conv_sizes": the struct of those that are handed over. */
 static const char *sizes_type(const Emitter *e, const char *template) {
-    char *name = pool_text(e->pool, "%s_%sSizes", e->plan->model->name, template), *to = name;
-    bool capital = true;
-    for (const char *s = name; *s != '\0'; s++) {
-        if (*s != '_')
-            *to++ = capital ? (char)toupper((unsigned char)*s) : *s;
-        capital = *s == '_';
-    }
-    *to = '\0';
-    return name;
+    return pool_text(e->pool, "%s_%s_sizes", e->plan->model->name, template);
 }
 
 /* "int", or "long" where an instance needs that. */

@@ -7,7 +7,7 @@
  * Made by unetc from simple_denoiser.unet (00438fdc504441cc) with: --size=64x64
  * Do not edit: change the .unet file and compile again. */
 #ifdef KERNEL /* the body, which the rest includes once for each set of sizes */
-INLINE void KERNEL(_tile)(const SimpleDenoiserConvSizes *sizes, stored *y, Spot to, const stored *const *x, const real *w, Start start, Point o,
+INLINE void KERNEL(_tile)(const simple_denoiser_conv_sizes *sizes, stored *y, Spot to, const stored *const *x, const real *w, Start start, Point o,
                         int rows, int side_by_side) {
     SIZES;
     enum { MET = (2 * ROWS - 1) * SW + (KW - 1) * LW + 1 }; /* pixels that a tile meets, at most */
@@ -40,7 +40,7 @@ INLINE void KERNEL(_tile)(const SimpleDenoiserConvSizes *sizes, stored *y, Spot 
     tile_store(0, y, spot_behind(to, &Y, o.w), t, e);
 }
 
-INLINE void KERNEL(_row)(const SimpleDenoiserConvSizes *sizes, stored *y, const stored *const *x, const real *w, const real *b, int v, Point o,
+INLINE void KERNEL(_row)(const simple_denoiser_conv_sizes *sizes, stored *y, const stored *const *x, const real *w, const real *b, int v, Point o,
                        int side_by_side) {
     SIZES;
     _Static_assert(TILED % (2 * ROWS) == 0, "all tiles end where TILED points do");
@@ -54,19 +54,19 @@ INLINE void KERNEL(_row)(const SimpleDenoiserConvSizes *sizes, stored *y, const 
 }
 
 /* Functions of their own have the registers to themselves, whatever loops lie around them. */
-NOINLINE_TILES void KERNEL(_pair)(const SimpleDenoiserConvSizes *sizes, stored *y, const stored *const *x, const real *w, const real *b, int v,
+NOINLINE_TILES void KERNEL(_pair)(const simple_denoiser_conv_sizes *sizes, stored *y, const stored *const *x, const real *w, const real *b, int v,
                                 Point o) {
     SIZES;
     KERNEL(_row)(sizes, y, x, w, b, v, o, 1);
 }
 
-NOINLINE_TILES void KERNEL(_single)(const SimpleDenoiserConvSizes *sizes, stored *y, const stored *const *x, const real *w, const real *b, int v,
+NOINLINE_TILES void KERNEL(_single)(const simple_denoiser_conv_sizes *sizes, stored *y, const stored *const *x, const real *w, const real *b, int v,
                                   Point o) {
     SIZES;
     KERNEL(_row)(sizes, y, x, w, b, v, o, 0);
 }
 
-void KERNEL()(const SimpleDenoiserConvSizes *sizes, int n, Rows rows, stored *restrict y, const stored *const *x, const real *w,
+void KERNEL()(const simple_denoiser_conv_sizes *sizes, int n, Rows rows, stored *restrict y, const stored *const *x, const real *w,
                           const real *b) {
     SIZES;
     const int strip_rows = 127 / W + 1;

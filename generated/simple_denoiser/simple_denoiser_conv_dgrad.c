@@ -7,7 +7,7 @@
  * Do not edit: change the .unet file and compile again. */
 #ifdef KERNEL /* the body, which the rest includes once for each set of sizes */
 /* Every SW-th point of a row, from number `j` of the phase on. */
-INLINE void KERNEL(_tile)(const SimpleDenoiserConvDgradSizes *sizes, stored *dx, Spot to, const stored *dy, const real *w, const stored *m, Spot mask,
+INLINE void KERNEL(_tile)(const simple_denoiser_conv_dgrad_sizes *sizes, stored *dx, Spot to, const stored *dy, const real *w, const stored *m, Spot mask,
                         Point p, Phase phase, int j, int rows, int side_by_side) {
     SIZES;
     enum { MET = 2 * ROWS + (KW - 1) * LW / SW }; /* pixels that a tile meets, at most */
@@ -30,7 +30,7 @@ INLINE void KERNEL(_tile)(const SimpleDenoiserConvDgradSizes *sizes, stored *dx,
     tile_store(0, dx, spot_behind(to, &DX, phase.column + j * SW), t, e);
 }
 
-INLINE void KERNEL(_row)(const SimpleDenoiserConvDgradSizes *sizes, stored *dx, const stored *dy, const real *w, const stored *m, int v, Point p,
+INLINE void KERNEL(_row)(const simple_denoiser_conv_dgrad_sizes *sizes, stored *dx, const stored *dy, const real *w, const stored *m, int v, Point p,
                        int side_by_side) {
     SIZES;
     _Static_assert(TILED % (2 * ROWS) == 0, "all tiles end where TILED points do");
@@ -49,17 +49,17 @@ INLINE void KERNEL(_row)(const SimpleDenoiserConvDgradSizes *sizes, stored *dx, 
 }
 
 /* Functions of their own have the registers to themselves, whatever loops lie around them. */
-NOINLINE void KERNEL(_pair)(const SimpleDenoiserConvDgradSizes *sizes, stored *dx, const stored *dy, const real *w, const stored *m, int v, Point p) {
+NOINLINE void KERNEL(_pair)(const simple_denoiser_conv_dgrad_sizes *sizes, stored *dx, const stored *dy, const real *w, const stored *m, int v, Point p) {
     SIZES;
     KERNEL(_row)(sizes, dx, dy, w, m, v, p, 1);
 }
 
-NOINLINE void KERNEL(_single)(const SimpleDenoiserConvDgradSizes *sizes, stored *dx, const stored *dy, const real *w, const stored *m, int v, Point p) {
+NOINLINE void KERNEL(_single)(const simple_denoiser_conv_dgrad_sizes *sizes, stored *dx, const stored *dy, const real *w, const stored *m, int v, Point p) {
     SIZES;
     KERNEL(_row)(sizes, dx, dy, w, m, v, p, 0);
 }
 
-void KERNEL()(const SimpleDenoiserConvDgradSizes *sizes, int n, Rows rows, stored *restrict dx, const stored *dy, const real *w,
+void KERNEL()(const simple_denoiser_conv_dgrad_sizes *sizes, int n, Rows rows, stored *restrict dx, const stored *dy, const real *w,
                           const stored *m) {
     SIZES;
     const int strip_rows = 127 / IW + 1;

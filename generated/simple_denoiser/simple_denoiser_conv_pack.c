@@ -4,7 +4,7 @@
  * Made by unetc from simple_denoiser.unet (00438fdc504441cc) with: --size=64x64
  * Do not edit: change the .unet file and compile again. */
 #ifdef KERNEL /* the body, which the rest includes once for each set of sizes */
-void KERNEL()(const SimpleDenoiserConvPackSizes *sizes, real *restrict packed, const real *restrict w) {
+void KERNEL()(const simple_denoiser_conv_pack_sizes *sizes, real *restrict packed, const real *restrict w) {
     SIZES;
     const Packing p = {.from = X,
                        .to = &Y,

@@ -6,7 +6,7 @@
 
 /* mse - mean squared error. */
 #ifdef MSE
-void KERNEL()(const SimpleDenoiserMseSizes *sizes, int n, Rows rows, double *result, double *scratch, const void *p, const void *t,
+void KERNEL()(const simple_denoiser_mse_sizes *sizes, int n, Rows rows, double *result, double *scratch, const void *p, const void *t,
                           const int32_t (*valid)[3]) {
     SIZES;
     const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
@@ -18,7 +18,7 @@ void KERNEL()(const SimpleDenoiserMseSizes *sizes, int n, Rows rows, double *res
 
 /* psnr - peak signal to noise ratio, for a peak of 1. */
 #ifdef PSNR
-void KERNEL()(const SimpleDenoiserPsnrSizes *sizes, int n, Rows rows, double *result, double *scratch, const void *p, const void *t,
+void KERNEL()(const simple_denoiser_psnr_sizes *sizes, int n, Rows rows, double *result, double *scratch, const void *p, const void *t,
                           const int32_t (*valid)[3]) {
     SIZES;
     const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
@@ -30,7 +30,7 @@ void KERNEL()(const SimpleDenoiserPsnrSizes *sizes, int n, Rows rows, double *re
 
 /* mse_grad - gradient of the mean squared error by the prediction. */
 #ifdef MSE_GRAD
-void KERNEL()(const SimpleDenoiserMseGradSizes *sizes, int n, int total, Rows rows, stored *dp, const void *p, const void *t,
+void KERNEL()(const simple_denoiser_mse_grad_sizes *sizes, int n, int total, Rows rows, stored *dp, const void *p, const void *t,
                           const double *scale) {
     SIZES;
     const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};

@@ -106,33 +106,33 @@ typedef struct {
     int CI, CO, KD, KH, KW, SW, LW, SEGMENTS;
     const Layout *X;
     Layout Y;
-} SimpleDenoiserConvPackSizes;
-typedef void simple_denoiser_conv_pack_kernel(const SimpleDenoiserConvPackSizes *sizes, real *restrict packed,
-    const real *restrict w);
+} simple_denoiser_conv_pack_sizes;
+typedef void simple_denoiser_conv_pack_kernel(const simple_denoiser_conv_pack_sizes *sizes,
+    real *restrict packed, const real *restrict w);
 simple_denoiser_conv_pack_kernel simple_denoiser_conv_pack_0, simple_denoiser_conv_pack_1;
 
 typedef struct {
     int CI, CO, KD, SEGMENTS;
     const Layout *X;
     Layout Y;
-} SimpleDenoiserConvWinogradPackSizes;
-void simple_denoiser_conv_winograd_pack_0(const SimpleDenoiserConvWinogradPackSizes *sizes,
+} simple_denoiser_conv_winograd_pack_sizes;
+void simple_denoiser_conv_winograd_pack_0(const simple_denoiser_conv_winograd_pack_sizes *sizes,
     real *restrict packed, const real *restrict w);
 
 typedef struct {
     int CI, CO, KD, KH, KW, SW, LW, C0, CS;
     Layout DX;
     Layout DY;
-} SimpleDenoiserConvDgradPackSizes;
-void simple_denoiser_conv_dgrad_pack_0(const SimpleDenoiserConvDgradPackSizes *sizes, real *restrict packed,
-    const real *restrict w);
+} simple_denoiser_conv_dgrad_pack_sizes;
+void simple_denoiser_conv_dgrad_pack_0(const simple_denoiser_conv_dgrad_pack_sizes *sizes,
+    real *restrict packed, const real *restrict w);
 
 typedef struct {
     int CI, KD, C0, CS;
     Layout DX;
     Layout DY;
-} SimpleDenoiserConvDgradWinogradPackSizes;
-void simple_denoiser_conv_dgrad_winograd_pack_0(const SimpleDenoiserConvDgradWinogradPackSizes *sizes,
+} simple_denoiser_conv_dgrad_winograd_pack_sizes;
+void simple_denoiser_conv_dgrad_winograd_pack_0(const simple_denoiser_conv_dgrad_winograd_pack_sizes *sizes,
     real *restrict packed, const real *restrict w);
 
 void simple_denoiser_zero_0(void *sum, size_t bytes);
@@ -142,8 +142,8 @@ void simple_denoiser_cast_0(int n, Rows rows, stored *restrict y, const void *x)
 typedef struct {
     int D, H, W, ABOVE, BELOW;
     Layout Y;
-} SimpleDenoiserZeroHaloSizes;
-typedef void simple_denoiser_zero_halo_kernel(const SimpleDenoiserZeroHaloSizes *sizes, int n, Rows rows,
+} simple_denoiser_zero_halo_sizes;
+typedef void simple_denoiser_zero_halo_kernel(const simple_denoiser_zero_halo_sizes *sizes, int n, Rows rows,
     stored *y);
 simple_denoiser_zero_halo_kernel simple_denoiser_zero_halo_0, simple_denoiser_zero_halo_1;
 
@@ -151,8 +151,8 @@ typedef struct {
     int CO, H, W, RELU, SEGMENTS;
     const Layout *X;
     Layout Y;
-} SimpleDenoiserConvSizes;
-typedef void simple_denoiser_conv_kernel(const SimpleDenoiserConvSizes *sizes, int n, Rows rows,
+} simple_denoiser_conv_sizes;
+typedef void simple_denoiser_conv_kernel(const simple_denoiser_conv_sizes *sizes, int n, Rows rows,
     stored *restrict y, const stored *const *x, const real *w, const real *b);
 simple_denoiser_conv_kernel simple_denoiser_conv_0, simple_denoiser_conv_1;
 
@@ -161,8 +161,8 @@ typedef struct {
     Layout POOLED;
     const Layout *X;
     Layout Y;
-} SimpleDenoiserConvWinogradSizes;
-void simple_denoiser_conv_winograd_0(const SimpleDenoiserConvWinogradSizes *sizes, int n, Rows rows,
+} simple_denoiser_conv_winograd_sizes;
+void simple_denoiser_conv_winograd_0(const simple_denoiser_conv_winograd_sizes *sizes, int n, Rows rows,
     stored *restrict y, real *restrict workspace, stored *restrict pooled, const stored *const *x,
     const real *w, const real *b);
 
@@ -170,18 +170,18 @@ typedef struct {
     int D, H, W;
     Layout P;
     Layout T;
-} SimpleDenoiserMseSizes;
-typedef void simple_denoiser_mse_kernel(const SimpleDenoiserMseSizes *sizes, int n, Rows rows, double *result,
-    double *scratch, const void *p, const void *t, const int32_t (*valid)[3]);
+} simple_denoiser_mse_sizes;
+typedef void simple_denoiser_mse_kernel(const simple_denoiser_mse_sizes *sizes, int n, Rows rows,
+    double *result, double *scratch, const void *p, const void *t, const int32_t (*valid)[3]);
 simple_denoiser_mse_kernel simple_denoiser_mse_0, simple_denoiser_mse_1;
 
 typedef struct {
     int D, H, W;
     Layout P;
     Layout T;
-} SimpleDenoiserPsnrSizes;
-typedef void simple_denoiser_psnr_kernel(const SimpleDenoiserPsnrSizes *sizes, int n, Rows rows, double *result,
-    double *scratch, const void *p, const void *t, const int32_t (*valid)[3]);
+} simple_denoiser_psnr_sizes;
+typedef void simple_denoiser_psnr_kernel(const simple_denoiser_psnr_sizes *sizes, int n, Rows rows,
+    double *result, double *scratch, const void *p, const void *t, const int32_t (*valid)[3]);
 simple_denoiser_psnr_kernel simple_denoiser_psnr_0, simple_denoiser_psnr_1;
 
 typedef struct {
@@ -189,8 +189,8 @@ typedef struct {
     Layout P;
     Layout T;
     Layout DP;
-} SimpleDenoiserMseGradSizes;
-void simple_denoiser_mse_grad_0(const SimpleDenoiserMseGradSizes *sizes, int n, int total, Rows rows,
+} simple_denoiser_mse_grad_sizes;
+void simple_denoiser_mse_grad_0(const simple_denoiser_mse_grad_sizes *sizes, int n, int total, Rows rows,
     stored *dp, const void *p, const void *t, const double *scale);
 
 typedef void simple_denoiser_conv_wgrad_kernel(int n, Rows rows, real *restrict dw, real *restrict db,
@@ -202,27 +202,27 @@ typedef struct {
     Layout DX;
     Layout DY;
     Layout M;
-} SimpleDenoiserConvDgradSizes;
-void simple_denoiser_conv_dgrad_0(const SimpleDenoiserConvDgradSizes *sizes, int n, Rows rows,
+} simple_denoiser_conv_dgrad_sizes;
+void simple_denoiser_conv_dgrad_0(const simple_denoiser_conv_dgrad_sizes *sizes, int n, Rows rows,
     stored *restrict dx, const stored *dy, const real *w, const stored *m);
 
 typedef struct {
     int CI, CO, IH, D, H, W, PH, PW, BIAS, TILES, PHASE, ACCUMULATE, SEGMENTS;
     const Layout *X;
     Layout DY;
-} SimpleDenoiserConvWgradWinogradSizes;
-void simple_denoiser_conv_wgrad_winograd_0(const SimpleDenoiserConvWgradWinogradSizes *sizes, int n, Rows rows,
-    real *restrict dw, real *restrict db, real *restrict scratch, real *restrict sums, const stored *const *x,
-    const stored *dy);
+} simple_denoiser_conv_wgrad_winograd_sizes;
+void simple_denoiser_conv_wgrad_winograd_0(const simple_denoiser_conv_wgrad_winograd_sizes *sizes, int n,
+    Rows rows, real *restrict dw, real *restrict db, real *restrict scratch, real *restrict sums,
+    const stored *const *x, const stored *dy);
 
 typedef struct {
     int ID, IH, IW, H, PH, PW, CS, MASK, TILES, PHASE;
     Layout DX;
     Layout DY;
     Layout M;
-} SimpleDenoiserConvDgradWinogradSizes;
-void simple_denoiser_conv_dgrad_winograd_0(const SimpleDenoiserConvDgradWinogradSizes *sizes, int n, Rows rows,
-    stored *restrict dx, real *restrict workspace, const stored *dy, const real *w, const stored *m);
+} simple_denoiser_conv_dgrad_winograd_sizes;
+void simple_denoiser_conv_dgrad_winograd_0(const simple_denoiser_conv_dgrad_winograd_sizes *sizes, int n,
+    Rows rows, stored *restrict dx, real *restrict workspace, const stored *dy, const real *w, const stored *m);
 
 void simple_denoiser_adam_0(real *restrict p, const real *restrict g, real *restrict m, real *restrict v,
     real *restrict most, real *restrict average, const double *scale, const double *norm, long decayed,

@@ -6,7 +6,7 @@
 
 /* conv_winograd_pack - the frequencies of the weights of a convolution. */
 #ifdef CONV_WINOGRAD_PACK
-void KERNEL()(const SimpleDenoiserConvWinogradPackSizes *sizes, real *restrict packed, const real *restrict w) {
+void KERNEL()(const simple_denoiser_conv_winograd_pack_sizes *sizes, real *restrict packed, const real *restrict w) {
     SIZES;
     winograd_weights((Frequency *)packed,
                      (Dense){.w = w, .lane = CI * KD * 9L, .channel = KD * 9, .lanes = CO}, vectors(&Y), X,
@@ -18,7 +18,7 @@ void KERNEL()(const SimpleDenoiserConvWinogradPackSizes *sizes, real *restrict p
 /* conv_dgrad_winograd_pack - the frequencies of the weights of a convolution, for its gradient by one
  * segment of its input. */
 #ifdef CONV_DGRAD_WINOGRAD_PACK
-void KERNEL()(const SimpleDenoiserConvDgradWinogradPackSizes *sizes, real *restrict packed, const real *restrict w) {
+void KERNEL()(const simple_denoiser_conv_dgrad_winograd_pack_sizes *sizes, real *restrict packed, const real *restrict w) {
     SIZES;
     const Dense from = {
         .w = w + C0 * KD * 9L, .lane = KD * 9, .channel = CI * KD * 9L, .lanes = CS, .flipped = 1};
@@ -30,7 +30,7 @@ void KERNEL()(const SimpleDenoiserConvDgradWinogradPackSizes *sizes, real *restr
 /* conv_winograd - convolution with a 3x3 window by Winograd's method, with bias and ReLU, and, where
  * `pooled` is there, the maxima of each 2x2 points of y. */
 #ifdef CONV_WINOGRAD
-void KERNEL()(const SimpleDenoiserConvWinogradSizes *sizes, int n, Rows rows, stored *restrict y, real *restrict workspace,
+void KERNEL()(const simple_denoiser_conv_winograd_sizes *sizes, int n, Rows rows, stored *restrict y, real *restrict workspace,
                           stored *restrict pooled, const stored *const *x, const real *w, const real *b) {
     SIZES;
     (void)rows;
@@ -59,7 +59,7 @@ void KERNEL()(const SimpleDenoiserConvWinogradSizes *sizes, int n, Rows rows, st
 /* conv_dgrad_winograd - gradient of a convolution with a 3x3 window by one segment of its input, by
  * Winograd's method: a convolution of dy with windows that run backwards. */
 #ifdef CONV_DGRAD_WINOGRAD
-void KERNEL()(const SimpleDenoiserConvDgradWinogradSizes *sizes, int n, Rows rows, stored *restrict dx, real *restrict workspace, const stored *dy,
+void KERNEL()(const simple_denoiser_conv_dgrad_winograd_sizes *sizes, int n, Rows rows, stored *restrict dx, real *restrict workspace, const stored *dy,
                           const real *w, const stored *m) {
     SIZES;
     (void)rows;

@@ -12,7 +12,7 @@
  * the one that begins at row 0 to the one that ends the sample. With `sums` they stay there, and
  * wgrad_end_winograd.c takes them back. */
 #ifdef CONV_WGRAD_WINOGRAD
-void KERNEL()(const SimpleDenoiserConvWgradWinogradSizes *sizes, int n, Rows rows, real *restrict dw, real *restrict db, real *restrict scratch,
+void KERNEL()(const simple_denoiser_conv_wgrad_winograd_sizes *sizes, int n, Rows rows, real *restrict dw, real *restrict db, real *restrict scratch,
                           real *restrict sums, const stored *const *x, const stored *dy) {
     SIZES;
     const int brings = sums == NULL, ends = brings && rows.end == D * H;

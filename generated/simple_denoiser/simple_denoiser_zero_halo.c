@@ -3,7 +3,7 @@
  * Made by unetc from simple_denoiser.unet (00438fdc504441cc) with: --size=64x64
  * Do not edit: change the .unet file and compile again. */
 #ifdef KERNEL /* the body, which the rest includes once for each set of sizes */
-void KERNEL()(const SimpleDenoiserZeroHaloSizes *sizes, int n, Rows rows, stored *y) {
+void KERNEL()(const simple_denoiser_zero_halo_sizes *sizes, int n, Rows rows, stored *y) {
     SIZES;
     const Halo halo = {D, H, W, ABOVE, BELOW};
     if (Y.ring == 0)

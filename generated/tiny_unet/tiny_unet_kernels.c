@@ -5,7 +5,7 @@
 #include "tiny_unet_plan.h"
 
 /* cast - a tensor out of an image as the loader left it. */
-void tiny_unet_cast_kernel(const TinyUnetCastSizes *sizes, int n, Rows rows, stored *y, const void *x) {
+void tiny_unet_cast_kernel(const tiny_unet_cast_sizes *sizes, int n, Rows rows, stored *y, const void *x) {
     const int C = sizes->C, H = sizes->H, W = sizes->W;
     const Layout Y = sizes->Y, X = sizes->X;
     const int X_STAGED = sizes->X_STAGED;
@@ -27,7 +27,7 @@ UNUSED static void zero_halo_zero(stored *y, long from, long to) {
 }
 
 /* A ring has a line of memory for each row, those of the halo above and below among them. */
-UNUSED static void zero_halo_line(const TinyUnetZeroHaloSizes *sizes, stored *y, int i, int block, int r) {
+UNUSED static void zero_halo_line(const tiny_unet_zero_halo_sizes *sizes, stored *y, int i, int block, int r) {
     const int H = sizes->H, W = sizes->W;
     const Layout Y = sizes->Y;
     const long first = element(&Y, i, block * Y.block, 0, r, 0), line = first - Y.origin % Y.row;
@@ -36,14 +36,14 @@ UNUSED static void zero_halo_line(const TinyUnetZeroHaloSizes *sizes, stored *y,
     zero_halo_zero(y, first + points, line + Y.row);
 }
 
-UNUSED static void zero_halo_ring(const TinyUnetZeroHaloSizes *sizes, Rows rows, stored *y, int i, int block) {
+UNUSED static void zero_halo_ring(const tiny_unet_zero_halo_sizes *sizes, Rows rows, stored *y, int i, int block) {
     const int H = sizes->H, ABOVE = sizes->ABOVE, BELOW = sizes->BELOW;
     const int above = rows.begin == 0 ? ABOVE : 0, below = rows.end == H ? BELOW : 0;
     for (int r = rows.begin - above; r < rows.end + below; r++)
         zero_halo_line(sizes, y, i, block, r);
 }
 
-void tiny_unet_zero_halo_kernel(const TinyUnetZeroHaloSizes *sizes, int n, Rows rows, stored *y) {
+void tiny_unet_zero_halo_kernel(const tiny_unet_zero_halo_sizes *sizes, int n, Rows rows, stored *y) {
     const int D = sizes->D, H = sizes->H, W = sizes->W;
     const Layout Y = sizes->Y;
     if (rows.begin >= rows.end)
@@ -65,7 +65,7 @@ void tiny_unet_zero_halo_kernel(const TinyUnetZeroHaloSizes *sizes, int n, Rows 
 /* conv - convolution over segments, with bias and ReLU. */
 /* The part of output (co, d, h, w) of sample i that comes through segment s, whose channels start at
  * `first`. */
-UNUSED static double conv_segment(const TinyUnetConvSizes *sizes, const stored *x, const real *w, int i, int s, int first, int co,
+UNUSED static double conv_segment(const tiny_unet_conv_sizes *sizes, const stored *x, const real *w, int i, int s, int first, int co,
                                     const int *o) {
     const int CI = sizes->CI, ID = sizes->ID, IH = sizes->IH, IW = sizes->IW, KD = sizes->KD, SD = sizes->SD,
         LD = sizes->LD, PD = sizes->PD, KH = sizes->KH, SH = sizes->SH, LH = sizes->LH, PH = sizes->PH,
@@ -86,7 +86,7 @@ UNUSED static double conv_segment(const TinyUnetConvSizes *sizes, const stored *
     return sum;
 }
 
-UNUSED static double conv_point(const TinyUnetConvSizes *sizes, const stored *const *x, const real *w, const real *b, int i, int co,
+UNUSED static double conv_point(const tiny_unet_conv_sizes *sizes, const stored *const *x, const real *w, const real *b, int i, int co,
                                   const int *o) {
     const int BIAS = sizes->BIAS, RELU = sizes->RELU, SEGMENTS = sizes->SEGMENTS;
     const Layout *X = sizes->X;
@@ -96,7 +96,7 @@ UNUSED static double conv_point(const TinyUnetConvSizes *sizes, const stored *co
     return RELU && sum < 0 ? 0 : sum;
 }
 
-void tiny_unet_conv_kernel(const TinyUnetConvSizes *sizes, int n, Rows rows, stored *y, const stored *const *x, const real *w,
+void tiny_unet_conv_kernel(const tiny_unet_conv_sizes *sizes, int n, Rows rows, stored *y, const stored *const *x, const real *w,
                           const real *b) {
     const int CO = sizes->CO, H = sizes->H, W = sizes->W;
     const Layout Y = sizes->Y;
@@ -110,7 +110,7 @@ void tiny_unet_conv_kernel(const TinyUnetConvSizes *sizes, int n, Rows rows, sto
 }
 
 /* max_pool - maximum over windows; padding counts as -infinity, a NaN as more than any number. */
-UNUSED static real max_pool_point(const TinyUnetMaxPoolSizes *sizes, const stored *x, int i, int c, int d, int h, int p) {
+UNUSED static real max_pool_point(const tiny_unet_max_pool_sizes *sizes, const stored *x, int i, int c, int d, int h, int p) {
     const int ID = sizes->ID, IH = sizes->IH, IW = sizes->IW, KD = sizes->KD, SD = sizes->SD, PD = sizes->PD,
         LD = sizes->LD, KH = sizes->KH, SH = sizes->SH, PH = sizes->PH, LH = sizes->LH, KW = sizes->KW,
         SW = sizes->SW, PW = sizes->PW, LW = sizes->LW;
@@ -129,7 +129,7 @@ UNUSED static real max_pool_point(const TinyUnetMaxPoolSizes *sizes, const store
     return maximum;
 }
 
-void tiny_unet_max_pool_kernel(const TinyUnetMaxPoolSizes *sizes, int n, Rows rows, stored *y, const stored *x) {
+void tiny_unet_max_pool_kernel(const tiny_unet_max_pool_sizes *sizes, int n, Rows rows, stored *y, const stored *x) {
     const int C = sizes->C, H = sizes->H, W = sizes->W;
     const Layout Y = sizes->Y;
 #pragma omp for collapse(2) schedule(static)
@@ -143,7 +143,7 @@ void tiny_unet_max_pool_kernel(const TinyUnetMaxPoolSizes *sizes, int n, Rows ro
 
 /* upconv - transposed convolution over segments, with bias and ReLU. */
 /* The part of output (co, o) of sample i that comes through segment s, whose channels start at `first`. */
-UNUSED static double upconv_segment(const TinyUnetUpconvSizes *sizes, const stored *x, const real *w, int i, int s, int first, int co,
+UNUSED static double upconv_segment(const tiny_unet_upconv_sizes *sizes, const stored *x, const real *w, int i, int s, int first, int co,
                                     const int *o) {
     const int CO = sizes->CO, ID = sizes->ID, IH = sizes->IH, IW = sizes->IW, KD = sizes->KD, SD = sizes->SD,
         LD = sizes->LD, PD = sizes->PD, KH = sizes->KH, SH = sizes->SH, LH = sizes->LH, PH = sizes->PH,
@@ -163,7 +163,7 @@ UNUSED static double upconv_segment(const TinyUnetUpconvSizes *sizes, const stor
     return sum;
 }
 
-UNUSED static double upconv_point(const TinyUnetUpconvSizes *sizes, const stored *const *x, const real *w, const real *b, int i, int co,
+UNUSED static double upconv_point(const tiny_unet_upconv_sizes *sizes, const stored *const *x, const real *w, const real *b, int i, int co,
                                   const int *o) {
     const int BIAS = sizes->BIAS, RELU = sizes->RELU, SEGMENTS = sizes->SEGMENTS;
     const Layout *X = sizes->X;
@@ -173,7 +173,7 @@ UNUSED static double upconv_point(const TinyUnetUpconvSizes *sizes, const stored
     return RELU && sum < 0 ? 0 : sum;
 }
 
-void tiny_unet_upconv_kernel(const TinyUnetUpconvSizes *sizes, int n, Rows rows, stored *y, const stored *const *x, const real *w,
+void tiny_unet_upconv_kernel(const tiny_unet_upconv_sizes *sizes, int n, Rows rows, stored *y, const stored *const *x, const real *w,
                           const real *b) {
     const int CO = sizes->CO, H = sizes->H, W = sizes->W;
     const Layout Y = sizes->Y;
@@ -192,7 +192,7 @@ UNUSED static double mse_grad_slope(double p, double t, double epsilon) {
     return p - t;
 }
 
-void tiny_unet_mse_grad_kernel(const TinyUnetMseGradSizes *sizes, int n, int total, Rows rows, stored *dp, const void *p, const void *t,
+void tiny_unet_mse_grad_kernel(const tiny_unet_mse_grad_sizes *sizes, int n, int total, Rows rows, stored *dp, const void *p, const void *t,
                           const double *scale) {
     const int C = sizes->C, D = sizes->D, H = sizes->H, W = sizes->W;
     const Layout P = sizes->P, T = sizes->T;
@@ -216,7 +216,7 @@ UNUSED static double psnr_of_mean(double mean) {
     return clamp(-10 * log10(mean), 0, 100);
 }
 
-void tiny_unet_psnr_kernel(const TinyUnetPsnrSizes *sizes, int n, Rows rows, double *result, double *scratch, const void *p, const void *t,
+void tiny_unet_psnr_kernel(const tiny_unet_psnr_sizes *sizes, int n, Rows rows, double *result, double *scratch, const void *p, const void *t,
                           const int32_t (*valid)[3]) {
     const int C = sizes->C, D = sizes->D, H = sizes->H, W = sizes->W;
     const Layout P = sizes->P, T = sizes->T;
@@ -232,7 +232,7 @@ UNUSED static double mse_term(double p, double t, double epsilon) {
     return (p - t) * (p - t);
 }
 
-void tiny_unet_mse_kernel(const TinyUnetMseSizes *sizes, int n, Rows rows, double *result, double *scratch, const void *p, const void *t,
+void tiny_unet_mse_kernel(const tiny_unet_mse_sizes *sizes, int n, Rows rows, double *result, double *scratch, const void *p, const void *t,
                           const int32_t (*valid)[3]) {
     const int C = sizes->C, D = sizes->D, H = sizes->H, W = sizes->W;
     const Layout P = sizes->P, T = sizes->T;
@@ -249,7 +249,7 @@ void tiny_unet_mse_kernel(const TinyUnetMseSizes *sizes, int n, Rows rows, doubl
  * wgrad_end.c brings them there. */
 /* SUM and what row r of positions of sample i adds to it: its products dy(co, o) * x(c, o * S - P + k * L),
  * c a channel of segment s; TRANSPOSED: x(c, o) * dy(co, o * S - P + k * L). */
-UNUSED static double conv_wgrad_weight(const TinyUnetConvWgradSizes *sizes, double sum, int i, int r, const stored *x, const stored *dy, int s,
+UNUSED static double conv_wgrad_weight(const tiny_unet_conv_wgrad_sizes *sizes, double sum, int i, int r, const stored *x, const stored *dy, int s,
                                    int c, int co, const int *k) {
     const int ID = sizes->ID, IH = sizes->IH, IW = sizes->IW, D = sizes->D, H = sizes->H, W = sizes->W,
         SD = sizes->SD, LD = sizes->LD, PD = sizes->PD, SH = sizes->SH, LH = sizes->LH, PH = sizes->PH,
@@ -269,7 +269,7 @@ UNUSED static double conv_wgrad_weight(const TinyUnetConvWgradSizes *sizes, doub
 }
 
 /* SUM and the points of dy that belong to row r of positions. */
-UNUSED static double conv_wgrad_bias(const TinyUnetConvWgradSizes *sizes, double sum, int i, int r, const stored *dy, int co) {
+UNUSED static double conv_wgrad_bias(const tiny_unet_conv_wgrad_sizes *sizes, double sum, int i, int r, const stored *dy, int co) {
     const int ID = sizes->ID, IH = sizes->IH, D = sizes->D, H = sizes->H, W = sizes->W, SD = sizes->SD,
         PD = sizes->PD, SH = sizes->SH, PH = sizes->PH, TRANSPOSED = sizes->TRANSPOSED;
     const Layout DY = sizes->DY;
@@ -286,7 +286,7 @@ UNUSED static double conv_wgrad_bias(const TinyUnetConvWgradSizes *sizes, double
 }
 
 /* One of the gradients; the sum of a sample so far is at *PARTIAL. x == NULL: the gradient by a bias. */
-UNUSED static void conv_wgrad_gradient(const TinyUnetConvWgradSizes *sizes, int n, Rows rows, real *gradient, double *partial, const stored *x,
+UNUSED static void conv_wgrad_gradient(const tiny_unet_conv_wgrad_sizes *sizes, int n, Rows rows, real *gradient, double *partial, const stored *x,
                                    const stored *dy, int s, int c, int co, const int *k) {
     const int ID = sizes->ID, IH = sizes->IH, D = sizes->D, H = sizes->H, TRANSPOSED = sizes->TRANSPOSED,
         ACCUMULATE = sizes->ACCUMULATE;
@@ -302,7 +302,7 @@ UNUSED static void conv_wgrad_gradient(const TinyUnetConvWgradSizes *sizes, int 
         *gradient = total;
 }
 
-void tiny_unet_conv_wgrad_kernel(const TinyUnetConvWgradSizes *sizes, int n, Rows rows, real *dw, real *db, double *scratch, double *sums,
+void tiny_unet_conv_wgrad_kernel(const tiny_unet_conv_wgrad_sizes *sizes, int n, Rows rows, real *dw, real *db, double *scratch, double *sums,
                           const stored *const *x, const stored *dy) {
     const int CI = sizes->CI, CO = sizes->CO, KD = sizes->KD, KH = sizes->KH, KW = sizes->KW,
         TRANSPOSED = sizes->TRANSPOSED, BIAS = sizes->BIAS, SEGMENTS = sizes->SEGMENTS;
@@ -329,7 +329,7 @@ void tiny_unet_conv_wgrad_kernel(const TinyUnetConvWgradSizes *sizes, int n, Row
 }
 
 /* conv_dgrad - gradient of a convolution by one segment of its input. */
-UNUSED static double conv_dgrad_point(const TinyUnetConvDgradSizes *sizes, const stored *dy, const real *w, int i, int c, const int *p) {
+UNUSED static double conv_dgrad_point(const tiny_unet_conv_dgrad_sizes *sizes, const stored *dy, const real *w, int i, int c, const int *p) {
     const int CI = sizes->CI, CO = sizes->CO, D = sizes->D, H = sizes->H, W = sizes->W, KD = sizes->KD,
         SD = sizes->SD, LD = sizes->LD, PD = sizes->PD, KH = sizes->KH, SH = sizes->SH, LH = sizes->LH,
         PH = sizes->PH, KW = sizes->KW, SW = sizes->SW, LW = sizes->LW, PW = sizes->PW, C0 = sizes->C0;
@@ -348,7 +348,7 @@ UNUSED static double conv_dgrad_point(const TinyUnetConvDgradSizes *sizes, const
     return sum;
 }
 
-void tiny_unet_conv_dgrad_kernel(const TinyUnetConvDgradSizes *sizes, int n, Rows rows, stored *dx, const stored *dy, const real *w, const stored *m) {
+void tiny_unet_conv_dgrad_kernel(const tiny_unet_conv_dgrad_sizes *sizes, int n, Rows rows, stored *dx, const stored *dy, const real *w, const stored *m) {
     const int IH = sizes->IH, IW = sizes->IW, CS = sizes->CS;
     const Layout DX = sizes->DX;
     const int MASK = sizes->MASK;
@@ -365,7 +365,7 @@ void tiny_unet_conv_dgrad_kernel(const TinyUnetConvDgradSizes *sizes, int n, Row
 }
 
 /* upconv_dgrad - gradient of a transposed convolution by one segment of its input. */
-UNUSED static double upconv_dgrad_point(const TinyUnetUpconvDgradSizes *sizes, const stored *dy, const real *w, int i, int c, const int *p) {
+UNUSED static double upconv_dgrad_point(const tiny_unet_upconv_dgrad_sizes *sizes, const stored *dy, const real *w, int i, int c, const int *p) {
     const int CO = sizes->CO, D = sizes->D, H = sizes->H, W = sizes->W, KD = sizes->KD, SD = sizes->SD,
         LD = sizes->LD, PD = sizes->PD, KH = sizes->KH, SH = sizes->SH, LH = sizes->LH, PH = sizes->PH,
         KW = sizes->KW, SW = sizes->SW, LW = sizes->LW, PW = sizes->PW, C0 = sizes->C0;
@@ -384,7 +384,7 @@ UNUSED static double upconv_dgrad_point(const TinyUnetUpconvDgradSizes *sizes, c
     return sum;
 }
 
-void tiny_unet_upconv_dgrad_kernel(const TinyUnetUpconvDgradSizes *sizes, int n, Rows rows, stored *dx, const stored *dy, const real *w, const stored *m) {
+void tiny_unet_upconv_dgrad_kernel(const tiny_unet_upconv_dgrad_sizes *sizes, int n, Rows rows, stored *dx, const stored *dy, const real *w, const stored *m) {
     const int IH = sizes->IH, IW = sizes->IW, CS = sizes->CS;
     const Layout DX = sizes->DX;
     const int MASK = sizes->MASK;
@@ -401,7 +401,7 @@ void tiny_unet_upconv_dgrad_kernel(const TinyUnetUpconvDgradSizes *sizes, int n,
 }
 
 /* adam - Adam, AdamW (`DECOUPLED`) and AMSGrad (`AMSGRAD`). */
-void tiny_unet_adam_kernel(const TinyUnetAdamSizes *sizes, real *p, const real *g, real *m, real *v, real *most, real *average,
+void tiny_unet_adam_kernel(const tiny_unet_adam_sizes *sizes, real *p, const real *g, real *m, real *v, real *most, real *average,
                           const double *scale, const double *norm, long decayed, double rate, int64_t step,
                           long from, long to) {
     const int SCALED = sizes->SCALED, CLIPS = sizes->CLIPS, AVERAGED = sizes->AVERAGED;
@@ -435,7 +435,7 @@ void tiny_unet_adam_kernel(const TinyUnetAdamSizes *sizes, real *p, const real *
 /* max_pool_grad - gradient of a maximum over windows: it goes to the first maximum of each. */
 /* Whether the first maximum of window (d, h, p) is at point (id, ih, iw): earlier ones are less, none is
  * more. */
-UNUSED static int max_pool_grad_chosen(const TinyUnetMaxPoolGradSizes *sizes, const stored *x, int i, int c, const int *window, const int *point) {
+UNUSED static int max_pool_grad_chosen(const tiny_unet_max_pool_grad_sizes *sizes, const stored *x, int i, int c, const int *window, const int *point) {
     const int ID = sizes->ID, IH = sizes->IH, IW = sizes->IW, KD = sizes->KD, SD = sizes->SD, PD = sizes->PD,
         LD = sizes->LD, KH = sizes->KH, SH = sizes->SH, PH = sizes->PH, LH = sizes->LH, KW = sizes->KW,
         SW = sizes->SW, PW = sizes->PW, LW = sizes->LW;
@@ -459,7 +459,7 @@ UNUSED static int max_pool_grad_chosen(const TinyUnetMaxPoolGradSizes *sizes, co
 }
 
 /* Sum over the windows that chose the point, in the order of the windows. */
-UNUSED static real max_pool_grad_point(const TinyUnetMaxPoolGradSizes *sizes, const stored *x, const stored *dy, int i, int c, const int *point) {
+UNUSED static real max_pool_grad_point(const tiny_unet_max_pool_grad_sizes *sizes, const stored *x, const stored *dy, int i, int c, const int *point) {
     const int D = sizes->D, H = sizes->H, W = sizes->W, KD = sizes->KD, SD = sizes->SD, PD = sizes->PD,
         LD = sizes->LD, KH = sizes->KH, SH = sizes->SH, PH = sizes->PH, LH = sizes->LH, KW = sizes->KW,
         SW = sizes->SW, PW = sizes->PW, LW = sizes->LW;
@@ -478,7 +478,7 @@ UNUSED static real max_pool_grad_point(const TinyUnetMaxPoolGradSizes *sizes, co
     return sum;
 }
 
-void tiny_unet_max_pool_grad_kernel(const TinyUnetMaxPoolGradSizes *sizes, int n, Rows rows, stored *dx, const stored *x, const stored *dy,
+void tiny_unet_max_pool_grad_kernel(const tiny_unet_max_pool_grad_sizes *sizes, int n, Rows rows, stored *dx, const stored *x, const stored *dy,
                           const stored *a) {
     const int C = sizes->C, IH = sizes->IH, IW = sizes->IW, ACCUMULATE = sizes->ACCUMULATE, MASK = sizes->MASK;
     const Layout DX = sizes->DX, X = sizes->X, A = sizes->A;

@@ -291,36 +291,37 @@ typedef struct {
     int C, H, W, X_STAGED;
     Layout Y;
     Layout X;
-} TinyUnetCastSizes;
-void tiny_unet_cast_kernel(const TinyUnetCastSizes *sizes, int n, Rows rows, stored *y, const void *x);
+} tiny_unet_cast_sizes;
+void tiny_unet_cast_kernel(const tiny_unet_cast_sizes *sizes, int n, Rows rows, stored *y, const void *x);
 
 typedef struct {
     int D, H, W, ABOVE, BELOW;
     Layout Y;
-} TinyUnetZeroHaloSizes;
-void tiny_unet_zero_halo_kernel(const TinyUnetZeroHaloSizes *sizes, int n, Rows rows, stored *y);
+} tiny_unet_zero_halo_sizes;
+void tiny_unet_zero_halo_kernel(const tiny_unet_zero_halo_sizes *sizes, int n, Rows rows, stored *y);
 
 typedef struct {
     int CI, CO, ID, IH, IW, H, W, KD, SD, LD, PD, KH, SH, LH, PH, KW, SW, LW, PW, BIAS, RELU, SEGMENTS;
     const Layout *X;
     Layout Y;
-} TinyUnetConvSizes;
-void tiny_unet_conv_kernel(const TinyUnetConvSizes *sizes, int n, Rows rows, stored *y, const stored *const *x,
-    const real *w, const real *b);
+} tiny_unet_conv_sizes;
+void tiny_unet_conv_kernel(const tiny_unet_conv_sizes *sizes, int n, Rows rows, stored *y,
+    const stored *const *x, const real *w, const real *b);
 
 typedef struct {
     int C, ID, IH, IW, H, W, KD, SD, PD, LD, KH, SH, PH, LH, KW, SW, PW, LW;
     Layout Y;
     Layout X;
-} TinyUnetMaxPoolSizes;
-void tiny_unet_max_pool_kernel(const TinyUnetMaxPoolSizes *sizes, int n, Rows rows, stored *y, const stored *x);
+} tiny_unet_max_pool_sizes;
+void tiny_unet_max_pool_kernel(const tiny_unet_max_pool_sizes *sizes, int n, Rows rows, stored *y,
+    const stored *x);
 
 typedef struct {
     int CO, ID, IH, IW, H, W, KD, SD, LD, PD, KH, SH, LH, PH, KW, SW, LW, PW, BIAS, RELU, SEGMENTS;
     const Layout *X;
     Layout Y;
-} TinyUnetUpconvSizes;
-void tiny_unet_upconv_kernel(const TinyUnetUpconvSizes *sizes, int n, Rows rows, stored *y,
+} tiny_unet_upconv_sizes;
+void tiny_unet_upconv_kernel(const tiny_unet_upconv_sizes *sizes, int n, Rows rows, stored *y,
     const stored *const *x, const real *w, const real *b);
 
 typedef struct {
@@ -329,24 +330,24 @@ typedef struct {
     Layout T;
     double WEIGHT;
     Layout DP;
-} TinyUnetMseGradSizes;
-void tiny_unet_mse_grad_kernel(const TinyUnetMseGradSizes *sizes, int n, int total, Rows rows, stored *dp,
+} tiny_unet_mse_grad_sizes;
+void tiny_unet_mse_grad_kernel(const tiny_unet_mse_grad_sizes *sizes, int n, int total, Rows rows, stored *dp,
     const void *p, const void *t, const double *scale);
 
 typedef struct {
     int C, D, H, W, P_STAGED, T_STAGED, ACCUMULATE;
     Layout P;
     Layout T;
-} TinyUnetPsnrSizes;
-void tiny_unet_psnr_kernel(const TinyUnetPsnrSizes *sizes, int n, Rows rows, double *result, double *scratch,
+} tiny_unet_psnr_sizes;
+void tiny_unet_psnr_kernel(const tiny_unet_psnr_sizes *sizes, int n, Rows rows, double *result, double *scratch,
     const void *p, const void *t, const int32_t (*valid)[3]);
 
 typedef struct {
     int C, D, H, W, P_STAGED, T_STAGED, ACCUMULATE;
     Layout P;
     Layout T;
-} TinyUnetMseSizes;
-void tiny_unet_mse_kernel(const TinyUnetMseSizes *sizes, int n, Rows rows, double *result, double *scratch,
+} tiny_unet_mse_sizes;
+void tiny_unet_mse_kernel(const tiny_unet_mse_sizes *sizes, int n, Rows rows, double *result, double *scratch,
     const void *p, const void *t, const int32_t (*valid)[3]);
 
 typedef struct {
@@ -354,8 +355,8 @@ typedef struct {
         ACCUMULATE, SEGMENTS;
     const Layout *X;
     Layout DY;
-} TinyUnetConvWgradSizes;
-void tiny_unet_conv_wgrad_kernel(const TinyUnetConvWgradSizes *sizes, int n, Rows rows, real *dw, real *db,
+} tiny_unet_conv_wgrad_sizes;
+void tiny_unet_conv_wgrad_kernel(const tiny_unet_conv_wgrad_sizes *sizes, int n, Rows rows, real *dw, real *db,
     double *scratch, double *sums, const stored *const *x, const stored *dy);
 
 typedef struct {
@@ -363,8 +364,8 @@ typedef struct {
     Layout DX;
     Layout DY;
     Layout M;
-} TinyUnetConvDgradSizes;
-void tiny_unet_conv_dgrad_kernel(const TinyUnetConvDgradSizes *sizes, int n, Rows rows, stored *dx,
+} tiny_unet_conv_dgrad_sizes;
+void tiny_unet_conv_dgrad_kernel(const tiny_unet_conv_dgrad_sizes *sizes, int n, Rows rows, stored *dx,
     const stored *dy, const real *w, const stored *m);
 
 typedef struct {
@@ -372,8 +373,8 @@ typedef struct {
     Layout DX;
     Layout DY;
     Layout M;
-} TinyUnetUpconvDgradSizes;
-void tiny_unet_upconv_dgrad_kernel(const TinyUnetUpconvDgradSizes *sizes, int n, Rows rows, stored *dx,
+} tiny_unet_upconv_dgrad_sizes;
+void tiny_unet_upconv_dgrad_kernel(const tiny_unet_upconv_dgrad_sizes *sizes, int n, Rows rows, stored *dx,
     const stored *dy, const real *w, const stored *m);
 
 typedef struct {
@@ -384,10 +385,10 @@ typedef struct {
     double BETA1;
     double BETA2;
     double EPSILON;
-} TinyUnetAdamSizes;
-void tiny_unet_adam_kernel(const TinyUnetAdamSizes *sizes, real *p, const real *g, real *m, real *v, real *most,
-    real *average, const double *scale, const double *norm, long decayed, double rate, int64_t step, long from,
-    long to);
+} tiny_unet_adam_sizes;
+void tiny_unet_adam_kernel(const tiny_unet_adam_sizes *sizes, real *p, const real *g, real *m, real *v,
+    real *most, real *average, const double *scale, const double *norm, long decayed, double rate,
+    int64_t step, long from, long to);
 
 typedef struct {
     int C, ID, IH, IW, D, H, W, KD, SD, PD, LD, KH, SH, PH, LH, KW, SW, PW, LW, ACCUMULATE, MASK;
@@ -395,8 +396,8 @@ typedef struct {
     Layout X;
     Layout DY;
     Layout A;
-} TinyUnetMaxPoolGradSizes;
-void tiny_unet_max_pool_grad_kernel(const TinyUnetMaxPoolGradSizes *sizes, int n, Rows rows, stored *dx,
+} tiny_unet_max_pool_grad_sizes;
+void tiny_unet_max_pool_grad_kernel(const tiny_unet_max_pool_grad_sizes *sizes, int n, Rows rows, stored *dx,
     const stored *x, const stored *dy, const stored *a);
 
 #endif

@@ -21,10 +21,9 @@ INLINE Vector KERNEL_weights(const real *w, int v, int j, int tap) {
 }
 
 /* Adds a tap to the sums of `count` points from o on. */
-INLINE void KERNEL_tap(Rows rows, real *sums, const stored *x, const real *w, int v, Point o, int count,
-                       int kd, int kh, int kw) {
+INLINE void KERNEL_tap(real *sums, const stored *x, const real *w, int v, Point o, int count, int kd,
+                       int kh, int kw) {
     SIZES;
-    (void)rows; /* IH may be made of it */
     const int id = o.d * SD - PD + kd * LD, ih = o.h * SH - PH + kh * LH;
     if (id < 0 || id >= ID || ih < 0 || ih >= IH)
         return;
@@ -64,7 +63,7 @@ UNUSED static void KERNEL(int n, Rows rows, stored *y, const stored *x, const re
                     for (int kd = 0; kd < KD; kd++)
                         for (int kh = 0; kh < KH; kh++)
                             for (int kw = 0; kw < KW; kw++)
-                                KERNEL_tap(rows, sums, x, w, v, o, count, kd, kh, kw);
+                                KERNEL_tap(sums, x, w, v, o, count, kd, kh, kw);
                     for (int p = 0; p < count; p++)
                         store_some(y + vector_at(&Y, v, o) + p * Y.block, load_real(sums + p * LANES),
                                    lanes(&Y, v));

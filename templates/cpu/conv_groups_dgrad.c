@@ -22,10 +22,9 @@ INLINE Vector KERNEL_weights(const real *w, int v, int j, int tap) {
 }
 
 /* Adds a tap to the sums of `count` points from i on: those that a position of the window meets by it. */
-INLINE void KERNEL_tap(Rows rows, real *sums, const stored *dy, const real *w, int v, Point i, int count,
-                       int kd, int kh, int kw) {
+INLINE void KERNEL_tap(real *sums, const stored *dy, const real *w, int v, Point i, int count, int kd,
+                       int kh, int kw) {
     SIZES;
-    (void)rows; /* H may be made of it */
     const int od = window_at(i.d, kd * LD, SD, PD, D), oh = window_at(i.h, kh * LH, SH, PH, H);
     if (od < 0 || oh < 0)
         return;
@@ -67,7 +66,7 @@ UNUSED static void KERNEL(int n, Rows rows, stored *dx, const stored *dy, const 
                     for (int kd = 0; kd < KD; kd++)
                         for (int kh = 0; kh < KH; kh++)
                             for (int kw = 0; kw < KW; kw++)
-                                KERNEL_tap(rows, sums, dy, w, v, at, count, kd, kh, kw);
+                                KERNEL_tap(sums, dy, w, v, at, count, kd, kh, kw);
                     for (int p = 0; p < count; p++)
                         store_some(dx + vector_at(&DX, v, at) + p * DX.block, load_real(sums + p * LANES),
                                    lanes(&DX, v));

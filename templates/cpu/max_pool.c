@@ -17,9 +17,8 @@ INLINE Rows KERNEL_taps(int o, int taps, int stride, int padding, int dilation, 
 }
 
 /* Vector v of the maximum over the window of output point o. */
-INLINE Vector KERNEL_point(Rows rows, const stored *x, int v, Point o) {
+INLINE Vector KERNEL_point(const stored *x, int v, Point o) {
     SIZES;
-    (void)rows; /* IH may be made of it */
     const Rows d = KERNEL_taps(o.d, KD, SD, PD, LD, ID), h = KERNEL_taps(o.h, KH, SH, PH, LH, IH),
                w = KERNEL_taps(o.w, KW, SW, PW, LW, IW);
     Vector best = (Vector){0} - INFINITY;
@@ -42,7 +41,7 @@ UNUSED static void KERNEL(int n, Rows rows, stored *restrict y, const stored *x)
                 for (int q = 0; q < W * parts; q++) {
                     Point o = {i, r / H, r % H, q / parts};
                     int v = first + q % parts;
-                    store_some(y + vector_at(&Y, v, o), KERNEL_point(rows, x, v, o), lanes(&Y, v));
+                    store_some(y + vector_at(&Y, v, o), KERNEL_point(x, v, o), lanes(&Y, v));
                 }
 }
 /* END */

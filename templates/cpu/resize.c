@@ -8,9 +8,8 @@
 
 /* BEGIN */
 /* Where a row of x begins that a row of y is made of; NULL: it lies beyond and is zero. */
-INLINE const stored *KERNEL_begin(Rows rows, const stored *x, int v, int sample, int d, int h) {
+INLINE const stored *KERNEL_begin(const stored *x, int v, int sample, int d, int h) {
     SIZES;
-    (void)rows; /* IH may be made of it */
     const int beyond = ZERO && (d < 0 || d >= ID || h < 0 || h >= IH);
     return beyond ? NULL : x + vector_at(&X, v, (Point){sample, d, h, 0});
 }
@@ -35,12 +34,12 @@ INLINE Vector KERNEL_between(const stored *const *row, int v, Made h, Made w) {
     return LINEAR ? mixed(first, KERNEL_point(row[1], v, w), h.share) : first;
 }
 
-INLINE void KERNEL_row(Rows rows, stored *y, const stored *x, int v, Point o, Made d, Made h) {
+INLINE void KERNEL_row(stored *y, const stored *x, int v, Point o, Made d, Made h) {
     SIZES;
-    const stored *const upper[] = {KERNEL_begin(rows, x, v, o.n, d.first, h.first),
-                                   KERNEL_begin(rows, x, v, o.n, d.first, h.second)};
-    const stored *const lower[] = {KERNEL_begin(rows, x, v, o.n, d.second, h.first),
-                                   KERNEL_begin(rows, x, v, o.n, d.second, h.second)};
+    const stored *const upper[] = {KERNEL_begin(x, v, o.n, d.first, h.first),
+                                   KERNEL_begin(x, v, o.n, d.first, h.second)};
+    const stored *const lower[] = {KERNEL_begin(x, v, o.n, d.second, h.first),
+                                   KERNEL_begin(x, v, o.n, d.second, h.second)};
     stored *to = y + vector_at(&Y, v, o);
     for (int p = 0; p < W; p++, to += Y.block) {
         const Made w = made_of((Positions){STEP_W, OFFSET_W, UNIT_W, IW, LINEAR, ZERO}, p);
@@ -57,7 +56,7 @@ UNUSED static void KERNEL(int n, Rows rows, stored *restrict y, const stored *x)
             for (int r = rows.begin; r < rows.end; r++) {
                 const Made d = made_of((Positions){STEP_D, OFFSET_D, UNIT_D, ID, LINEAR, ZERO}, r / H);
                 const Made h = made_of((Positions){STEP_H, OFFSET_H, UNIT_H, IH, LINEAR, ZERO}, r % H);
-                KERNEL_row(rows, y, x, v, (Point){i, r / H, r % H, 0}, d, h);
+                KERNEL_row(y, x, v, (Point){i, r / H, r % H, 0}, d, h);
             }
 }
 /* END */

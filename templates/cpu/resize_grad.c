@@ -10,9 +10,8 @@
 enum { KERNEL_TOGETHER = 32 };
 
 /* Vector v of the gradient of point p: over the points of y that are made of it. */
-INLINE Vector KERNEL_point(Rows rows, const stored *dy, int v, Point p) {
+INLINE Vector KERNEL_point(const stored *dy, int v, Point p) {
     SIZES;
-    (void)rows; /* IH may be made of it */
     const Positions in_d = {STEP_D, OFFSET_D, UNIT_D, ID, LINEAR, ZERO};
     const Positions in_h = {STEP_H, OFFSET_H, UNIT_H, IH, LINEAR, ZERO};
     const Positions in_w = {STEP_W, OFFSET_W, UNIT_W, IW, LINEAR, ZERO};
@@ -45,7 +44,7 @@ UNUSED static void KERNEL(int n, Rows rows, stored *restrict dx, const stored *d
                 for (int q = 0; q < IW * parts; q++) {
                     Point p = {i, r / IH, r % IH, q / parts};
                     int v = first + q % parts;
-                    store_some(dx + vector_at(&DX, v, p), KERNEL_point(rows, dy, v, p), lanes(&DX, v));
+                    store_some(dx + vector_at(&DX, v, p), KERNEL_point(dy, v, p), lanes(&DX, v));
                 }
 }
 /* END */

@@ -46,6 +46,8 @@ def parts(name, files):
             declared = text.index("kernels ----")
             found[OFFSETS] += text[:declared].count("\n")
             found["declarations of kernels"] += text[declared:].count("\n") + 1
+        elif file == name + "_sizes.h":
+            found[SIZES] += len(lines)
         elif file in (name + ".c", name + ".h", "main.c"):
             found[STEPS] += len(lines)
         elif INSTANCES in text:
@@ -64,10 +66,11 @@ def check(unetc, net, options, folder):
     text = "\n".join(line for lines in files.values() for line in lines)
     steps, buffers = text.count("begin(step, "), len(re.findall(r"^#define B\d+_", text, re.M))
     kernels = len(re.findall(r"^#define KERNEL\(part\)", text, re.M))
-    print("%s: %d lines: %s; %d steps, %d buffers, %d kernels" % (
-        " ".join([net] + options), sum(found.values()), ", ".join("%d %s" % (n, what) for what, n in found.most_common()), steps, buffers, kernels))
+    sets = kernels + len(re.findall(r"_sizes_\d+ (?:=|\(const) ", text))
+    print("%s: %d lines: %s; %d steps, %d buffers, %d kernels and sets of sizes" % (
+        " ".join([net] + options), sum(found.values()), ", ".join("%d %s" % (n, what) for what, n in found.most_common()), steps, buffers, sets))
     wrong = ["%s: \"%s\" and the lines behind it stand in %s, too" % one for one in copies(files)[:5]]
-    for what, count, most in ((STEPS, steps, 5), (OFFSETS, buffers, 1), (SIZES, kernels, 12)):
+    for what, count, most in ((STEPS, steps, 5), (OFFSETS, buffers, 1), (SIZES, sets, 12)):
         if found[what] - FIXED[what] > most * count:
             wrong.append("%d lines are %s: more than %d and %d for each of %d" % (found[what], what, FIXED[what], most, count))
     return wrong
