@@ -45,10 +45,10 @@ typedef struct {
 #define UNUSED __attribute__((unused))
 #define NOINLINE static __attribute__((noinline, unused))
 
-/* A function of its own whose innermost loop needs nearly all registers. gcc gives these out loop by loop,
+/* A function of its own whose innermost loop needs nearly all registers. gcc gives out 32 loop by loop,
  * unless told otherwise, and where loops around it have many numbers to keep it reads from the stack what
- * it multiplies with. (Transforms with many vectors and few loops are slower this way.) */
-#if defined __GNUC__ && !defined __clang__
+ * it multiplies with. Of 16 it does not; and transforms, with many vectors and few loops, are slower so. */
+#if defined __GNUC__ && !defined __clang__ && defined __AVX512F__
 #define NOINLINE_TILES static __attribute__((noinline, unused, optimize("ira-region=one")))
 #else
 #define NOINLINE_TILES NOINLINE
