@@ -45,7 +45,7 @@ typedef struct {
     const Size *size;
     int nsize;
     const char *function; /* "tiny_unet_conv_3" */
-    const char *sizes;    /* the name of those that are handed to it, "tiny_unet_conv_sizes_3", or NULL */
+    const char *sizes;    /* the name of the sizes it is handed, "tiny_unet_conv_sizes_3", or NULL */
     bool is_first;        /* of its template */
     bool has_function;    /* no instance in front has the same function */
     const char *users;    /* which nodes use it, for a comment */
@@ -99,7 +99,7 @@ void constant_definition(Constants *c, const char *name, const char *type, int c
 /* The part of a template between its marks, without the marks: of a FILE, of the operator NAME. */
 const char *template_part(Pool *pool, const char *file);
 const char *template_body(const Emitter *e, const char *name);
-/* What the comment at the head of a template says of it, behind "conv.c - ". */
+/* The text behind "conv.c - " in the comment at the head of a template. */
 const char *template_about(const Emitter *e, const char *name);
 /* The template of functions that TEMPLATE shares with others, which it includes, or NULL: none but the
  * prologue. */

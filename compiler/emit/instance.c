@@ -141,8 +141,8 @@ static Size *written_sizes(const Emitter *e, const char *template, const Constan
     return size;
 }
 
-/* What is constant in a function: a size that is not handed over; of a layout its block and whether there
- * is a ring. */
+/* The part of SIZE that functions have as a constant: all, or, if it is handed over, nothing but the block
+ * of a layout and whether there is a ring. */
 static const char *constant_part(const Emitter *e, const Size *size) {
     if (!size->handed)
         return size->value;
@@ -151,7 +151,7 @@ static const char *constant_part(const Emitter *e, const Size *size) {
     return pool_text(e->pool, "blocks of %lld%s", (long long)size->block, size->ring ? ", in a ring" : "");
 }
 
-/* TEMPLATE with its sizes; unless ALL of them, with what is constant in its function. */
+/* TEMPLATE with ALL its sizes, or with the constants of its function alone. */
 static const char *key_of(const Emitter *e, const char *template, const Size *size, int count, bool all) {
     const char *key = pool_text(e->pool, "%s: ", template);
     for (int i = 0; i < count; i++)

@@ -121,7 +121,7 @@ static void list_add(List *list, const char *item) {
 
 /* ---- sizes that are handed over ---- */
 
-/* "tiny_unet_conv_sizes": the struct of those that are handed over. */
+/* "tiny_unet_conv_sizes": the struct of the sizes that are handed over. */
 static const char *sizes_type(const Emitter *e, const char *template) {
     return pool_text(e->pool, "%s_%s_sizes", e->plan->model->name, template);
 }
@@ -149,7 +149,7 @@ static bool takes_sizes(const Emitter *e, const char *body, const char *word, si
     BUG("%s has no definition", name);
 }
 
-/* Behind the name of a function of BODY at S, which ends at END. Where the function takes sizes, its
+/* Behind the name of a function of BODY at S, which ends at END. If the function takes sizes, its
  * definition, which begins in the first column, gets one parameter more, and a call of it one argument
  * more. Returns what follows. */
 static const char *add_sizes(const Emitter *e, const Instance *k, Text *out, const char *body,
@@ -504,7 +504,7 @@ static void declare(const Emitter *e, Text *out, bool typed, const char *functio
     text_add(out, ");\n");
 }
 
-/* Of the template of FIRST. */
+/* The number of functions that the template of FIRST has. */
 static int functions_of(const Emitter *e, const Instance *first) {
     int count = 0;
     for (int i = 0; i < e->ninstance; i++)

@@ -34,7 +34,7 @@ UNUSED static void zero_tail(void *slice, size_t used, size_t stored_bytes) {
     const UnetStep *step, int n, int start, const int32_t (*valid)[3], int last, int band, const double *labelled
 
 
-/* What includes this lists calls alone: no number is computed there, and there is nothing to optimise. */
+/* A file that includes this header lists calls alone: there is nothing to optimise. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O0")
 #endif

@@ -30,7 +30,7 @@ typedef struct {
     int ring; /* row h lies where row h mod ring does; 0: each has a place of its own */
 } Layout;
 
-/* The layout l, of which a kernel knows the block, and perhaps that there is no ring, when it is compiled.
+/* The layout l. A kernel knows the block, and perhaps that there is no ring, when it is compiled.
  */
 #define LAYOUT_OF(l, block, ring)                                                                          \
     { (l).channels, block, (l).blocks, (l).origin, (l).sample, (l).plane, (l).depth, (l).row, ring }
@@ -513,7 +513,7 @@ INLINE Column column_fill(Vector v) {
     return (Column){v, v, v, v, v, v, v, v};
 }
 
-/* What the sums of the columns of a tile begin with. */
+/* The sums of each column of a tile begin with one of these. */
 typedef struct {
     Vector a, b;
 } Start;

@@ -7,7 +7,7 @@
 #include "../example.h"
 
 /* BEGIN */
-/* What all points of vector v of a sample, or of the batch, share. */
+/* Numbers that all points of vector v of a sample, or of the batch, share. */
 typedef struct {
     Normal normal;
     Vector factor, slope, product, below, weight;

@@ -329,7 +329,7 @@ INLINE Column column_fill(Vector v) {
     return (Column){v, v, v, v, v, v, v, v};
 }
 
-/* What the sums of the columns of a tile begin with. */
+/* The sums of each column of a tile begin with one of these. */
 typedef struct {
     Vector a, b;
 } Start;

@@ -28,7 +28,7 @@ typedef struct {
     int ring; /* row h lies where row h mod ring does; 0: each has a place of its own */
 } Layout;
 
-/* The layout l, of which a kernel knows the block, and perhaps that there is no ring, when it is compiled.
+/* The layout l. A kernel knows the block, and perhaps that there is no ring, when it is compiled.
  */
 #define LAYOUT_OF(l, block, ring)                                                                          \
     { (l).channels, block, (l).blocks, (l).origin, (l).sample, (l).plane, (l).depth, (l).row, ring }
