@@ -126,13 +126,18 @@ static const char *sizes_type(const Emitter *e, const char *template) {
     return pool_text(e->pool, "%s_%s_sizes", e->plan->model->name, template);
 }
 
-/* "int", or "long" where an instance needs that. */
+/* "int", or "long" where an instance needs that. All instances of a template have sizes of the same names:
+ * they share the struct of the sizes. */
 static const char *number_type(const Emitter *e, const Instance *k, int size) {
-    for (int i = 0; i < e->ninstance; i++)
-        if (strcmp(e->instance[i].template, k->template) == 0 &&
-            e->instance[i].size[size].number > INT32_MAX)
-            return "long";
-    return "int";
+    const char *type = "int";
+    for (const Instance *other = e->instance; other < e->instance + e->ninstance; other++) {
+        if (strcmp(other->template, k->template) != 0)
+            continue;
+        CHECK(size < other->nsize && strcmp(other->size[size].name, k->size[size].name) == 0);
+        if (other->size[size].number > INT32_MAX)
+            type = "long";
+    }
+    return type;
 }
 
 /* Does the function WORD of a body have sizes? */
@@ -177,7 +182,7 @@ static const char *copied_name(const Emitter *e, const Instance *k, Text *out, c
     return s + strlen(kernel_hole);
 }
 
-/* The sizes of which the function speaks. */
+/* The sizes that the function mentions. */
 static const char *copied_sizes(const Emitter *e, const Instance *k, Text *out, const char *body,
                                 const char *s) {
     (void)body;
@@ -275,13 +280,14 @@ static void define_sizes(const Emitter *e, const Instance *k, Text *out) {
 
 /* Heights that are no constants; DEFINES or takes the definitions back. */
 static void define_heights(const Instance *k, bool defines, Text *out) {
-    for (int i = 0; i < k->nsize; i++)
-        if (k->size[i].handed)
+    for (const Size *size = k->size; size < k->size + k->nsize; size++) {
+        if (!size->per_unit || size->handed)
             continue;
-        else if (k->size[i].per_unit && defines)
-            text_line(out, "#define %s %s", k->size[i].name, k->size[i].value);
-        else if (k->size[i].per_unit)
-            text_line(out, "#undef %s", k->size[i].name);
+        if (defines)
+            text_line(out, "#define %s %s", size->name, size->value);
+        else
+            text_line(out, "#undef %s", size->name);
+    }
 }
 
 static const char *shared_file(const Emitter *e, const char *shared) {
@@ -386,7 +392,7 @@ static const char *called_name(const Emitter *e, const Instance *k, Text *out, c
     return add_sizes(e, k, out, body, s, end);
 }
 
-/* The sizes of which the function speaks, as constants of the same names: one list for each type. */
+/* Constants with the names of the sizes that the function mentions: one list for each type. */
 static const char *called_sizes(const Emitter *e, const Instance *k, Text *out, const char *body,
                                 const char *s) {
     (void)body;

@@ -252,8 +252,8 @@ static void window_constants(Constants *c, const Window *w) {
     }
 }
 
-/* Kernels for vectors compute rows in tiles of 6 or 8 points, or twice as many.  All that they need to know
- * of the width W beforehand is how many points are left over: those of W % TILED points. */
+/* Kernels for vectors compute rows in tiles of 6 or 8 points, or twice as many, which end together after
+ * TILED points.  Such a kernel is compiled for the points that are left over: W % TILED tells how many. */
 enum { TILED = 48 };
 
 /* For a width W or IW: W_OVER, of W points; W_PHASE_OVER, of every stride-th point; W_MORE, how many of

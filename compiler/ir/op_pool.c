@@ -131,7 +131,7 @@ int64_t flops_avg_pool_grad(const Graph *g, const Node *node) {
     return windows_flops(g, node, node->in[0]);
 }
 
-/* Does each point of X lie in one window of those of Y, and each window in X? */
+/* Do the windows of Y cover X, each point once, and nothing else? */
 static bool windows_tile(const Graph *g, const Window *w, ValueId x, ValueId y) {
     bool tile = true;
     for (int k = 0; k < AXES; k++)

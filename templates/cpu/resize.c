@@ -7,7 +7,7 @@
 #include "../example.h"
 
 /* BEGIN */
-/* Where a row of x begins that a row of y is made of; NULL: it lies beyond and is zero. */
+/* The beginning of row h of plane d of x, or NULL: the row lies beyond x and is zero. */
 INLINE const stored *KERNEL_begin(const stored *x, int v, int sample, int d, int h) {
     SIZES;
     const int beyond = ZERO && (d < 0 || d >= ID || h < 0 || h >= IH);
