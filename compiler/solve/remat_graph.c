@@ -60,6 +60,31 @@ static void fill_node(RematGraph *graph, const RematOperation *operation, int o,
     node->saved = node->in_place < 0 ? 0 : graph->bytes[operation->write[0]];
 }
 
+/* Numbers that look random: splitmix64. */
+static void draw_keys(RematGraph *graph) {
+    uint64_t state = 0;
+    for (int t = 0; t < graph->ntensor; t++) {
+        uint64_t z = state += UINT64_C(0x9e3779b97f4a7c15);
+        z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+        z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+        graph->key[t] = z ^ (z >> 31);
+    }
+}
+
+static void find_readers(RematGraph *graph) {
+    const int n = graph->noperation, count = graph->node[n - 1].read_end;
+    int *end = graph->reader_end;
+    for (int i = 0; i < count; i++)
+        end[graph->read[i]]++;
+    for (int t = 0; t < graph->ntensor; t++)
+        end[t] += end[t - 1];
+    for (int o = n - 1; o >= 0; o--)
+        for (int i = graph->node[o - 1].read_end; i < graph->node[o].read_end; i++)
+            graph->reader[--end[graph->read[i]]] = o;
+    for (int t = 0; t < graph->ntensor; t++)
+        end[t] = t + 1 < graph->ntensor ? end[t + 1] : count;
+}
+
 RematGraph *remat_graph(Pool *pool, const RematProblem *problem) {
     int n = problem->noperation, ntensor = problem->ntensor, nread = 0, nwrite = 0;
     for (int o = 0; o < n; o++) {
@@ -75,7 +100,10 @@ RematGraph *remat_graph(Pool *pool, const RematProblem *problem) {
                           .maker = NEW_ARRAY(pool, int, ntensor),
                           .bytes = NEW_ARRAY(pool, int64_t, ntensor),
                           .kept = NEW_ARRAY(pool, int, ntensor),
-                          .is_kept = NEW_ARRAY(pool, bool, ntensor)};
+                          .is_kept = NEW_ARRAY(pool, bool, ntensor),
+                          .key = NEW_ARRAY(pool, uint64_t, ntensor),
+                          .reader = NEW_ARRAY(pool, int, nread),
+                          .reader_end = NEW_ARRAY(pool, int, ntensor + 1) + 1};
     bool *is_read = NEW_ARRAY(pool, bool, ntensor);
     find_makers(problem, graph->maker, is_read);
     for (int t = 0; t < ntensor; t++) {
@@ -90,5 +118,7 @@ RematGraph *remat_graph(Pool *pool, const RematProblem *problem) {
         fill_node(graph, &problem->operation[o], o, is_read);
         graph->base_cost += graph->node[o].cost;
     }
+    draw_keys(graph);
+    find_readers(graph);
     return graph;
 }

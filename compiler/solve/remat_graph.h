@@ -29,6 +29,9 @@ typedef struct {
     int64_t *bytes; /* per tensor */
     int *kept;      /* the tensors that live to the end */
     bool *is_kept;  /* per tensor */
+    int *reader; /* the operations that read tensor t: reader[reader_end[t - 1]] to reader[reader_end[t]] */
+    int *reader_end; /* per tensor; reader_end[-1] is 0 */
+    uint64_t *key; /* per tensor: a random number.  The key of a set is the exclusive or of its tensors' */
     int64_t base_cost, kept_bytes;
 } RematGraph;
 

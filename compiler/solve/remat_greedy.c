@@ -100,7 +100,10 @@ int64_t remat_greedy(Pool *pool, const RematGraph *graph, int64_t most, int64_t 
     static const int parts[] = {16, 4, 2};
     enum { RUNS = sizeof parts / sizeof *parts };
     Greedy greedy = {.graph = graph,
-                     .moves = {.graph = graph, .certain = true},
+                     .moves = {.graph = graph,
+                               .certain = true,
+                               .needed = NEW_ARRAY(pool, bool, graph->ntensor),
+                               .marked = NEW_ARRAY(pool, bool, graph->noperation)},
                      .now = remat_order(pool, graph),
                      .next = remat_order(pool, graph),
                      .best = remat_order(pool, graph),

@@ -70,41 +70,55 @@ static void remove_at(RematOrder *order, int position) {
     memmove(at, at + 1, (size_t)(order->length - position) * sizeof *at);
 }
 
-/* Is TENSOR read at POSITION or later, before it is written again? */
-static bool needed_from(const RematGraph *graph, const RematOrder *order, int position, int tensor) {
-    int maker = graph->maker[tensor];
-    if (graph->is_kept[tensor])
-        return true;
-    for (int p = position; p < order->length && order->operation[p] != maker; p++)
-        if (reads(graph, order->operation[p], tensor))
-            return true;
-    return false;
+/* How many operations a move may insert. */
+static int room(const RematMoves *moves, const RematOrder *order) {
+    enum { MAX_INSERTED = 512 };
+    const int left = moves->graph->noperation * REMAT_MAX_REPEATS - order->length;
+    return left < MAX_INSERTED ? left : MAX_INSERTED;
+}
+
+/* Finds what is read at POSITION or later, before it is written again.  From where the order is as it was
+ * when it was measured, that is known. */
+static void find_needed(RematMoves *moves, const RematOrder *order, int position) {
+    const RematGraph *graph = moves->graph;
+    const RematOrder *measured = moves->measured;
+    const int more = order->length - measured->length;
+    int p = order->length;
+    while (p > position && p > more && order->operation[p - 1] == measured->operation[p - 1 - more])
+        p--;
+    remat_find_alive(graph, measured, p - more, moves->needed);
+    while (p > position) {
+        const RematNode *node = &graph->node[order->operation[--p]];
+        for (int i = node[-1].write_end; i < node->write_end; i++)
+            moves->needed[graph->write[i]] = graph->is_kept[graph->write[i]];
+        for (int i = node[-1].read_end; i < node->read_end; i++)
+            moves->needed[graph->read[i]] = true;
+    }
 }
 
 /* Inserts the maker of TENSOR before POSITION, and before it some of the makers of what it reads, at most
  * MOST operations: where many paths lead to one tensor, there is no other end.  Returns the number of
  * operations inserted. */
-static int recompute_at(RematMoves *moves, RematOrder *order, int position, int tensor, int most) {
+static int insert_makers(RematMoves *moves, RematOrder *order, int position, int tensor, int most) {
     enum { ODDS_TO_KEEP = 4 };
     const RematGraph *graph = moves->graph;
     int maker = graph->maker[tensor], inserted = 0;
     const RematNode *node = &graph->node[maker];
     if (!node->repeatable || most <= 0)
         return 0;
-    for (int i = node[-1].read_end; i < node->read_end; i++)
-        if ((moves->certain || random_below(moves, ODDS_TO_KEEP) != 0) &&
-            !needed_from(graph, order, position + inserted, graph->read[i]))
-            inserted +=
-                recompute_at(moves, order, position + inserted, graph->read[i], most - 1 - inserted);
+    for (int i = node[-1].read_end; i < node->read_end; i++) {
+        const int read = graph->read[i];
+        if ((moves->certain || random_below(moves, ODDS_TO_KEEP) != 0) && !moves->needed[read] &&
+            !graph->is_kept[read])
+            inserted += insert_makers(moves, order, position + inserted, read, most - 1 - inserted);
+    }
     insert_at(order, position + inserted, maker);
     return inserted + 1;
 }
 
-/* How many operations a move may insert. */
-static int room(const RematMoves *moves, const RematOrder *order) {
-    enum { MAX_INSERTED = 512 };
-    const int left = moves->graph->noperation * REMAT_MAX_REPEATS - order->length;
-    return left < MAX_INSERTED ? left : MAX_INSERTED;
+static int recompute_at(RematMoves *moves, RematOrder *order, int position, int tensor) {
+    find_needed(moves, order, position);
+    return insert_makers(moves, order, position, tensor, room(moves, order));
 }
 
 static bool recompute(RematMoves *moves, RematOrder *order) {
@@ -116,7 +130,14 @@ static bool recompute(RematMoves *moves, RematOrder *order) {
     if (random_below(moves, ODDS_TO_BE_EARLY) == 0)
         position -= random_below(moves, position < EARLIEST ? position : EARLIEST);
     return order->operation[position - 1] != moves->graph->maker[tensor] &&
-           recompute_at(moves, order, position, tensor, room(moves, order)) > 0;
+           recompute_at(moves, order, position, tensor) > 0;
+}
+
+/* Marks the operations that read TENSOR, or no operation. */
+static void mark_readers(RematMoves *moves, int tensor, bool mark) {
+    const RematGraph *graph = moves->graph;
+    for (int i = graph->reader_end[tensor - 1]; i < graph->reader_end[tensor]; i++)
+        moves->marked[graph->reader[i]] = mark;
 }
 
 /* Of a few positions, that at which most is alive. */
@@ -133,14 +154,18 @@ static int wide_position(RematMoves *moves, const RematOrder *order) {
 
 bool remat_drop(RematMoves *moves, RematOrder *order, int wide, int tensor) {
     const RematGraph *graph = moves->graph;
-    const int at_peak = order->operation[wide];
-    if (at_peak == graph->maker[tensor] || reads(graph, at_peak, tensor) ||
-        !remat_is_alive(graph, moves->measured, wide + 1, tensor))
+    const int maker = graph->maker[tensor], at_peak = order->operation[wide];
+    if (at_peak == maker || reads(graph, at_peak, tensor))
         return false;
     int p = wide + 1;
-    while (p < order->length && !reads(graph, order->operation[p], tensor))
+    mark_readers(moves, tensor, true);
+    while (p < order->length && !moves->marked[order->operation[p]] &&
+           (order->operation[p] != maker || graph->is_kept[tensor]))
         p++;
-    return p < order->length && recompute_at(moves, order, p, tensor, room(moves, order)) > 0;
+    const bool is_alive = p < order->length && moves->marked[order->operation[p]] &&
+                          (!graph->is_kept[tensor] || moves->measured->first[maker] <= wide);
+    mark_readers(moves, tensor, false);
+    return is_alive && recompute_at(moves, order, p, tensor) > 0;
 }
 
 static bool drop_at_peak(RematMoves *moves, RematOrder *order) {
@@ -217,7 +242,7 @@ static void recompute_others(RematMoves *moves, RematOrder *order, int position,
     const RematNode *node = &graph->node[order->operation[position]];
     for (int i = node[-1].read_end; i < node->read_end; i++)
         if (graph->read[i] != tensor && random_below(moves, 100) < PERCENT_OF_OTHERS)
-            position += recompute_at(moves, order, position, graph->read[i], room(moves, order));
+            position += recompute_at(moves, order, position, graph->read[i]);
 }
 
 static bool meet(RematMoves *moves, RematOrder *order) {
@@ -227,12 +252,13 @@ static bool meet(RematMoves *moves, RematOrder *order) {
     if (reads_of(&graph->node[o]) == 0)
         return false;
     int tensor = random_read(moves, o), count = 0, to = from;
-    for (int p = 0; p < order->length; p++) {
-        int other = order->operation[p];
-        bool touches = p != from && (other == graph->maker[tensor] || reads(graph, other, tensor));
-        if (touches && random_below(moves, ++count) == 0)
+    mark_readers(moves, tensor, true);
+    moves->marked[graph->maker[tensor]] = true;
+    for (int p = 0; p < order->length; p++)
+        if (moves->marked[order->operation[p]] && p != from && random_below(moves, ++count) == 0)
             to = p;
-    }
+    mark_readers(moves, tensor, false);
+    moves->marked[graph->maker[tensor]] = false;
     bool behind = order->operation[to] == graph->maker[tensor] || random_below(moves, 2) == 0;
     to += behind - (to > from);
     if (!move_to(order, from, to))

@@ -10,6 +10,8 @@ typedef struct {
     const int *repeated; /* positions in the order at which an operation occurs that has occurred before */
     int nrepeated;
     const RematOrder *measured; /* the order that is changed, as it was before */
+    bool *needed;               /* scratch: per tensor */
+    bool *marked;               /* scratch: per operation; false between calls */
     bool certain; /* nothing is left to chance: what a recomputed operation reads is recomputed if it is
                      dead */
 } RematMoves;

@@ -2,7 +2,10 @@
  *
  * A sequence is walked from its end to its beginning: what is read comes to life, what is written ends it.
  * Behind the last position at which two sequences differ they need the same; in front of the first one,
- * too, from where the same tensors are alive.  So of a change only what lies between is walked.
+ * too, from where the same tensors are alive.  So of a change only what lies between is walked.  Two sets
+ * of tensors are compared by their keys, random numbers of 64 bits (Zobrist, A New Hashing Method with
+ * Application for Game Playing, 1970).  If two sets ever had the same key, a change would be judged wrongly
+ * once: an order that is taken is measured as a whole.
  *
  * Which tensors are alive at a moment would be a table as large as the square of the problem.  An order
  * keeps the turns instead, where a tensor comes to life or its life is over, and now and then a record of
@@ -39,7 +42,6 @@ RematOrder remat_order(Pool *pool, const RematGraph *graph) {
                         .record = pool_array(pool, records, (size_t)graph->ntensor),
                         .recorded = NEW_ARRAY(pool, int, records),
                         .alive = NEW_ARRAY(pool, bool, graph->ntensor),
-                        .differs = NEW_ARRAY(pool, bool, graph->ntensor),
                         .marked = NEW_ARRAY(pool, bool, graph->noperation)};
 }
 
@@ -56,19 +58,6 @@ void remat_find_alive(const RematGraph *graph, const RematOrder *measured, int m
         alive[measured->turn[i]] = !alive[measured->turn[i]];
 }
 
-bool remat_is_alive(const RematGraph *graph, const RematOrder *measured, int moment, int tensor) {
-    const int maker = graph->maker[tensor];
-    if (graph->is_kept[tensor])
-        return measured->first[maker] < moment;
-    for (int p = moment; p < measured->length && measured->operation[p] != maker; p++) {
-        const RematNode *node = &graph->node[measured->operation[p]];
-        for (int i = node[-1].read_end; i < node->read_end; i++)
-            if (graph->read[i] == tensor)
-                return true;
-    }
-    return false;
-}
-
 /* ---- the walk ---- */
 
 /* The moment that it has come to. */
@@ -78,6 +67,7 @@ typedef struct {
     const int *first;     /* per operation that writes a kept tensor: its first position */
     bool *alive;          /* per tensor */
     int *turn, turns;     /* so far */
+    uint64_t key;         /* of the tensors that are alive */
     int64_t bytes, capacity;
     RematTotals behind;
 } Walk;
@@ -103,6 +93,7 @@ INLINE bool begin_lives(Walk *walk, const RematNode *node, bool first, int64_t *
         walk->turn[walk->turns] = tensor;
         walk->turns -= (int)alive;
         walk->bytes -= bytes;
+        walk->key ^= graph->key[tensor] & (uint64_t)alive;
         began |= alive;
     }
     return began != 0;
@@ -112,7 +103,9 @@ INLINE void end_lives(Walk *walk, const RematNode *node) {
     const RematGraph *graph = walk->graph;
     for (int i = node[-1].read_end; i < node->read_end; i++) {
         const int tensor = graph->read[i];
-        walk->bytes += graph->bytes[tensor] & ~mask_of(walk->alive[tensor]);
+        const int64_t dead = ~mask_of(walk->alive[tensor]);
+        walk->bytes += graph->bytes[tensor] & dead;
+        walk->key ^= graph->key[tensor] & (uint64_t)dead;
         walk->turn[walk->turns] = tensor;
         walk->turns += !walk->alive[tensor];
         walk->alive[tensor] = true;
@@ -167,6 +160,7 @@ static void enter(const RematGraph *graph, RematOrder *order, int moment, const 
     order->moment[moment].behind = walk->behind;
     order->moment[moment].bytes = walk->bytes;
     order->moment[moment].turns = walk->turns;
+    order->moment[moment].key = walk->key;
     while (walk->turns / order->stride >= order->records)
         take_record(graph, order, walk);
 }
@@ -271,22 +265,6 @@ static bool reads_what_is_there(const RematGraph *graph, const RematOrder *known
     return end == c.end;
 }
 
-/* Of two walks, of which COUNT tensors are alive in one alone, one takes the turns TURN[BEGIN..END): of how
- * many is that so then?  These DIFFER. */
-static int turn_one(bool *differs, const int *turn, int begin, int end, int count) {
-    for (int i = begin; i < end; i++) {
-        bool *differ = &differs[turn[i]];
-        count += *differ ? -1 : 1;
-        *differ = !*differ;
-    }
-    return count;
-}
-
-static void unmark(bool *differs, const int *turn, int begin, int end) {
-    for (int i = begin; i < end; i++)
-        differs[turn[i]] = false;
-}
-
 bool remat_measure_change(const RematGraph *graph, int64_t capacity, const RematOrder *known,
                           RematOrder *order) {
     const Change c = change_between(graph, known, order);
@@ -302,21 +280,14 @@ bool remat_measure_change(const RematGraph *graph, int64_t capacity, const Remat
                  .turn = order->turn,
                  .bytes = end->bytes,
                  .capacity = capacity,
+                 .key = end->key,
                  .behind = end->behind};
     remat_find_alive(graph, known, (int)(end - moment), walk.alive);
     int p = c.end;
     while (p > c.begin)
         (void)pass(&walk, --p);
-    int count = turn_one(order->differs, walk.turn, 0, walk.turns, 0);
-    count = turn_one(order->differs, known->turn, end->turns, moment[p].turns, count);
-    while (p > 0 && count > 0) {
-        const int turns = walk.turns;
+    while (p > 0 && walk.key != moment[p].key)
         (void)pass(&walk, --p);
-        count = turn_one(order->differs, walk.turn, turns, walk.turns, count);
-        count = turn_one(order->differs, known->turn, moment[p + 1].turns, moment[p].turns, count);
-    }
-    unmark(order->differs, walk.turn, 0, walk.turns);
-    unmark(order->differs, known->turn, end->turns, moment[p].turns);
     order->totals = sum(&moment[p].before, &walk.behind);
-    return p > 0 || count == 0;
+    return walk.key == moment[p].key;
 }

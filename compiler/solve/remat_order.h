@@ -16,6 +16,7 @@ typedef struct {
     int64_t bytes;  /* alive now */
     int64_t during; /* and while the next operation runs */
     int turns;      /* from the end of the sequence to here */
+    uint64_t key;   /* of the tensors that are alive */
 } RematMoment;
 
 typedef struct {
@@ -23,13 +24,12 @@ typedef struct {
     int *operation;
     int *first; /* per operation: its first position */
     RematTotals totals;
-    RematMoment *moment; /* one more than operations */
-    int *turn;           /* from the end on: a tensor that comes to life, or whose life is over */
-    int stride, records; /* a record is taken of the first moment, and about every so many turns: */
-    bool *record;        /*   per tensor, whether it is alive, */
-    int *recorded;       /*   and after how many turns that is */
-    bool *alive, *differs, *marked; /* scratch: per tensor, per tensor, per operation; the last two are
-                                       false between calls */
+    RematMoment *moment;  /* one more than operations */
+    int *turn;            /* from the end on: a tensor that comes to life, or whose life is over */
+    int stride, records;  /* a record is taken of the first moment, and about every so many turns: */
+    bool *record;         /*   per tensor, whether it is alive, */
+    int *recorded;        /*   and after how many turns that is */
+    bool *alive, *marked; /* scratch: per tensor, per operation; the latter is false between calls */
 } RematOrder;
 
 /* Room for the longest; empty. */
@@ -49,8 +49,5 @@ bool remat_measure_change(const RematGraph *graph, int64_t capacity, const Remat
 
 /* Per tensor: is it ALIVE at number MOMENT of MEASURED? */
 void remat_find_alive(const RematGraph *graph, const RematOrder *measured, int moment, bool *alive);
-
-/* Is TENSOR alive at number MOMENT of MEASURED? */
-bool remat_is_alive(const RematGraph *graph, const RematOrder *measured, int moment, int tensor);
 
 #endif

@@ -318,6 +318,8 @@ int64_t remat_search(Pool *pool, const RematGraph *graph, const RematAim *aim, R
                      .now = remat_order(pool, graph),
                      .next = remat_order(pool, graph)};
     search.moves.repeated = search.repeated;
+    search.moves.needed = NEW_ARRAY(pool, bool, graph->ntensor);
+    search.moves.marked = NEW_ARRAY(pool, bool, graph->noperation);
     find_rungs(&search, pool, front);
     search.effort += drop_greedily(pool, graph, aim, front);
     if (aim->descends) {
