@@ -10,7 +10,7 @@
 #include "base/size_math.h"
 #include "ir/ops.h"
 #include "ir/target.h"
-#include "search/threads.h"
+#include "base/threads.h"
 
 #include <limits.h>
 

@@ -12,7 +12,7 @@
 #include "search/fit.h"
 #include "front/lower_state.h"
 #include "ir/ops.h"
-#include "search/threads.h"
+#include "base/threads.h"
 #include "solve/remat_memo.h"
 
 #include <math.h>

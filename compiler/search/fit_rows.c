@@ -5,7 +5,7 @@
  * so that each search begins where it would on any machine.
  */
 #include "search/fit_rows.h"
-#include "search/threads.h"
+#include "base/threads.h"
 #include "solve/remat_memo.h"
 
 static const int64_t card_gib[] = {4, 6, 8, 10, 11, 12, 16, 24, 32, 40, 48, 80};

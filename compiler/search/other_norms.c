@@ -10,7 +10,7 @@
  */
 #include "search/other_norms.h"
 #include "ir/ops.h"
-#include "search/threads.h"
+#include "base/threads.h"
 
 #include <limits.h>
 

@@ -12,7 +12,7 @@
 
 /* Of a search.  What is built to be fuzzed gives it less, and tries more files in the time. */
 #ifndef REMAT_EFFORT
-#define REMAT_EFFORT 200000000
+#define REMAT_EFFORT 800000000
 #endif
 
 static bool add_total(int64_t *total, int64_t amount) {
@@ -206,7 +206,7 @@ static void add_front(RematFront *front, RematFront *other) {
  * wanted, it is sought for near the capacity, and briefly. */
 static void search_front(Pool *pool, const RematGraph *graph, const RematQuestion *question,
                          RematFront *front, RematSchedule *schedule) {
-    enum { DESCENT = 4, BRIEF = 4, ANY = 8 };
+    enum { DESCENT = 16, BRIEF = 16, ANY = 32 };
     static const int64_t default_effort = REMAT_EFFORT;
     const int64_t times = question->times > 0 ? question->times : 1,
                   all = times * (question->effort > 0 ? question->effort : default_effort);
@@ -220,9 +220,9 @@ static void search_front(Pool *pool, const RematGraph *graph, const RematQuestio
     schedule->effort = remat_search(pool, graph, &down, met);
     const bool vain = !question->full && in_vain(question->capacity, met);
     if (searches_on(question, met, vain)) {
-        const RematAim aim = {.effort = all / (question->any     ? ANY
-                                               : question->brief ? BRIEF
-                                                                 : 1),
+        const RematAim aim = {.effort = question->any     ? all / ANY
+                                        : question->brief ? all / BRIEF
+                                                          : all,
                               .enough = enough,
                               .near = near && !vain ? question->capacity : 0,
                               .brief = near || vain};

@@ -56,7 +56,7 @@ typedef struct RematMemo RematMemo;
 typedef struct {
     int64_t capacity;
     int64_t of_use; /* no schedule that needs more is of any use; 0 or less: all are */
-    int64_t effort; /* bounds the search; 0: a default of less than a second, */
+    int64_t effort; /* bounds the search; 0: a default of about two seconds on two threads, */
     int64_t times;  /*   so many times; 0: once */
     bool any;       /* return the first schedule that fits, whatever it costs */
     bool brief;     /* end early: what is found may cost some more, and no bound on costs is wanted */

@@ -10,7 +10,7 @@ static int64_t next_limit(int64_t limit, int per_mille) {
 
 RematFront *remat_front(Pool *pool, int64_t least, int64_t most, int per_mille) {
     RematFront *front = NEW(pool, RematFront);
-    *front = (RematFront){.keep = NEW(pool, RematKeep)};
+    *front = (RematFront){.keep = NEW(pool, RematKeep), .per_mille = per_mille};
     front->keep->pool = pool;
     for (int64_t limit = least; limit < most; limit = next_limit(limit, per_mille))
         PUSH(pool, front->limit, front->count, limit);
@@ -82,7 +82,8 @@ static void copy_kept(RematFront *front, const RematKept *kept, RematKept *place
 RematFront *remat_front_copy(const RematFront *front) {
     Pool *pool = front->keep->pool;
     RematFront *copy = NEW(pool, RematFront);
-    *copy = (RematFront){.keep = front->keep, .count = front->count, .limit = front->limit};
+    *copy = (RematFront){
+        .keep = front->keep, .per_mille = front->per_mille, .count = front->count, .limit = front->limit};
     copy->order = NEW_ARRAY(pool, RematKept, front->count);
     for (int k = 0; k < front->count; k++)
         copy_kept(copy, &front->order[k], &copy->order[k]);
@@ -105,6 +106,19 @@ void remat_front_add(RematFront *front, const RematOrder *order) {
         return;
     kept.sequence = sequence_new(front->keep, order->operation, order->length);
     remat_front_add_kept(front, &kept);
+}
+
+static void learn_one(RematFront *front, const RematKept *kept) {
+    if (kept->length > 0)
+        remat_front_add(front, &(RematOrder){.length = kept->length,
+                                             .totals = kept->totals,
+                                             .operation = kept->sequence->operation});
+}
+
+void remat_front_learn(RematFront *front, const RematFront *other) {
+    learn_one(front, &other->least);
+    for (int k = 0; k < other->count; k++)
+        learn_one(front, &other->order[k]);
 }
 
 int remat_front_within(const RematFront *front, int64_t capacity) {

@@ -30,6 +30,7 @@ typedef struct {
 
 typedef struct RematFront {
     RematKeep *keep;
+    int per_mille; /* between two limits */
     int count;
     int64_t *limit;   /* rising */
     RematKept *order; /* per limit: the cheapest that needs no more */
@@ -45,8 +46,10 @@ RematFront *remat_front(Pool *pool, int64_t least, int64_t most, int per_mille);
 RematFront *remat_front_copy(const RematFront *front);
 
 void remat_front_add(RematFront *front, const RematOrder *order);
-/* The same of what another front has. */
+/* The same of what another front has that shares what it keeps. */
 void remat_front_add_kept(RematFront *front, const RematKept *kept);
+/* The same of all that OTHER has, which may be another thread's. */
+void remat_front_learn(RematFront *front, const RematFront *other);
 
 /* The number of the cheapest order within CAPACITY, or -1. */
 int remat_front_within(const RematFront *front, int64_t capacity);

@@ -9,17 +9,15 @@
  * are many short ones.  Each begins anew with room enough; then the capacity shrinks step by step to the
  * least, and grows again.  What is met on the way goes to the front, whatever it was sought for.
  *
- * Some orders come from dropping tensors one after the other, without chance (remat_greedy.c).  They are
- * better than what a run meets where little is computed again or the net is large.
- *
- * The rest of the effort starts from the front: again and again the best order for some capacity is heated
- * and cooled.  So the best of one run is made better by what another run has found for more or less room.
+ * Other effort starts from the front: again and again the best order for some capacity is heated and
+ * cooled.  So the best of one run is made better by what another run has found for more or less room.
+ * remat_sweep.c says how much of the effort each of them has.
  *
  * The number of runs, temperatures and shares were chosen by the nets that planner_families.py draws, of
  * the half for development.  None of them is chosen by a single problem, and neither are the random
  * numbers.
  */
-#include "solve/remat_front.h"
+#include "solve/remat_search.h"
 #include "solve/remat_moves.h"
 #include "base/diag.h"
 
@@ -33,17 +31,14 @@ enum { MOVES_PER_TEMPERATURE = 100 };
 
 /* Runs and the rounds of which they consist, one for each capacity. */
 enum {
-    RUNS = 12,
-    RUNS_IN_BRIEF = 6,
     RUNS_IN_VAIN = 6,
     PER_MILLE = 30,
     FIRST_ROUND = 3 /* times as long as another */
 };
 
-/* The share of the effort that starts from the front, and how many moves each start has.  More of them are
- * for small capacities, where orders are far from the best: capacities are drawn by this power of a number
- * between 0 and 1. */
-static const double share_from_front = 0.6, to_small = 1.5;
+/* How many moves each start from the front has.  More starts are for small capacities, where orders are far
+ * from the best: capacities are drawn by this power of a number between 0 and 1. */
+static const double to_small = 1.5;
 enum { MOVES_FROM_FRONT = 1500, STARTS_IN_VAIN = 100 };
 
 /* The first run begins within so much of the least capacity; the last one where the given order fits. */
@@ -52,7 +47,7 @@ static const double least_begin = 1.3;
 /* Where one capacity is wanted: what lies so little above it and below. */
 static const double above_near = 1.1, below_near = 0.97;
 
-typedef struct {
+struct RematSearch {
     RematMoves moves;
     const RematGraph *graph;
     RematFront *front;
@@ -66,10 +61,11 @@ typedef struct {
     double temperature;
     double price, unit; /* of a byte beyond the capacity, now and at first */
     int64_t effort;
-    int in_vain; /* runs in a row that found nothing */
-} Search;
+    int runs_in_vain, starts_in_vain; /* in a row, which found nothing */
+    int64_t changes;                  /* of the front when the last start began */
+};
 
-static void find_repeated(Search *search) {
+static void find_repeated(RematSearch *search) {
     memset(search->seen, 0, (size_t)search->graph->noperation * sizeof *search->seen);
     search->moves.nrepeated = 0;
     for (int p = 0; p < search->now.length; p++) {
@@ -80,19 +76,19 @@ static void find_repeated(Search *search) {
     }
 }
 
-static void measure_now(Search *search) {
+static void measure_now(RematSearch *search) {
     CHECK(remat_measure(search->graph, search->capacity, &search->now));
     find_repeated(search);
 }
 
-static bool accepted(Search *search) {
+static bool accepted(RematSearch *search) {
     double change = (double)(search->next.totals.cost - search->now.totals.cost) +
                     search->price * (search->next.totals.excess - search->now.totals.excess);
     return change <= 0 || change <= -search->temperature * log(remat_random(&search->moves));
 }
 
 /* Tries one move. */
-static void step(Search *search) {
+static void step(RematSearch *search) {
     remat_copy_operations(&search->next, &search->now);
     search->effort += search->now.length;
     search->moves.measured = &search->now;
@@ -109,17 +105,17 @@ static void step(Search *search) {
     remat_front_add(search->front, &search->now);
 }
 
-static void adapt_price(Search *search) {
+static void adapt_price(RematSearch *search) {
     search->price *= search->now.totals.excess > 0 ? price_step : 1 / price_step;
     search->price = fmin(fmax(search->price, min_price * search->unit), max_price * search->unit);
 }
 
-static bool is_done(const Search *search) {
+static bool is_done(const RematSearch *search) {
     return search->enough > 0 && remat_front_within(search->front, search->enough) >= 0;
 }
 
 /* From the present order on, within rung K. */
-static void anneal(Search *search, int k, double hot, int64_t effort) {
+static void anneal(RematSearch *search, int k, double hot, int64_t effort) {
     const double start = (double)search->effort, span = (double)effort;
     const double mean = ((double)search->graph->base_cost + 1) / (double)search->graph->noperation;
     const int64_t limit = search->effort + effort;
@@ -138,7 +134,7 @@ static void anneal(Search *search, int k, double hot, int64_t effort) {
 }
 
 /* The order of the problem; or else results that nobody reads come last. */
-static void begin_anew(Search *search, bool as_given) {
+static void begin_anew(RematSearch *search, bool as_given) {
     const RematGraph *graph = search->graph;
     int n = graph->noperation;
     bool *is_read = search->seen;
@@ -155,7 +151,7 @@ static void begin_anew(Search *search, bool as_given) {
 /* ---- the runs ---- */
 
 /* The first that is no less than CAPACITY, or the last. */
-static int rung_of(const Search *search, double capacity) {
+static int rung_of(const RematSearch *search, double capacity) {
     int k = 0;
     while (k + 1 < search->nrung && (double)search->rung[k] < capacity)
         k++;
@@ -164,8 +160,8 @@ static int rung_of(const Search *search, double capacity) {
 
 /* The rung at which run R begins: most begin near the least capacity, where it is hard; or all a little
  * above the one that is wanted. */
-static int first_rung(const Search *search, int r) {
-    const double part = (double)r / (RUNS - 1), least = (double)search->rung[0] * least_begin,
+static int first_rung(const RematSearch *search, int r) {
+    const double part = (double)r / (REMAT_RUNS - 1), least = (double)search->rung[0] * least_begin,
                  most = (double)search->rung[search->nrung - 1];
     if (search->near > 0)
         return rung_of(search, above_near * (double)search->near);
@@ -173,12 +169,12 @@ static int first_rung(const Search *search, int r) {
 }
 
 /* The one at which runs turn round. */
-static int lowest_rung(const Search *search) {
+static int lowest_rung(const RematSearch *search) {
     return search->near > 0 ? rung_of(search, below_near * (double)search->near) : 0;
 }
 
 /* Below what nothing has come near to, there is nothing to be found. */
-static int last_rung(const Search *search) {
+static int last_rung(const RematSearch *search) {
     enum { PER_CENT = 10 };
     const RematFront *front = search->front;
     const int64_t least = front->least.totals.peak;
@@ -188,7 +184,8 @@ static int last_rung(const Search *search) {
     return k;
 }
 
-static void run(Search *search, int r, int64_t effort) {
+/* Down from where run number R begins to the least, and back. */
+static void run(RematSearch *search, int r, int64_t effort) {
     const int first = first_rung(search, r);
     begin_anew(search, r % 2 == 1);
     anneal(search, first, hottest, FIRST_ROUND * effort);
@@ -200,7 +197,7 @@ static void run(Search *search, int r, int64_t effort) {
 }
 
 /* The best order that is known for rung K becomes the present one, or that which needs least. */
-static void take_best(Search *search, int k) {
+static void take_best(RematSearch *search, int k) {
     const int found = remat_front_within(search->front, search->rung[k]);
     const RematKept *kept = found >= 0 ? &search->front->order[found] : &search->front->least;
     search->now.length = kept->length;
@@ -208,13 +205,12 @@ static void take_best(Search *search, int k) {
            (size_t)kept->length * sizeof *search->now.operation);
 }
 
-/* The effort of one start from the front, of an order so long. */
-static int64_t of_a_start(int length) {
+int64_t remat_search_start(int length) {
     return (int64_t)MOVES_FROM_FRONT * 2 * length;
 }
 
 /* The least rung at which little is computed again, or the last one. */
-static int cheap_rung(const Search *search) {
+static int cheap_rung(const RematSearch *search) {
     enum { PART = 50 };
     const int64_t base = search->graph->base_cost;
     int k = search->nrung - 1;
@@ -229,7 +225,7 @@ static int cheap_rung(const Search *search) {
 
 /* Start number I looks near a small capacity.  If CHEAPLY, every other start looks near a capacity at which
  * little is computed again. */
-static int rung_to_improve(Search *search, int lowest, bool cheaply, int i) {
+static int rung_to_improve(RematSearch *search, int lowest, bool cheaply, int i) {
     const double part = 1 - remat_random(&search->moves);
     const int cheap = cheap_rung(search), from = cheap > lowest ? cheap - 1 : lowest;
     if (cheaply && i % 2 == 0)
@@ -237,22 +233,28 @@ static int rung_to_improve(Search *search, int lowest, bool cheaply, int i) {
     return lowest + (int)(pow(part, to_small) * (search->nrung - lowest));
 }
 
-/* Starts from the front until LIMIT, or until many starts found nothing. */
-static void improve_front(Search *search, int64_t limit, bool cheaply) {
+/* Have many starts in a row changed nothing? */
+static bool improves_in_vain(RematSearch *search) {
+    if (search->front->changes != search->changes)
+        search->starts_in_vain = 0;
+    search->changes = search->front->changes;
+    return search->starts_in_vain == STARTS_IN_VAIN;
+}
+
+void remat_search_improve(RematSearch *search, int64_t effort, bool cheaply) {
     const int lowest = last_rung(search);
-    for (int i = 0, in_vain = 0; search->effort < limit && in_vain < STARTS_IN_VAIN && !is_done(search);
-         i++) {
-        const int64_t changes = search->front->changes, left = limit - search->effort;
+    const int64_t limit = search->effort + effort;
+    for (int i = 0; search->effort < limit && !is_done(search) && !improves_in_vain(search); i++) {
+        const int64_t left = limit - search->effort;
         const int k = rung_to_improve(search, lowest, cheaply, i);
         take_best(search, k);
-        const int64_t start = of_a_start(search->now.length);
+        const int64_t start = remat_search_start(search->now.length);
         anneal(search, k, hot_from_front, start < left ? start : left);
-        in_vain = search->front->changes == changes ? in_vain + 1 : 0;
+        search->starts_in_vain++;
     }
 }
 
-/* From where the given order fits down to where nothing fits any more. */
-static void descend(Search *search, int64_t effort) {
+void remat_search_descend(RematSearch *search, int64_t effort) {
     int k = search->nrung - 1;
     const int64_t each = effort / (FIRST_ROUND + search->nrung);
     begin_anew(search, false);
@@ -261,73 +263,43 @@ static void descend(Search *search, int64_t effort) {
         anneal(search, --k, hot_again, each);
 }
 
-static void find_rungs(Search *search, Pool *pool, const RematFront *front) {
-    const RematFront *rungs = remat_front(pool, front->limit[0], front->limit[front->count - 1], PER_MILLE);
-    search->rung = rungs->limit;
-    search->nrung = rungs->count;
-}
-
-/* Runs BEGIN to END, each with so much EFFORT a round. */
-static void run_some(Search *search, int begin, int end, int64_t effort) {
-    for (int r = begin; r < end && search->in_vain < RUNS_IN_VAIN && !is_done(search); r++) {
-        const int64_t changes = search->front->changes;
-        run(search, r, effort);
-        search->in_vain = search->front->changes == changes ? search->in_vain + 1 : 0;
-    }
-}
-
-/* How much of the effort starts from the front: nothing where one capacity is wanted, where a longer search
- * follows, or where it is too little for some starts. */
-static int64_t for_front(const Search *search, const RematAim *aim) {
-    enum { LEAST_STARTS = 8 };
-    const int64_t part = (int64_t)(share_from_front * (double)aim->effort);
-    const bool much = part >= LEAST_STARTS * of_a_start(search->graph->noperation);
-    return aim->near == 0 && aim->descends == aim->cheaply && much ? part : 0;
-}
-
-/* A search over all capacities begins as a brief one does, so it has whatever a brief one finds. */
-static void sweep(Search *search, const RematAim *aim) {
-    const int64_t rest = for_front(search, aim), all = aim->effort - rest;
-    int64_t rounds = 0;
-    for (int r = 0; r < RUNS; r++)
-        rounds += FIRST_ROUND + 2 * (first_rung(search, r) - lowest_rung(search));
-    run_some(search, 0, RUNS_IN_BRIEF, all / rounds);
-    improve_front(search, search->effort + rest / 2, false);
-    if (aim->brief)
+void remat_search_run(RematSearch *search, int r, int64_t effort) {
+    if (search->runs_in_vain >= RUNS_IN_VAIN || is_done(search))
         return;
-    search->front->early = remat_front_copy(search->front);
-    run_some(search, RUNS_IN_BRIEF, RUNS, all / rounds);
-    improve_front(search, search->effort + rest - rest / 2, false);
+    const int64_t changes = search->front->changes;
+    run(search, r, effort);
+    search->runs_in_vain = search->front->changes == changes ? search->runs_in_vain + 1 : 0;
 }
 
-/* A search over all capacities begins with orders that are met without chance. */
-static int64_t drop_greedily(Pool *pool, const RematGraph *graph, const RematAim *aim, RematFront *front) {
-    enum { SHARE = 8, PART = 20 };
-    const int64_t most = aim->cheaply ? graph->base_cost / PART : INT64_MAX;
-    return aim->near > 0 ? 0 : remat_greedy(pool, graph, most, aim->effort / SHARE, front);
+int64_t remat_search_rounds(const RematSearch *search) {
+    int64_t rounds = 0;
+    for (int r = 0; r < REMAT_RUNS; r++)
+        rounds += FIRST_ROUND + 2 * (first_rung(search, r) - lowest_rung(search));
+    return rounds;
 }
 
-int64_t remat_search(Pool *pool, const RematGraph *graph, const RematAim *aim, RematFront *front) {
-    Search search = {.moves = {.graph = graph},
-                     .graph = graph,
-                     .front = front,
-                     .enough = aim->enough,
-                     .near = aim->near,
-                     .seen = NEW_ARRAY(pool, bool, graph->noperation),
-                     .repeated = NEW_ARRAY(pool, int, graph->noperation *REMAT_MAX_REPEATS),
-                     .now = remat_order(pool, graph),
-                     .next = remat_order(pool, graph)};
-    search.moves.repeated = search.repeated;
-    search.moves.needed = NEW_ARRAY(pool, bool, graph->ntensor);
-    search.moves.marked = NEW_ARRAY(pool, bool, graph->noperation);
-    find_rungs(&search, pool, front);
-    search.effort += drop_greedily(pool, graph, aim, front);
-    if (aim->descends) {
-        const int64_t rest = for_front(&search, aim);
-        descend(&search, aim->effort - rest);
-        improve_front(&search, search.effort + rest, aim->cheaply);
-        return search.effort;
-    }
-    sweep(&search, aim);
-    return search.effort;
+int64_t remat_search_effort(const RematSearch *search) {
+    return search->effort;
+}
+
+RematSearch *remat_search_new(Pool *pool, const RematGraph *graph, const RematAim *aim, RematFront *front,
+                              int number) {
+    const RematFront *rungs = remat_front(pool, front->limit[0], front->limit[front->count - 1], PER_MILLE);
+    RematSearch *search = NEW(pool, RematSearch);
+    *search = (RematSearch){.moves = {.graph = graph,
+                                      .random = (uint64_t)number << 32,
+                                      .needed = NEW_ARRAY(pool, bool, graph->ntensor),
+                                      .marked = NEW_ARRAY(pool, bool, graph->noperation)},
+                            .graph = graph,
+                            .front = front,
+                            .enough = aim->enough,
+                            .near = aim->near,
+                            .rung = rungs->limit,
+                            .nrung = rungs->count,
+                            .seen = NEW_ARRAY(pool, bool, graph->noperation),
+                            .repeated = NEW_ARRAY(pool, int, graph->noperation *REMAT_MAX_REPEATS),
+                            .now = remat_order(pool, graph),
+                            .next = remat_order(pool, graph)};
+    search->moves.repeated = search->repeated;
+    return search;
 }

@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 
-EFFORT = 200_000_000  # REMAT_EFFORT of compiler/solve/remat.c
+EFFORT = 800_000_000  # REMAT_EFFORT of compiler/solve/remat.c
 SHARES = (0.08, 0.2, 0.45)  # of the way from the least bytes to all
 HEAD = "input  x : image(3, {h}, {w})\ntarget t : image(3)\n\n"
 TRAIN = "\ntrain {{\n    loss      {loss}\n    optimizer adam(lr = 1e-3)\n    batch     {batch}\n    epochs    1\n}}\n"

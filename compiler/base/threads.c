@@ -1,5 +1,5 @@
 /* threads.c - the same work on several things at once: see threads.h. */
-#include "search/threads.h"
+#include "base/threads.h"
 
 #include <pthread.h>
 #include <stdbool.h>

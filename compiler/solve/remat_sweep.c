@@ -1,0 +1,133 @@
+/* remat_sweep.c - shares out the effort of a search for schedules.
+ *
+ * Some orders come from dropping tensors one after the other, without chance (remat_greedy.c).  They are
+ * better than what a run meets where little is computed again or the net is large.  A part of the effort
+ * goes to runs that begin anew, the rest makes better what has been found (remat_search.c).
+ *
+ * A long search over all capacities is two searches in two threads.  Each has random numbers and a front of
+ * its own, and now and then each learns what the other has found.  They meet after a given effort, not
+ * after a given time, so what they find does not depend on the clock or on the number of processors.
+ */
+#include "base/threads.h"
+#include "solve/remat_search.h"
+
+/* The share of the effort that starts from the front. */
+static const double share_from_front = 0.6;
+
+/* How many of the runs a brief search has, and how often two searches tell each other what they have found
+ * while they make it better, once for each half of the runs. */
+enum { RUNS_IN_BRIEF = REMAT_RUNS / 2, MEETINGS = 8 };
+
+enum { MOST_SEARCHES = 2 };
+
+/* One of the searches, and its task until they meet. */
+typedef struct {
+    RematSearch *search;
+    RematFront *front;
+    int run, end, step; /* runs: from the first on, */
+    int64_t each;       /*   with so much effort a round; */
+    int64_t improve;    /* then so much effort that starts from the front */
+} Part;
+
+static void *work(void *item) {
+    const Part *part = item;
+    for (int r = part->run; r < part->end; r += part->step)
+        remat_search_run(part->search, r, part->each);
+    if (part->improve > 0)
+        remat_search_improve(part->search, part->improve, false);
+    return NULL;
+}
+
+typedef struct {
+    Part part[MOST_SEARCHES];
+    int count;
+} Team;
+
+static void meet(Team *team) {
+    for (int k = 1; k < team->count; k++)
+        remat_front_learn(team->part[0].front, team->part[k].front);
+    for (int k = 1; k < team->count; k++)
+        remat_front_learn(team->part[k].front, team->part[0].front);
+}
+
+static void work_and_meet(Team *team) {
+    in_threads(work, team->part, sizeof *team->part, team->count, team->count);
+    meet(team);
+}
+
+/* Runs BEGIN to END, the first for the first of the team and so on, and then a part of the effort that
+ * starts from the front. */
+static void work_on(Team *team, int begin, int end, int64_t each, int64_t improve) {
+    for (int k = 0; k < team->count; k++)
+        team->part[k] = (Part){.search = team->part[k].search,
+                               .front = team->part[k].front,
+                               .run = begin + k,
+                               .end = end,
+                               .step = team->count,
+                               .each = each};
+    work_and_meet(team);
+    const int meetings = team->count > 1 ? MEETINGS : 1;
+    for (int i = 0; i < meetings; i++) {
+        for (int k = 0; k < team->count; k++)
+            team->part[k].run = end, team->part[k].improve = improve / meetings / team->count;
+        work_and_meet(team);
+    }
+}
+
+/* A search over all capacities begins as a brief one does, so it has whatever a brief one finds. */
+static void sweep(Team *team, const RematAim *aim, int64_t improve) {
+    const int64_t each = (aim->effort - improve) / remat_search_rounds(team->part[0].search);
+    RematFront *front = team->part[0].front;
+    work_on(team, 0, RUNS_IN_BRIEF, each, improve / 2);
+    if (aim->brief)
+        return;
+    front->early = remat_front_copy(front);
+    work_on(team, RUNS_IN_BRIEF, REMAT_RUNS, each, improve / 2);
+}
+
+/* How much of the effort starts from the front: nothing where one capacity is wanted, where a longer search
+ * follows, or where it is too little for some starts. */
+static int64_t for_front(const RematGraph *graph, const RematAim *aim) {
+    enum { LEAST_STARTS = 8 };
+    const int64_t part = (int64_t)(share_from_front * (double)aim->effort);
+    const bool much = part >= LEAST_STARTS * remat_search_start(graph->noperation);
+    return aim->near == 0 && aim->descends == aim->cheaply && much ? part : 0;
+}
+
+/* A search over all capacities begins with orders that are met without chance. */
+static int64_t drop_greedily(Pool *pool, const RematGraph *graph, const RematAim *aim, RematFront *front) {
+    enum { SHARE = 8, PART = 20 };
+    const int64_t most = aim->cheaply ? graph->base_cost / PART : INT64_MAX;
+    return aim->near > 0 ? 0 : remat_greedy(pool, graph, most, aim->effort / SHARE, front);
+}
+
+/* Each search takes its memory from a pool of its own, and so does its front. */
+static Team gather(Pool *pool, const RematGraph *graph, const RematAim *aim, RematFront *front) {
+    Team team = {.count =
+                     aim->descends || aim->brief || aim->near > 0 || aim->enough > 0 ? 1 : MOST_SEARCHES};
+    for (int k = 0; k < team.count; k++) {
+        Pool *own = k == 0 ? pool : pool_part(pool);
+        RematFront *learnt =
+            k == 0 ? front
+                   : remat_front(own, front->limit[0], front->limit[front->count - 1], front->per_mille);
+        team.part[k].front = learnt;
+        team.part[k].search = remat_search_new(own, graph, aim, learnt, k);
+    }
+    meet(&team);
+    return team;
+}
+
+int64_t remat_search(Pool *pool, const RematGraph *graph, const RematAim *aim, RematFront *front) {
+    int64_t effort = drop_greedily(pool, graph, aim, front);
+    Team team = gather(pool, graph, aim, front);
+    const int64_t improve = for_front(graph, aim);
+    if (aim->descends) {
+        remat_search_descend(team.part[0].search, aim->effort - improve);
+        remat_search_improve(team.part[0].search, improve, aim->cheaply);
+    } else {
+        sweep(&team, aim, improve);
+    }
+    for (int k = 0; k < team.count; k++)
+        effort += remat_search_effort(team.part[k].search);
+    return effort;
+}
