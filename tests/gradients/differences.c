@@ -170,14 +170,15 @@ static void choose_direction(Run *run, double *direction, const double *gradient
         direction[i] /= length;
 }
 
-static void compare(Run *run, const UnetParameter *p, const double *gradient) {
+/* LOSS_HERE: that of the parameters as they are. */
+static void compare(Run *run, const UnetParameter *p, const double *gradient, double loss_here) {
     int64_t count = count_of(p);
     double *centre = zeroed(count * (int64_t)sizeof(double)),
            *direction = zeroed(count * (int64_t)sizeof(double));
     memcpy(centre, values_of(run, p), (size_t)count * sizeof *centre);
     double length = sqrt(dot(gradient, gradient, count)), worst = 0;
     /* a gradient that is rounding alone is judged by the size of the loss */
-    double typical = fmax(length / sqrt((double)count), smallest * fabs(loss(run)));
+    double typical = fmax(length / sqrt((double)count), smallest * fabs(loss_here));
     int accepted = 0;
     for (int attempt = 0; attempt < ATTEMPTS && accepted < DIRECTIONS; attempt++) {
         double expected;
@@ -200,17 +201,21 @@ int main(int argc, char **argv) {
     Run run = {.random = strtoull(argv[1], NULL, 10), .n = (int32_t)strtol(argv[2], NULL, 10)};
     run.arena = zeroed(model->train->extent);
     fill(&run);
-    (void)loss(&run);
+    double loss_here = loss(&run);
+    double **gradients = zeroed(model->nparameter * (int64_t)sizeof *gradients);
     for (int k = 0; k < model->nparameter; k++) {
         int64_t bytes = count_of(&model->parameter[k]) * (int64_t)sizeof(double);
         if (argv[3 + k][0] == '-') /* a running statistic */
             continue;
-        double *gradient = zeroed(bytes);
-        (void)loss(&run);
-        memcpy(gradient, run.arena + strtoll(argv[3 + k], NULL, 10), (size_t)bytes);
-        compare(&run, &model->parameter[k], gradient);
-        free(gradient);
+        gradients[k] = zeroed(bytes);
+        memcpy(gradients[k], run.arena + strtoll(argv[3 + k], NULL, 10), (size_t)bytes);
     }
+    for (int k = 0; k < model->nparameter; k++) {
+        if (gradients[k] != NULL)
+            compare(&run, &model->parameter[k], gradients[k], loss_here);
+        free(gradients[k]);
+    }
+    free(gradients);
     for (int i = 0; i < model->ninput; i++)
         free(run.inputs[i]);
     free(run.arena);

@@ -32,6 +32,7 @@ TOLERANCE = 1e-6
 BATCH = 3
 LARGEST = {2: 13, 3: 6}  # extents, so that the reference kernels stay quick
 WORK = 30000  # products of one convolution and one sample, for the same reason
+SMALL_WORK, LARGE_WORK = 4e6, 16e6  # operations of a step for each parameter: a third of a second, or more than a second
 CHANNELS = [1, 2, 3, 4, 5, 7, 17]
 
 # feature: the values of it that some net must have
@@ -512,6 +513,11 @@ def operators(plan):
     return {step["op"] for step in steps}, offsets
 
 
+def level(work):
+    """How much to optimise where each gradient takes about a dozen steps; a step gives the same bits at any level."""
+    return "-O0" if work < SMALL_WORK else "-O1" if work < LARGE_WORK else "-O2"
+
+
 def compiled(options, folder, file):
     """The program that compares, its arguments for the offsets of the gradients, and the operators of the net."""
     flags = ["--keep-gradients", "--precision=f64", "--kernels=reference", "--programs=train"]
@@ -521,7 +527,7 @@ def compiled(options, folder, file):
     used, offsets = operators(plan)
     used |= set(re.findall(r"^ *\d+ +line \d+ +(\w+)", graph, re.M))
     program = os.path.join(folder, "differences")
-    flags = ["-std=gnu11", "-D_POSIX_C_SOURCE=200809L", "-O1", "-fopenmp", "-ffp-contract=off", "-I" + folder,
+    flags = ["-std=gnu11", "-D_POSIX_C_SOURCE=200809L", level(plan["cost"]["flops"] * len(offsets)), "-fopenmp", "-ffp-contract=off", "-I" + folder,
              "-I" + os.path.join(ROOT, "runtime", "include"), '-DMODEL_HEADER="net.h"', "-DMODEL=net_model"]
     files = [os.path.join(HERE, "differences.c"), os.path.join(ROOT, "runtime", "library", "labels.c"), *emitted.sources(folder)]
     emitted.program(execute, flags, files, ["-lm"], program)
