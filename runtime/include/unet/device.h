@@ -1,7 +1,7 @@
 /* device.h - the functions of a device that runs the steps of a program in place of the host.
  *
- * The host keeps a mirror of the arena: memory at the same offsets, of which it touches only what it reads
- * or writes.  The driver says when changes are copied to the other side.
+ * The host keeps a mirror of the arena: memory with the same offsets.  The driver says when bytes are
+ * copied to the other side.
  */
 #ifndef UNET_DEVICE_H
 #define UNET_DEVICE_H
@@ -18,9 +18,9 @@ typedef struct {
 
 enum { UNET_STEPS_AHEAD = 2 };
 
-/* A file of engines that `tune` wrote (engines.h), to run in place of those that the program was compiled
- * with. REQUIRED: where it cannot be read or is not for this device and program, that is a failure, and not
- * something that `note` tells. */
+/* A file of engines that `tune` wrote (engines.h), to run in place of the engines that the program was
+ * compiled with.  REQUIRED: a file that cannot be read, or that is for another device or program, is a
+ * failure; else `note` tells it. */
 typedef struct {
     const char *path; /* NULL: none */
     bool required;
@@ -32,7 +32,7 @@ typedef struct {
     void *context;
 } UnetTuneListener;
 
-/* What each of several processes tells the others before their devices are connected. */
+/* One of several processes, as it introduces itself before the devices are connected. */
 typedef struct {
     char device[64]; /* a name of its device that no other one has, on any machine */
     char id[128];    /* of the first process: where the others find it */
@@ -51,8 +51,7 @@ typedef struct {
 
 typedef struct UnetDevice {
     const char *name; /* "cuda" */
-    /* Of several devices the one of this PLACE is taken by what this thread opens next; where there are
-     * fewer, they are taken in turn. */
+    /* Chooses the device for the next `open` of this thread: number PLACE, modulo the number of devices. */
     UnetStatus (*choose)(int32_t place, UnetError *error);
     /* Allocates EXTENT zeroed bytes on the device, at once, and prepares what MODEL needs there.
      * UNET_TOO_SMALL: there is no device, or too little memory.  ENGINES may be NULL.  The caller closes
@@ -63,10 +62,10 @@ typedef struct UnetDevice {
     /* BYTES at OFFSET from the mirror to the device, and back. */
     UnetStatus (*push)(void *state, const char *mirror, int64_t offset, int64_t bytes, UnetError *error);
     UnetStatus (*fetch)(void *state, char *mirror, int64_t offset, int64_t bytes, UnetError *error);
-    /* Begins a step of PROGRAM, behind those that were begun before it; at most UNET_STEPS_AHEAD are begun
-     * and not ended.  What depends on weights alone is computed in the first step of PROGRAM after a push
-     * or a step of another, so nothing but a push may change them.  STEP's inputs stay as they are until
-     * `inputs_taken` returns. */
+    /* Begins a step of PROGRAM, which runs after all steps begun before.  At most UNET_STEPS_AHEAD steps
+     * are begun and not ended.  Results that depend on weights alone are computed in the first step of
+     * PROGRAM after a push or after a step of another program, so only a push may change the weights.
+     * STEP's inputs stay as they are until `inputs_taken` returns. */
     UnetStatus (*begin)(void *state, const UnetProgram *program, const UnetStep *step, UnetError *error);
     /* Waits until the inputs of all steps that were begun are on the device. */
     UnetStatus (*inputs_taken)(void *state, UnetError *error);
@@ -81,20 +80,19 @@ typedef struct UnetDevice {
     void (*pin)(void *state, void *memory, size_t bytes);
     /* Names the installed versions of the libraries that MODEL was compiled for; needs no device. */
     void (*libraries)(const UnetModel *model, char *text, size_t size);
-    /* Where `open` departed from what the compiler planned or the file of engines says: lines, or "". */
+    /* Writes to TEXT how `open` departed from the plan or the file of engines: lines, or "". */
     void (*note)(void *state, char *text, size_t size);
-    /* Times which engines compute fastest, on the device and within the planned memory, and writes them to
-     * the file PATH; who opens the device again may use it.  What is on the device is lost.  LISTENER may
-     * be NULL. */
+    /* Times engines on the device, within the planned memory, and writes the fastest to the file PATH, for
+     * a later `open`.  The contents of the arena on the device are lost.  LISTENER may be NULL. */
     UnetStatus (*tune)(void *state, const char *path, const UnetTuneListener *listener, UnetError *error);
-    /* Whether the engines are those of the file that was given to `open`. */
+    /* Returns whether the engines came from the file that was given to `open`. */
     bool (*uses_file)(void *state);
     /* Which engines compute, in a few letters: where these agree, so do results, to the bit. */
     void (*fingerprint)(void *state, char *text, size_t size);
-    /* What the others are told of this process; FIRST: it is rank 0. */
+    /* Fills PEER for the other processes; FIRST: this process is rank 0. */
     UnetStatus (*introduce)(void *state, bool first, UnetPeer *peer, UnetError *error);
-    /* Connects the devices of all processes, which call this together: steps with a team then send what is
-     * summed from device to device, and not through the host. */
+    /* Connects the devices of all processes, which call this together.  Steps with a team then add up
+     * numbers from device to device, and not through the host. */
     UnetStatus (*connect)(void *state, const UnetConnection *connection, UnetError *error);
 } UnetDevice;
 

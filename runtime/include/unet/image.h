@@ -1,17 +1,18 @@
 /* image.h - reading and writing images of several formats, row by row.
  *
- * A file's first bytes tell what it is, not its name.  Read: PNG of all kinds; BMP; Netpbm and PFM; arrays
- * of NumPy of two or three axes; where the build has their libraries JPEG (libjpeg), also progressive, in
- * colour, grey or CMYK; TIFF (libtiff), in strips or tiles, of whole numbers with and without a sign, of
- * floats, of palettes and of any number of channels; the first picture of a GIF (giflib); WebP (libwebp);
- * JPEG 2000 (OpenJPEG); archives of NumPy (libminizip).
+ * The first bytes of a file decide its format, not its name.  Read: PNG of all kinds; BMP; Netpbm and PFM;
+ * arrays of NumPy of two or three axes; where the build has their libraries JPEG (libjpeg), also
+ * progressive, in colour, grey or CMYK; TIFF (libtiff), in strips or tiles, of whole numbers with and
+ * without a sign, of floats, of palettes and of any number of channels; the first picture of a GIF
+ * (giflib); WebP (libwebp); JPEG 2000 (OpenJPEG); archives of NumPy (libminizip).
  *
- * Numbers come as floats: those of 8 bits without a sign as n / 255, those of 16 as n / 65535, others as
- * they are, never gamma-corrected.  Grey is repeated where three channels are asked for; three colours
- * become one, where that is asked for, as ITU-R 601 weighs them: 0.299 red + 0.587 green + 0.114 blue,
- * rounded.  Alpha is dropped, unless one more channel is asked for than there are colours.  CMYK becomes (1
- * - C) (1 - K) and so on.  A plain image takes the memory of a few rows, a tiled one that of a row of
- * tiles; one that is interlaced, turned or in WebP, and a progressive JPEG's coefficients, are held whole.
+ * Numbers come as floats: unsigned numbers of 8 bits as n / 255, of 16 bits as n / 65535, others as they
+ * are, never gamma-corrected.  Grey fills all channels if three are asked for.  Three colours become one
+ * channel, if asked for, by ITU-R 601: 0.299 red + 0.587 green + 0.114 blue, rounded.  Alpha is dropped,
+ * unless one more channel is asked for than there are colours.  CMYK becomes (1 - C) (1 - K) and so on.
+ *
+ * A plain image takes the memory of a few rows, a tiled one the memory of a row of tiles.  An image that is
+ * interlaced, turned or in WebP is held whole, and so are the coefficients of a progressive JPEG.
  *
  * Files are not trusted: at most 2^28 points, and no more memory than the length of the file can justify.
  * An error of a decoder names the file and, in the picture's data, the row.
@@ -29,20 +30,20 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* What a reader of the file may not expect, and who asks for an image should tell. */
+/* Traits of an image that may surprise its user, who should be told. */
 enum {
     UNET_IMAGE_ALPHA = 1,   /* has alpha, which is dropped */
     UNET_IMAGE_SPREAD = 2,  /* is grey, and fills three channels alike */
     UNET_IMAGE_TURNED = 4,  /* says that it is to be turned or mirrored, which it is not */
-    UNET_IMAGE_PAGES = 8,   /* has several pages, of which the first counts */
-    UNET_IMAGE_DEEP = 16,   /* has 16 bits, all of which count */
+    UNET_IMAGE_PAGES = 8,   /* has several pages; the first is read */
+    UNET_IMAGE_DEEP = 16,   /* has 16 bits; all are used */
     UNET_IMAGE_FLOATS = 32, /* holds numbers that are taken as they are */
     UNET_IMAGE_CMYK = 64    /* holds colours of print, which become red, green and blue */
 };
 enum { UNET_IMAGE_TRAITS = 7, UNET_IMAGE_MOST_CHANNELS = 1024 };
 
-/* What to tell of trait number TRAIT, from 0 on, of images that become numbers of type INTO: "alpha is
- * dropped"; begins with "warning: " where that is hardly meant. */
+/* Returns the note on trait number TRAIT, from 0 on, of images that become numbers of type INTO: "alpha is
+ * dropped".  It begins with "warning: " if the user hardly means it. */
 const char *unet_image_trait(int trait, UnetType into);
 
 typedef struct {
@@ -64,16 +65,17 @@ typedef struct {
     bool is_read;         /* by a build that has its package */
     int32_t most_bits;    /* of a number in such files; 0: they can hold floats or numbers like these */
     int32_t written_bits; /* of a channel, at most; 0: such files are not written */
-    const char *start[8]; /* with one of which its files begin, in as many bytes as: */
+    const char *start[8]; /* a file begins with one of them, each so many bytes: */
     size_t start_bytes;
 } UnetImageKind;
 
-/* By the suffix of PATH; NULL: none that is known. */
+/* Returns the kind by the suffix of PATH; NULL: no known kind. */
 const UnetImageKind *unet_image_kind_of_name(const char *path);
-/* By the first 8 bytes of a file; NULL: none that is read. */
+/* Returns the kind by the first 8 bytes of a file; NULL: no kind that is read. */
 const UnetImageKind *unet_image_kind_of_bytes(const uint8_t bytes[8]);
 
-/* What the header says, without decoding, in the plain way; also an error when the file has no end mark. */
+/* Reads the header into INFO, in the plain way, and decodes nothing.  A file without its end mark is an
+ * error. */
 UNET_MUST_USE UnetStatus unet_image_probe(const char *path, UnetImageInfo *info, UnetError *error);
 
 /* ---- reading ---- */
@@ -101,7 +103,7 @@ UNET_MUST_USE UnetStatus unet_image_open_in(UnetImageMemory *memory, UnetImageRe
 UNET_MUST_USE UnetStatus unet_image_open_as(UnetImageMemory *memory, const UnetImageWay *way,
                                             UnetImageReader **reader, const char *path, int32_t channels,
                                             UnetError *error);
-/* Of the file; channels as asked for, sizes as it is turned. */
+/* Returns the figures of the file, with the channels asked for and the size after turning. */
 UnetImageInfo unet_image_info(const UnetImageReader *reader);
 
 /* The next row, planar: CHANNELS times width floats from 0 to 1.  Called at most height times. */
@@ -125,7 +127,7 @@ static inline ptrdiff_t unet_number_bytes(const UnetRowFormat *format) {
     return format->bits / 8;
 }
 
-/* The number at AT in a row; those of 16 bits have their high byte first. */
+/* Returns the number at AT in a row.  A number of 16 bits has its high byte first. */
 static inline double unet_stored_number(int32_t bits, const uint8_t *at) {
     float number;
     if (bits == 8) {
@@ -147,7 +149,7 @@ static inline float unet_class_number(const UnetRowFormat *format, const uint8_t
     return (float)(at[0] << 16 | at[last > 0 ? 1 : 0] << 8 | at[last]);
 }
 
-/* What in a row stands for 1. */
+/* Returns the stored number that means 1. */
 static inline float unet_row_one(const UnetRowFormat *format) {
     return format->classes || format->bits == 32 ? 1.0f : format->bits == 16 ? 65535.0f : 255.0f;
 }
@@ -160,15 +162,16 @@ const uint8_t *unet_image_bytes(const UnetImageReader *reader);
 void unet_row_convert(const UnetRowFormat *format, const uint8_t *row, int32_t first, int32_t count,
                       float *values);
 
-/* Of COUNT numbers of a file that is read in this WAY, those that are none become what it says, NaN where
- * they are ignored; false: there are some, and it says nothing: unet_fail_missing() returns UNET_IO. */
+/* Replaces missing numbers among COUNT numbers of a file as WAY says, by NaN if they are ignored.  Returns
+ * false if there are some and WAY refuses them; unet_fail_missing() then writes the error and returns
+ * UNET_IO. */
 bool unet_settle_missing(const UnetImageWay *way, float *value, size_t count);
 UnetStatus unet_fail_missing(const char *path, UnetError *error);
 
 /* Passes over COUNT rows. */
 UNET_MUST_USE UnetStatus unet_image_skip_rows(UnetImageReader *reader, int32_t count, UnetError *error);
 
-/* Whether the file has its end mark, without decoding what lies before; no row may be read afterwards. */
+/* Fails if the file has no end mark.  Decodes no row; no row may be read afterwards. */
 UNET_MUST_USE UnetStatus unet_image_check_end(UnetImageReader *reader, UnetError *error);
 
 /* May be called at any row, and with NULL. */

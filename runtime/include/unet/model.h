@@ -35,7 +35,7 @@ size_t unet_type_bytes(UnetType type);
  * point; around the points lies a halo of zeros, which kernels read instead of testing for the border.
  * The element (n, c, d, h, w) is at
  *     origin + n*sample + (c / block)*plane + d*depth + h*row + w*block + c % block
- * Channels that pad the last block are zero.  Of a ring, row h lies where row h mod `ring` does. */
+ * Channels that pad the last block are zero.  A ring stores row h in place of row h mod `ring`. */
 typedef struct {
     UnetType type;
     int32_t channels;
@@ -82,10 +82,10 @@ enum { UNET_LOSS_SCALE_START = 65536 };
 
 typedef enum { UNET_IMAGE, UNET_VOLUME, UNET_LABELS } UnetKind;
 
-/* Of labels, which are bytes: a point that counts nowhere. */
+/* The label of a point that no loss and no metric counts.  Labels are bytes. */
 enum { UNET_IGNORED = 255 };
 
-/* Channels of an input that is normalised, and inputs of a model that are. */
+/* The most channels of a normalised input, and the most normalised inputs of a model. */
 enum { UNET_MOST_NORMALIZED = 4, UNET_MOST_NORMALIZED_INPUTS = 8 };
 
 /* An input is read as (value - mean) / deviation, channel by channel; where it is clipped, VALUE is brought
@@ -96,9 +96,9 @@ typedef struct {
     double low[UNET_MOST_NORMALIZED], high[UNET_MOST_NORMALIZED];
 } UnetNormal;
 
-/* Where its numbers come from: nowhere; from the model's file; from the training data before the first
- * step; from each volume (the box of what is not 0, or its mask); from what in the training data is of a
- * class above 0, clipped to all but the outermost two hundredths of it. */
+/* The source of mean and deviation: none; the model's file; the training data, before the first step; each
+ * volume (the box of its voxels other than 0, or its mask); the voxels of the training data whose class is
+ * above 0, clipped to their percentiles 0.5 and 99.5. */
 typedef enum {
     UNET_AS_READ,
     UNET_NORMALIZED,
@@ -108,7 +108,7 @@ typedef enum {
     UNET_NORMALIZED_CT
 } UnetNormalizing;
 
-/* What becomes of numbers in files of images that are none: NaN, infinite, and what TIFF calls nodata. */
+/* The treatment of numbers in image files that are no value: NaN, infinity, and TIFF's nodata. */
 typedef enum {
     UNET_MISSING_REFUSED,
     UNET_MISSING_VALUE,  /* they are another number */
@@ -128,17 +128,17 @@ typedef struct {
     bool alpha;        /* its alpha alone is read, as one channel */
     bool names_page;   /* of a file of several pages that with this number, from 0 on: */
     int32_t page;      /*   else the first, which is told */
-    const char *entry; /* of an archive of arrays, the name of that which is read; NULL: the only one */
+    const char *entry; /* the name of the array to read from an archive; NULL: the archive has only one */
     UnetFit fit;       /* else than by UNET_FIT_NONE: */
     int32_t box[2];    /*   height and width, and what comes of these is */
     int32_t times;     /*   so many times as large */
 } UnetImageWay;
 
-/* Of volumes that are predicted, those of COUNT channels are written as one map of classes: each point has
- * the class of the last channel that is ABOVE there, or 0. */
+/* A predicted volume of COUNT channels is written as one map of classes.  A point has the class of the last
+ * channel whose value there is greater than ABOVE, or 0. */
 enum { UNET_MOST_REGIONS = 64 };
 typedef struct {
-    int32_t count; /* 0: none are */
+    int32_t count; /* 0: no volume is written so */
     int32_t class_of[UNET_MOST_REGIONS];
     double above;
 } UnetRegions;
@@ -174,8 +174,8 @@ typedef struct {
     int32_t target_input;   /* the target that the prediction is compared with, or -1 */
     int32_t classes;        /* a metric of classes: the program leaves so many times as many doubles, how
                                often each true class (rows) met each predicted one; 0: none */
-    int32_t of_class;       /* "iou", "dice", "precision", "recall": of this one */
-    int32_t output;         /* that it compares; -1: what is none */
+    int32_t of_class;       /* "iou", "dice", "precision", "recall": of this class */
+    int32_t output;         /* index of the output that it compares; -1: it compares another tensor */
     int32_t ignored;        /* of its labels: a class that counts nowhere, or -1 */
 } UnetResult;
 
@@ -204,20 +204,20 @@ typedef struct UnetWatch {
 /* Processes that train together, as a step sees them.  A caller makes it the first member of a struct of
  * its own. */
 typedef struct UnetTeam {
-    /* SUM, COUNT numbers of UnetModel.real, becomes the sum of those of all processes that have samples,
-     * added as a binary tree in the order of the ranks: the WHOLE of it, or the slice of this process. ROOM
-     * holds as many numbers, and one more for each process. */
+    /* Adds up SUM, COUNT numbers of UnetModel.real, over all processes that have samples, as a binary tree
+     * in the order of the ranks.  WHOLE: the process gets all sums; else it gets its slice.  ROOM holds
+     * COUNT numbers, and one more for each process. */
     void (*sum)(void *team, void *sum, void *room, int64_t count, int whole);
-    /* The same begins for BUCKET of UnetTraining.buckets, which lies at SUM, with ROOM of its own, while
-     * the caller goes on: nobody touches either until `sum`, called with all numbers, has returned. Buckets
-     * begin in their order; those that did not begin are summed by `sum`. */
+    /* Begins to add up BUCKET of UnetTraining.buckets, which lies at SUM and has a ROOM of its own, while
+     * the caller goes on.  Nobody touches the bucket or its room until `sum`, called with all numbers, has
+     * returned.  Buckets begin in their order; `sum` adds up each bucket that has not begun. */
     void (*start)(void *team, void *sum, void *room, int32_t bucket, int whole);
-    /* Each process has the right ones in its slice of COUNT numbers, and gets the others. */
+    /* Gives each process all COUNT numbers.  Before, each has only its own slice right. */
     void (*gather)(void *team, void *numbers, int64_t count);
     /* COUNT whole numbers become their sums over all processes. */
     void (*add)(void *team, int64_t *number, int32_t count);
-    /* For devices that reach each other by themselves.  All processes come here; a failure names those that
-     * do not. */
+    /* Returns when all processes have called it.  For devices that reach each other by themselves.  A
+     * failure names each process that did not call. */
     UnetStatus (*meet)(void *team, UnetError *error);
     /* A failure names a process that has ended. */
     UnetStatus (*look)(void *team, UnetError *error);
@@ -227,8 +227,8 @@ typedef struct UnetTeam {
     int32_t rank, size; /* rank R of SIZE has the slice [count * R / SIZE, count * (R + 1) / SIZE) */
 } UnetTeam;
 
-/* Where the slice of a process begins, of COUNT numbers, or, where NEXT is 1, that of the one behind it.  A
- * step that is timed alone, with TEAM NULL, takes the first of SLICES. */
+/* Returns the first of COUNT numbers that is in the slice of a process or, if NEXT is 1, in the slice of
+ * the next process.  If TEAM is NULL, a step is timed alone: it takes the first of SLICES. */
 static inline int64_t unet_slice(const UnetTeam *team, int64_t count, int32_t slices, int32_t next) {
     return team != NULL ? count * (team->rank + next) / team->size : count * next / slices;
 }
@@ -236,16 +236,16 @@ static inline int64_t unet_slice(const UnetTeam *team, int64_t count, int32_t sl
 /* The arguments of one step. */
 typedef struct {
     char *arena;               /* of the extent of the program, aligned to 64 bytes */
-    const void *const *inputs; /* one per UnetModel.inputs: a batch in the program's layout, of which the
-                                  samples that are computed need to be there; or NULL */
+    const void *const *inputs; /* one per UnetModel.inputs: a batch in the program's layout, or NULL.
+                                  Samples that this step does not compute may be missing */
     const int32_t (*valid)[3]; /* per sample and axis: how many of the points that losses and metrics
                                   compare are image and not padding; NULL: all */
     int32_t n;                 /* valid samples, 1 to batch; the others are not touched */
     int32_t threads;           /* 1 to max_threads */
     double learning_rate;
     int64_t step;  /* of the optimiser, from 1 */
-    uint64_t seed; /* of random numbers: what is dropped follows from it, the step and the sample */
-    int32_t units; /* programs for images of any height: that of this one in units (UnetProgram.units) */
+    uint64_t seed; /* of random numbers: seed, step and sample decide which elements dropout drops */
+    int32_t units; /* programs for images of any height: the height of this image (UnetProgram.units) */
     int32_t band, bands; /*   compute the bands [band, band + bands) of it */
     UnetWatch *watch;    /* NULL: nobody; a model's device has a clock of its own */
     /* Training with UnetTraining.ranks: this process computes the samples [first, last) of the n; last 0:
@@ -254,35 +254,36 @@ typedef struct {
     UnetTeam *team; /* the other processes; NULL: there are none */
 } UnetStep;
 
-/* Of a tensor of a program that computes an image band by band.  Band b of it are its rows [b * rows - lag,
- * (b
- * + 1) * rows - lag), as far as it has them; an image of u units has u * of_unit of them. */
+/* The rows of a tensor in one band, in a program that computes an image band by band.  Band b has the rows
+ * from b * rows - lag to (b + 1) * rows - lag, as far as the tensor has them.  In an image of u units the
+ * tensor has u * of_unit rows. */
 typedef struct {
     int32_t rows, lag, of_unit;
 } UnetBand;
 
-/* Along an axis of images, in points of the input: images are padded to whole units, windows begin at
- * multiples of `grid`, and so many points at the beginning and at the end of a window see what lies beside
- * it, so that they do not count. */
+/* One axis of images, in points of the input.  Images are padded to whole units; windows begin at multiples
+ * of `grid`.  The first `before` and the last `after` points of a window depend on pixels outside of the
+ * window, so they do not count. */
 typedef struct {
     int32_t unit, grid, before, after;
 } UnetReach;
 
-/* Prediction of what is larger than the compiled size by windows of it (unet/windows.h). */
+/* Prediction of images and volumes larger than the compiled size, by windows of that size (unet/windows.h).
+ */
 typedef struct {
-    bool given; /* by the file: all goes by windows, and outputs are what windows blend, of a map of classes
-                   that which `argmax` reads; else only what is larger, and of classes the most votes count
-                 */
-    int32_t most[2]; /* height and width of volumes for which there is room in the arena; 0: none */
-    double overlap;  /* share of a window that its neighbours have, too, at least */
+    bool given; /* the model's file asks for windows: every image is predicted so and outputs are blended, a
+                   map of classes before its `argmax`; else only larger images are, and each point gets the
+                   class of most windows */
+    int32_t most[2]; /* the largest height and width of a volume that the arena has room for; 0: none */
+    double overlap;  /* the least share of a window that the next one covers, too */
     bool gaussian;   /* weights; else all points count alike */
     uint32_t mirror; /* bit 0 depth, bit 1 height, bit 2 width: each window counts mirrored along each set
                         of these axes */
-    /* In the arena, of as many slices as a window is deep, each of up to `most` points: floats of the
-     * input, and sums of each output. */
+    /* Offsets in the arena of as many slices as a window is deep, each of up to `most` points: the input in
+     * floats, and the sums of each output. */
     int64_t slices;
     const int64_t *sums;
-    /* Images: along height and width; and whether windows make what the whole image would, to the bit. */
+    /* Images: along height and width; and whether windows give the bits that the whole image would give. */
     UnetReach reach[2];
     bool exact, same_bits;
     const char
@@ -294,36 +295,37 @@ typedef struct {
     const char *name;              /* "train", "eval", "predict" */
     void (*run)(const UnetStep *); /* NULL: runs on the model's device */
     /* If not NULL: call it before `run`, on the same arena, once the weights are set and again after
-     * another program ran there.  It needs no inputs, and may overwrite those that lie in the arena. */
+     * another program ran there.  It needs no inputs, and may overwrite inputs that lie in the arena. */
     void (*prepare)(const UnetStep *);
     int32_t batch;
-    int32_t steps;             /* of the plan: their positions are below */
-    int32_t size[3];           /* of the first input */
-    int32_t measured[3];       /* of what losses and metrics compare; 0: there are several sizes, or none */
-    int64_t extent;            /* bytes of the arena it uses */
+    int32_t steps;       /* of the plan: their positions are below */
+    int32_t size[3];     /* of the first input */
+    int32_t measured[3]; /* size of the tensors that losses and metrics compare; 0: they differ, or there
+                            are none */
+    int64_t extent;      /* bytes of the arena it uses */
     const UnetLayout *inputs;  /* one per UnetModel.inputs; sample_bytes 0: not read by this program */
     const UnetLayout *outputs; /* predict: one per UnetModel.outputs; else NULL */
     const int64_t *output_offsets;
     /* Prediction on the host: the caller stores the input in the arena, and not where UnetStep.inputs says;
      * one per UnetModel.inputs, -1: not read.  Else NULL. */
     const int64_t *input_offsets;
-    /* Images may have any height in whole units: `run` computes a band or a few, once the caller has stored
-     * those of the input, and the caller takes those of the outputs before the next.  An image of the
-     * compiled size has so many units.  0: images have the compiled height. */
+    /* The height of an image of the compiled size, in units; 0: images have that height.  Else an image may
+     * have any number of units: the caller stores a band of the input or several, `run` computes them, and
+     * the caller takes the same bands of the outputs before it stores the next. */
     int32_t units;
     const UnetBand *input_bands,
         *output_bands;             /* with input_offsets; without units: one band of all rows */
     const UnetWindows *windows;    /* NULL: nothing may be larger than the compiled size */
     const int64_t *result_offsets; /* one per UnetModel.results: offset of its double, -1: not measured */
-    int64_t gradient_norm;         /* training that clips by it: offset of its double; 0: none */
-    int64_t input_bytes; /* of one loader slot: batch * sample_bytes of each input, rounded up to 64, in all
-                          */
+    int64_t gradient_norm;         /* training that clips by the norm: offset of its double; 0: none */
+    int64_t input_bytes; /* of one loader slot: the sum of batch * sample_bytes, each rounded up to 64 */
 } UnetProgram;
 
 /* ---- labels ---- */
 
-/* A sum over the points of labels that are image and not padding, of a weight of their class; a point of
- * another value adds nothing.  Losses whose mean is over the points that count divide by it. */
+/* A sum over the points of labels that are image and not padding: each adds the weight of its class.  A
+ * point of another value adds nothing.  A loss that is a mean over the points that count divides by the
+ * sum. */
 typedef struct {
     int32_t input; /* in UnetStep.inputs, */
     UnetLayout layout;
@@ -333,19 +335,19 @@ typedef struct {
 
 enum { UNET_MOST_LABEL_COUNTS = 8 }; /* of a program */
 
-/* Adds the points of each class in sample N of labels that lie in INPUT, as far as they are VALID; ignored
- * ones are points[UNET_IGNORED]. */
+/* Counts the points of each class in sample N of the labels in INPUT and adds the counts to POINTS.  VALID:
+ * the points along each axis that are no padding.  Ignored points are points[UNET_IGNORED]. */
 void unet_count_points(const UnetLayout *layout, const void *input, int32_t n, const int32_t valid[3],
                        int64_t points[UNET_IGNORED + 1]);
 
-/* Over all samples of the batch, those of other processes too; programs count for themselves. */
+/* Computes SUM, one per COUNT, over all samples of the batch, including the samples of other processes. */
 void unet_count_labels(const UnetLabelCount *count, int32_t ncount, const UnetStep *step, double *sum);
 
 /* ---- data ---- */
 
 /* A source is a small expression in postfix order. */
 typedef enum {
-    UNET_SRC_FILES,    /* push: images or volumes of `pattern`, or, alone where they fill labels, classes */
+    UNET_SRC_FILES,    /* push: images or volumes of `pattern`; or classes, alone, for an input of labels */
     UNET_SRC_NAME,     /* push: the source called `pattern`, an earlier one of the section */
     UNET_SRC_NUMBER,   /* push: value */
     UNET_SRC_GAUSSIAN, /* push: normal noise of standard deviation `value`, in the shape it fills */
@@ -363,13 +365,13 @@ typedef struct {
     const char *pattern; /* of files, with or without stars; or a name */
     double value, high;
     int32_t line;     /* of the .unet file, for messages */
-    const char *list; /* of files: a text file with what their stars stand for, one a line; or NULL */
+    const char *list; /* of files: a text file that has the text for the stars, one a line; or NULL */
     int32_t column;   /* of files: `pattern` is a text file whose words of this column are their names */
-    const char *const *more; /* of files: the patterns or text files of further folders, and NULL behind
-                                them; or NULL.  All terms of files have as many. */
+    const char *const *more; /* of files: the patterns or text files of further folders, then NULL; or NULL.
+                                All terms of files have as many. */
     bool volumes;            /* of files: they are volumes, as all files of the section are, or none */
-    int32_t channel;         /* of volumes: which they fill; from 1 on, of the operand before, nothing is
-                                pushed */
+    int32_t channel;         /* of volumes: the channel that they fill.  From 1 on it is a channel of the
+                                operand before, and nothing is pushed */
     UnetImageWay way;        /* of files of images */
 } UnetSourceTerm;
 
@@ -379,8 +381,8 @@ typedef struct {
     int32_t channels; /* to read */
     int32_t nterm;
     const UnetSourceTerm *term;
-    const int32_t *values; /* of labels: the values in files of each class, and -1 behind those of each;
-                              NULL: its number */
+    const int32_t *values; /* of labels: for each class its values in files, then -1; NULL: the value of a
+                              class is its number */
     bool ignores_others;   /* of labels: points of any other value count nowhere */
     bool rounds;           /* of labels: numbers that are not whole are the nearest */
     bool colours;          /* of labels: values are colours, red * 65536 + green * 256 + blue */
@@ -389,15 +391,15 @@ typedef struct {
 typedef enum {
     UNET_DO_CROP, /* of volumes: share of windows around a voxel of a class above 0 */
     UNET_DO_FLIP,
-    UNET_DO_SCALE,         /* least, most factor, step (0: any); of volumes 1/factor is drawn evenly */
+    UNET_DO_SCALE,         /* least, most factor, step (0: any); volumes draw 1/factor evenly */
     UNET_DO_ROT90,         /* by 0 to 3 quarter turns */
     UNET_DO_ROTATE,        /* most degrees, step (0: any) */
     UNET_DO_ELASTIC,       /* standard deviation of displacements, grid of them along each axis */
-    UNET_DO_DISTORT,       /* brightness, contrast, saturation, hue in degrees: how far at most */
-    UNET_DO_GAMMA,         /* least, most exponent; of volumes 1: of what is inverted */
+    UNET_DO_DISTORT,       /* the most change of brightness, contrast, saturation, and hue in degrees */
+    UNET_DO_GAMMA,         /* least, most exponent; 1: of the inverted volume */
     UNET_DO_BLUR,          /* least, most standard deviation in points */
     UNET_DO_NOISE,         /* most standard deviation */
-    UNET_DO_LOW_RESOLUTION /* of volumes: least, most share of points that are left along an axis */
+    UNET_DO_LOW_RESOLUTION /* volumes: least, most share of the points that are left along an axis */
 } UnetTransformOp;
 /* UNET_PAD_MEAN, of volumes: 0, once they are normalised. */
 typedef enum {
@@ -414,9 +416,9 @@ typedef struct {
     bool random; /* crop: anywhere (training) or the centre */
     UnetPad pad; /* crop: files that are too small */
     double pad_value;
-    uint32_t axes; /* bit 0 depth, bit 1 height, bit 2 width: along which it mirrors; of volumes, which it
-                      scales, turns about, or makes coarser */
-    double p;      /* flip: probability of each axis; distort: of each change; else of it all */
+    uint32_t axes; /* bit 0 depth, bit 1 height, bit 2 width: axes to mirror along; for volumes, axes to
+                      scale, to turn about, or to make coarser */
+    double p;      /* probability: of each axis (flip), of each change (distort), else of the transform */
     double amount[4]; /* as UnetTransformOp says */
 } UnetTransform;
 
@@ -428,7 +430,7 @@ typedef struct {
     int32_t ntransform;
     double holdout;
     int64_t holdout_seed;
-    int32_t folds; /* of which the caller says one that is held out; 0: `holdout` says what is */
+    int32_t folds; /* the caller names the fold that is held out; 0: `holdout` is the share held out */
     uint32_t fold_seed;
     bool shuffle;
     int32_t threads; /* loader threads; 0: cores - 1, at most 8 */
@@ -444,11 +446,11 @@ typedef enum {
     UNET_SCHEDULE_STEPS,   /* times `factor` after each of `at` */
     UNET_SCHEDULE_PLATEAU, /* times `factor` when more than `patience` evaluations in a row were not better
                             */
-    UNET_SCHEDULE_ONE_CYCLE, /* up from rate / div, in a share `rise` of the steps; then down to that /
-                                final_div */
+    UNET_SCHEDULE_ONE_CYCLE, /* up from rate / div, in a share `rise` of the steps; then down to rate / div
+                                / final_div */
 } UnetScheduleKind;
 
-/* How the learning rate goes on from that of the optimizer, see unet/schedule.h. */
+/* How the learning rate changes, beginning with the rate of the optimizer: see unet/schedule.h. */
 typedef struct {
     UnetScheduleKind kind;
     UnetUnit per; /* what t counts */
@@ -460,16 +462,17 @@ typedef struct {
     double start;   /*   linear from this rate on */
 } UnetSchedule;
 
-/* Each process keeps and updates a slice (UnetTeam.size) of the optimiser's state.  Offsets in the arena,
- * per moment: of the slice, -1: the process has all of it; and of where, between two steps, those of all
- * processes are put together.  UnetParameter.moments are offsets in there. */
+/* Each process keeps and updates a slice (UnetTeam.size) of the optimiser's state.  `slice` is the offset
+ * in the arena of each moment's slice; -1: the process has all of the moment.  `whole` is the offset of the
+ * place where the slices of all processes are put together between two steps.  UnetParameter.moments are
+ * offsets in that place. */
 typedef struct {
-    int64_t numbers; /* of a moment, together */
+    int64_t numbers; /* of one moment in all slices */
     int64_t slice[UNET_MOST_MOMENTS], whole[UNET_MOST_MOMENTS];
 } UnetSlices;
 
-/* A slice of the gradients, [FIRST, FIRST + COUNT), which may be summed while others are computed; in the
- * room for all it has the numbers from PLACE on. */
+/* A slice of the gradients, [FIRST, FIRST + COUNT), which may be summed while other gradients are computed.
+ * It uses the room for all gradients from number PLACE on. */
 typedef struct {
     int64_t first, count, place;
 } UnetBucket;
@@ -480,9 +483,9 @@ typedef struct {
     double learning_rate;
     const char *moments[UNET_MOST_MOMENTS]; /* what PyTorch calls the optimiser's state: "exp_avg"; then
                                                NULL */
-    bool averages;                /* the last of them are averaged weights, which eval and predict read */
+    bool averages;                /* the last moment is the averaged weights, which eval and predict read */
     const UnetSchedule *schedule; /* NULL: the rate stays */
-    int64_t patience; /* evaluations in a row without a better one that end training; 0: none do */
+    int64_t patience; /* training ends after so many evaluations in a row without a better one; 0: never */
     bool drop_tail;   /* drop the last, smaller batch of an epoch */
     int64_t duration; /* in duration_unit */
     UnetUnit duration_unit;
@@ -495,10 +498,10 @@ typedef struct {
     int64_t seed;
     int32_t ranks; /* processes that may train together, a power of two; 0, 1: one.  The samples of a batch
                       are cut into so many groups of the same length */
-    int32_t processes;          /* of these, at least so many do; 0, 1: one may train alone */
-    const UnetBucket *buckets;  /* of the gradients, in their order: all of them, */
-    int32_t nbucket;            /*   or, where that is 0, they are summed at once */
-    const UnetSlices *slices;   /* of the optimiser's state each process has one; NULL: all of it */
+    int32_t processes;          /* the fewest processes that train together; 0, 1: one may train alone */
+    const UnetBucket *buckets;  /* all gradients, in their order; */
+    int32_t nbucket;            /*   0: the gradients are summed at once */
+    const UnetSlices *slices;   /* NULL: each process has all of the optimiser's state */
     const char *pretrained;     /* or NULL */
     const char *pretrained_map; /* of the names in it (unet_safetensors_rename), or NULL */
     const char *description;    /* "adam(lr = 0.0005)" */
@@ -511,12 +514,13 @@ typedef struct {
     int32_t table_bytes;     /* UNET_TABLE_BYTES where the model was compiled */
     const char *name;        /* "tiny_unet" */
     const char *source;      /* "tiny_unet.unet" */
-    const char *source_hash; /* hexadecimal, of the text and the options that say what is trained */
-    const char *target;      /* "cpu" */
-    const char *isa;         /* "native", "portable", "x86-64-v3"; of a GPU "sm_90": what this is for */
-    int64_t instructions;    /* UNET_INSTRUCTIONS_USED: what the processor has to have */
-    UnetType real;           /* f32; f64 in a reference build */
-    const char *precision;   /* of activations: "f32", "f64", "tf32", "bf16", "f16" */
+    const char
+        *source_hash;      /* hexadecimal: of the text, and of the options that change the trained model */
+    const char *target;    /* "cpu" */
+    const char *isa;       /* the processor or GPU: "native", "portable", "x86-64-v3", "sm_90" */
+    int64_t instructions;  /* UNET_INSTRUCTIONS_USED: the processor needs them */
+    UnetType real;         /* f32; f64 in a reference build */
+    const char *precision; /* of activations: "f32", "f64", "tf32", "bf16", "f16" */
     const struct UnetDevice *device; /* where steps run; NULL: on the host, by UnetProgram.run */
     const void *device_tables;       /* for that device alone, which knows their type; NULL without one */
     int32_t max_threads;             /* at most UNET_MOST_THREADS */
@@ -525,8 +529,8 @@ typedef struct {
     const UnetParameter *parameter;
     int64_t parameter_count; /* elements of all parameters */
     int64_t persistent;      /* bytes at the front of the arena that live across steps and programs:
-                                parameters, then (training) the optimiser's state; of a program that only
-                                predicts, up to the end of the weights that `prepare` packs */
+                                parameters, then (training) the optimiser's state.  In a program that only
+                                predicts the weights that `prepare` packs belong to them */
     int64_t loss_scale;      /* training in f16: offset of UNET_LOSS_SCALE_ELEMENTS doubles; 0: none */
     int32_t ninput;
     const UnetInput *inputs;
@@ -538,22 +542,22 @@ typedef struct {
     const UnetProgram *train, *eval, *predict; /* NULL: not compiled in */
     int64_t arena_bytes;                       /* the largest extent of a program */
     int32_t ring;                              /* loader slots, at most */
-    bool stages_as_files;      /* pictures of 8 and 16 bits wait for a step as they are, without loss: what
-                                  would lose some is refused */
-    int64_t loader_ring_bytes; /* ring * the largest input_bytes, of training the share of a process */
+    bool stages_as_files; /* pictures wait for a step in the type of their files, 8 or 16 bits; a picture
+                             that would lose bits is refused */
+    int64_t loader_ring_bytes; /* ring * the largest input_bytes; in training, the share of one process */
     UnetPad predict_pad;
     bool measures_original; /* the command `eval` measures resized pictures at their own size */
-    bool trims;             /* of volumes only the box of what is not 0 is there */
+    bool trims;             /* volumes are cut down to the box of their voxels other than 0 */
     bool cubic;             /* images of volumes are resampled by splines of order 3, else linearly */
     UnetRegions regions;
-    double spacing[3]; /* of depth, height, width, in mm, to which volumes are resampled; 0: they are not */
+    double spacing[3]; /* volumes are resampled to it: depth, height, width in mm; 0: they are not */
 
     const UnetData *data, *eval_data; /* NULL: no such section */
     const UnetTraining *training;     /* NULL: prediction only */
 } UnetModel;
 
-/* The tables of generated code, as whoever includes this file sees them.  A program that was compiled with
- * one version of this file and linked with a runtime of another is told so by the sum. */
+/* The size of all tables of generated code.  It differs if a program was compiled with one version of this
+ * file and linked with a runtime of another. */
 #define UNET_TABLE_BYTES                                                                                   \
     ((int32_t)(sizeof(UnetModel) + sizeof(UnetParameter) + sizeof(UnetInput) + sizeof(UnetOutput) +        \
                sizeof(UnetResult) + sizeof(UnetStep) + sizeof(UnetProgram) + sizeof(UnetWindows) +         \
