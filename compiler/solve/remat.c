@@ -10,7 +10,7 @@
 #include <limits.h>
 #include <string.h>
 
-/* Of a search.  What is built to be fuzzed gives it less, and tries more files in the time. */
+/* The default effort.  A compiler that is built for a fuzzer has less, so that it tries more files. */
 #ifndef REMAT_EFFORT
 #define REMAT_EFFORT 800000000
 #endif
@@ -19,7 +19,7 @@ static bool add_total(int64_t *total, int64_t amount) {
     return amount >= 0 && !__builtin_add_overflow(*total, amount, total) && *total <= REMAT_MAX_TOTAL;
 }
 
-/* No sum of the search overflows then. */
+/* Returns whether no sum of the search can overflow. */
 static bool has_small_totals(const RematProblem *problem) {
     int64_t bytes = 0, cost = 0;
     bool small = problem->noperation <= INT_MAX / REMAT_MAX_REPEATS;
@@ -72,8 +72,8 @@ static bool same_list(const int *a, const int *b, int na, int nb) {
     return na == nb && (na == 0 || memcmp(a, b, (size_t)na * sizeof *a) == 0);
 }
 
-/* Adds KEPT behind LAST, unless it is the same; returns the new last.  Two that need and cost the same are
- * packed in different ways. */
+/* Adds KEPT behind LAST, unless it is the same order; returns the new last.  Two orders that need the same
+ * bytes at the same cost are both added, for packing may place their buffers differently. */
 static RematSchedule *append(Pool *pool, const RematKept *kept, RematSchedule *last) {
     if (kept->length == 0 ||
         same_list(kept->sequence->operation, last->operation, kept->length, last->length))
@@ -85,7 +85,7 @@ static RematSchedule *append(Pool *pool, const RematKept *kept, RematSchedule *l
     return last->next = next;
 }
 
-/* Behind LAST what needs least, and then those that need more and more; returns the new last. */
+/* Appends the order that needs least to LAST, then orders that need more and more; returns the new last. */
 static RematSchedule *append_least(Pool *pool, const RematFront *front, RematSchedule *last) {
     last = append(pool, &front->least, last);
     for (int k = 0; k < front->count; k++)
@@ -93,13 +93,14 @@ static RematSchedule *append_least(Pool *pool, const RematFront *front, RematSch
     return last;
 }
 
-/* Down a front from number K on: what costs more and more, and at last, at -1, what needs least. */
+/* A walk down a front from number K: orders that cost more and more, and at -1 the order that needs least.
+ */
 typedef struct {
     const RematFront *front;
     int k;
 } Descent;
 
-/* Where it stands; NULL: there is no more. */
+/* Returns the order at which the walk D stands; NULL: the walk has ended. */
 static const RematKept *stands_at(const Descent *d, int64_t capacity) {
     if (d->k < -1)
         return NULL;
@@ -108,7 +109,8 @@ static const RematKept *stands_at(const Descent *d, int64_t capacity) {
     return order->totals.peak <= capacity ? order : NULL;
 }
 
-/* The cheapest of those at which DESCENT[0..COUNT) stand, which goes on; NULL: there is none. */
+/* Returns the cheapest order at which one of DESCENT[0..COUNT) stands, and moves that walk on; NULL: all
+ * have ended. */
 static const RematKept *cheapest(Descent *descent, int count, int64_t capacity) {
     const RematKept *best = NULL;
     int of = 0;
@@ -122,9 +124,10 @@ static const RematKept *cheapest(Descent *descent, int count, int64_t capacity) 
     return best;
 }
 
-/* All within CAPACITY, by rising cost, from number K of the front on.  Where the cheapest cannot be packed,
- * something may that was met early and that a better one has replaced: it is among those of which a refusal
- * says how much they need.  All stand in one row by their costs, so that more memory never costs more. */
+/* Writes all orders within CAPACITY by rising cost, from number K of the front on.  If the cheapest order
+ * cannot be packed, an order that was met early may be packed, though a better one has replaced it since. A
+ * refusal counts such orders, too.  All are in one row by their costs, so that more memory never costs
+ * more. */
 static void write_fitting(Pool *pool, const RematFront *front, int k, int64_t capacity,
                           RematSchedule *schedule) {
     Descent *descent = NULL;
@@ -138,8 +141,8 @@ static void write_fitting(Pool *pool, const RematFront *front, int k, int64_t ca
         last = append(pool, kept, last);
 }
 
-/* The schedules behind number K need more and cost less.  They are kept, for bytes are counted before
- * buffers have their places: a schedule that seems to need a little too much may fit. */
+/* Writes the schedules behind number K, which need more bytes and cost less.  Bytes are counted before
+ * buffers have their places, so a schedule that seems to need a little too much may fit. */
 static void write_beyond(Pool *pool, const RematFront *front, int k, RematSchedule *schedule) {
     RematSchedule row = *schedule, *last = &row;
     row.next = row.beyond = NULL;
@@ -148,7 +151,7 @@ static void write_beyond(Pool *pool, const RematFront *front, int k, RematSchedu
     schedule->beyond = row.next;
 }
 
-/* What needs least, and behind it those that need more and more. */
+/* Writes the order that needs least, then orders that need more and more. */
 static void write_least(Pool *pool, const RematFront *front, RematSchedule *schedule) {
     write_kept(&front->least, schedule);
     RematSchedule *last = schedule;
@@ -156,7 +159,7 @@ static void write_least(Pool *pool, const RematFront *front, RematSchedule *sche
         last = append_least(pool, f, last);
 }
 
-/* What was found for a typical problem, as it is in this one. */
+/* Measures the schedules of the typical problem in this problem, and hands them to FRONT. */
 static void carry_over(Pool *pool, const RematGraph *graph, const RematQuestion *question,
                        RematFront *front) {
     const RematSchedule *s =
@@ -173,21 +176,21 @@ static void carry_over(Pool *pool, const RematGraph *graph, const RematQuestion 
     }
 }
 
-/* Does CAPACITY lie well below all that FRONT has? */
+/* Returns whether CAPACITY is well below the bytes of every order in FRONT. */
 static bool in_vain(int64_t capacity, const RematFront *front) {
     enum { PER_CENT = 15 };
     const int64_t least = front->least.totals.peak;
     return capacity < least - least / (100 + PER_CENT) * PER_CENT;
 }
 
-/* Is a long search worth while, after the one run down that has MET this? */
+/* Returns whether a long search is worth its time after the first run, which has MET these orders. */
 static bool searches_on(const RematQuestion *question, const RematFront *met, bool vain) {
     if (question->any)
         return !vain && !question->full && remat_front_within(met, question->capacity) < 0;
     return !(vain && question->of_use > 0 && in_vain(question->of_use, met));
 }
 
-/* FRONT gets what OTHER has, which was met before it. */
+/* Adds the orders of OTHER, which were met earlier, to FRONT. */
 static void add_front(RematFront *front, RematFront *other) {
     RematFront **early = &front->early;
     while (*early != NULL)
@@ -199,11 +202,11 @@ static void add_front(RematFront *front, RematFront *other) {
             remat_front_add_kept(front, &other->order[k]);
 }
 
-/* First one run down from where the given order fits to the least that it comes to.  What lies well below
- * that is sought for in vain: briefly, to tell how much is needed, or, where something is known that needs
- * much less, not at all.  Then many runs, for themselves. What they seek does not depend on the capacity,
- * which only chooses from it: so more of it never costs more. Where any schedule will do, or little time is
- * wanted, it is sought for near the capacity, and briefly. */
+/* Fills FRONT.  The first run goes from the capacity of the given order down to the least that it reaches.
+ * A capacity well below that is hopeless: the search is brief then, to tell how much is needed, or there is
+ * none if a plan is known that needs much less.  Else many more runs follow.  They do not depend on the
+ * capacity, which only chooses among the orders that they find, so more memory never costs more.  If any
+ * schedule will do, or the question is brief, the search is brief and stays near the capacity. */
 static void search_front(Pool *pool, const RematGraph *graph, const RematQuestion *question,
                          RematFront *front, RematSchedule *schedule) {
     enum { DESCENT = 16, BRIEF = 16, ANY = 32 };
@@ -231,7 +234,7 @@ static void search_front(Pool *pool, const RematGraph *graph, const RematQuestio
     add_front(front, met);
 }
 
-/* Nothing in FRONT is within the capacity, but something is not far above it. */
+/* Returns whether no order in FRONT is within the capacity, but one is not far above it. */
 static bool nearly_fits(const RematQuestion *question, const RematFront *front) {
     return remat_front_within(front, question->capacity) < 0 && !in_vain(question->capacity, front);
 }

@@ -45,9 +45,9 @@ typedef struct RematSchedule {
     int64_t cost_lower_bound;   /* no schedule within the capacity is cheaper */
     int64_t peak_lower_bound;   /* no schedule at all needs less */
     int64_t effort;             /* of the search: counted, so that results do not depend on the clock */
-    struct RematSchedule *next; /* the next in the row of those that were found, or NULL */
-    struct RematSchedule *beyond; /* of the first, within the capacity: a row of those that need more and
-                                     cost less, by rising peaks, or NULL */
+    struct RematSchedule *next; /* the next schedule in the row of all that were found, or NULL */
+    struct RematSchedule *beyond; /* set in the first schedule, if it is within the capacity: a row of
+                                     schedules that need more and cost less, by rising peaks, or NULL */
 } RematSchedule;
 
 /* Answers that several threads may ask for: see remat_memo.h. */
@@ -59,41 +59,42 @@ typedef struct {
     int64_t effort; /* bounds the search; 0: a default of about two seconds on two threads, */
     int64_t times;  /*   so many times; 0: once */
     bool any;       /* return the first schedule that fits, whatever it costs */
-    bool brief;     /* end early: what is found may cost some more, and no bound on costs is wanted */
+    bool brief;     /* end early: the schedule may cost some more, and there is no bound on costs */
     bool full;      /* do not end early, though nothing can fit */
-    /* The same operations with other amounts, or NULL: what is found for it is measured here, in place of a
-     * search.  So problems that differ little in their proportions need one search, in brief if `brief`
-     * says so, and so does one that is asked for again and again with other capacities. */
+    /* A problem of the same operations with other bytes and costs, or NULL.  Its schedules are measured in
+     * this problem in place of a search.  So one search serves all problems of about the same proportions,
+     * and all capacities of one problem. */
     const RematProblem *typical;
     bool closely;    /* where none of that fits, but nearly does, search here, too */
     RematMemo *memo; /* where that is looked up, or NULL */
 } RematQuestion;
 
 /* Finds the cheapest schedule whose peak is within the capacity: the given order if it fits, else by a
- * search that is the same for every capacity.  Behind it, `next` leads to those within the capacity that
- * cost more and more, among them what needs least and all that a brief search would have met.  Returns
- * false if there is none; SCHEDULE is then that of the least peak, and `next` leads to those that need
- * more.  POOL owns the schedules.  Deterministic. */
+ * search that is the same for every capacity.  `next` leads to other schedules within the capacity, by
+ * rising cost; the schedule of the least peak is among them.  Returns false if no schedule fits.  SCHEDULE
+ * is then the one of the least peak, and `next` leads to schedules that need more.  POOL owns the
+ * schedules.  The result depends on the arguments alone, not on the clock or the number of processors. */
 bool remat_schedule(Pool *pool, const RematProblem *problem, const RematQuestion *question,
                     RematSchedule *schedule);
 
-/* PROBLEM without names, and SCHEDULE without those in the row behind it; of what they were in, nothing is
- * needed any more. */
+/* Returns a copy of PROBLEM without names, and a copy of SCHEDULE without the row behind it.  The copies do
+ * not point into the originals. */
 RematProblem *remat_problem_copy(Pool *pool, const RematProblem *problem);
 RematSchedule *remat_schedule_copy(Pool *pool, const RematSchedule *schedule);
 
-/* All schedules that a full search finds worth keeping, or, if BRIEF, one that looks for any that fits and
- * never does: one after the other.  TIMES: as in a question. */
+/* Returns a row of all schedules that a full search keeps.  BRIEF: the search is the one for any schedule
+ * that fits, and goes on to its end.  TIMES: as in a question. */
 const RematSchedule *remat_schedules(Pool *pool, const RematProblem *problem, bool brief, int64_t times);
 
-/* Have A and B the same operations, which touch the same tensors?  AMOUNTS: as large and as costly, too. */
+/* Returns whether A and B have the same operations on the same tensors; AMOUNTS: with the same bytes and
+ * costs. */
 bool remat_alike(const RematProblem *a, const RematProblem *b, bool amounts);
 
 /* No schedule within CAPACITY is cheaper; INT64_MAX: there is none. */
 int64_t remat_cost_lower_bound(Pool *pool, const RematProblem *problem, int64_t capacity);
 
-/* The peak, the largest number of bytes alive at one time, of the operations in this order; -1 if one reads
- * what is not there. */
+/* Returns the peak, the largest number of bytes alive at one time, of the operations in this order; -1 if
+ * an operation reads a tensor before it is written. */
 int64_t remat_peak(Pool *pool, const RematProblem *problem, const int *operation, int length);
 
 #endif

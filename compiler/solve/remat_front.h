@@ -12,10 +12,10 @@
 typedef struct RematSequence {
     int uses, room;
     int *operation;
-    struct RematSequence *next; /* of those that are in no use any more */
+    struct RematSequence *next; /* in the list of unused sequences */
 } RematSequence;
 
-/* What fronts keep, and an early one with the later ones. */
+/* The memory of a front and of its copies. */
 typedef struct {
     Pool *pool;
     RematSequence *unused;
@@ -34,9 +34,10 @@ typedef struct RematFront {
     int count;
     int64_t *limit;   /* rising */
     RematKept *order; /* per limit: the cheapest that needs no more */
-    RematKept least;  /* that which needs least */
+    RematKept least;  /* the order that needs least */
     int64_t changes;
-    struct RematFront *early; /* as it was where a brief search ends, or what was met before; or NULL */
+    struct RematFront
+        *early; /* the front at the end of a brief search, or the orders met before; or NULL */
 } RematFront;
 
 /* For limits from LEAST to MOST, about PER_MILLE apart. */
@@ -46,9 +47,9 @@ RematFront *remat_front(Pool *pool, int64_t least, int64_t most, int per_mille);
 RematFront *remat_front_copy(const RematFront *front);
 
 void remat_front_add(RematFront *front, const RematOrder *order);
-/* The same of what another front has that shares what it keeps. */
+/* Adds an order of another front that has the same `keep`. */
 void remat_front_add_kept(RematFront *front, const RematKept *kept);
-/* The same of all that OTHER has, which may be another thread's. */
+/* Adds all orders of OTHER, which may have another `keep`. */
 void remat_front_learn(RematFront *front, const RematFront *other);
 
 /* The number of the cheapest order within CAPACITY, or -1. */

@@ -41,14 +41,15 @@ RematGraph *remat_graph(Pool *pool, const RematProblem *problem);
 int64_t remat_cost_bound(Pool *pool, const RematGraph *graph, int64_t capacity);
 int64_t remat_peak_bound(Pool *pool, const RematGraph *graph);
 
-/* What a search is for. */
+/* The aim of a search. */
 typedef struct {
     int64_t effort;
     int64_t enough; /* it ends when an order is within so much; 0: when it has run */
     int64_t near;   /* it looks for what needs about so much; 0: for all from the least to the most */
     bool brief;     /* half of its runs */
     bool descends;  /* one run, from where the given order fits to the least that it comes to */
-    bool cheaply;   /* which no other search follows: it looks for what costs next to nothing, too */
+    bool cheaply; /* no other search follows: this one also looks for orders that cost next to nothing more
+                   */
 } RematAim;
 
 /* Finds orders that are cheap or need little, and hands all of them to FRONT.  Returns the effort. */

@@ -9,7 +9,7 @@
 #include "solve/remat_front.h"
 #include "solve/remat_moves.h"
 
-enum { TRIED = 24 }; /* tensors of a moment: those of most bytes for the cost of their makers */
+enum { TRIED = 24 }; /* tensors tried at a moment, by falling bytes per cost of their makers */
 
 typedef struct {
     const RematGraph *graph;

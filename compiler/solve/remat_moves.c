@@ -77,8 +77,8 @@ static int room(const RematMoves *moves, const RematOrder *order) {
     return left < MAX_INSERTED ? left : MAX_INSERTED;
 }
 
-/* Finds what is read at POSITION or later, before it is written again.  From where the order is as it was
- * when it was measured, that is known. */
+/* Finds the tensors that are read at POSITION or later, before they are written again.  The measured order
+ * knows them for the part of the order that did not change. */
 static void find_needed(RematMoves *moves, const RematOrder *order, int position) {
     const RematGraph *graph = moves->graph;
     const RematOrder *measured = moves->measured;
@@ -140,7 +140,7 @@ static void mark_readers(RematMoves *moves, int tensor, bool mark) {
         moves->marked[graph->reader[i]] = mark;
 }
 
-/* Of a few positions, that at which most is alive. */
+/* Draws a few positions and returns the one at which most bytes are alive. */
 static int wide_position(RematMoves *moves, const RematOrder *order) {
     enum { OF = 4 };
     const RematMoment *moment = moves->measured->moment;

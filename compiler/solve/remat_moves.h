@@ -16,8 +16,8 @@ typedef struct {
                      dead */
 } RematMoves;
 
-/* Changes ORDER at random; false if nothing came of it.  What an operation reads may then be missing:
- * remat_measure() tells. */
+/* Changes ORDER at random; returns false if the move is not possible.  An operation may then read a tensor
+ * before it is written: remat_measure() tells. */
 bool remat_move(RematMoves *moves, RematOrder *order);
 
 /* Frees TENSOR behind position WIDE of the measured order, where it is alive, and recomputes it in front of

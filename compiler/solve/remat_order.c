@@ -1,11 +1,13 @@
 /* remat_order.c - measures sequences of operations: see remat_order.h.
  *
- * A sequence is walked from its end to its beginning: what is read comes to life, what is written ends it.
- * Behind the last position at which two sequences differ they need the same; in front of the first one,
- * too, from where the same tensors are alive.  So of a change only what lies between is walked.  Two sets
- * of tensors are compared by their keys, random numbers of 64 bits (Zobrist, A New Hashing Method with
- * Application for Game Playing, 1970).  If two sets ever had the same key, a change would be judged wrongly
- * once: an order that is taken is measured as a whole.
+ * A sequence is walked from its end to its beginning: a tensor comes to life at its last reader, and its
+ * life ends at its maker.  Two sequences that are equal behind a position need the same bytes there.  In
+ * front of a position, too, they need the same bytes if they are equal there and the same tensors are alive
+ * at the position.  So only the part between the two positions is walked to measure a change.
+ *
+ * Sets of tensors are compared by their keys, random numbers of 64 bits (Zobrist, A New Hashing Method with
+ * Application for Game Playing, 1970).  If two sets had the same key, the search would judge one change
+ * wrongly.  An order that it accepts is measured as a whole.
  *
  * Which tensors are alive at a moment would be a table as large as the square of the problem.  An order
  * keeps the turns instead, where a tensor comes to life or its life is over, and now and then a record of
@@ -125,8 +127,8 @@ INLINE void add(RematTotals *totals, const RematNode *node, int64_t during, int6
     *totals = sum(totals, &one);
 }
 
-/* Passes the operation at POSITION, and returns what is alive while it runs; -1: nobody reads what it
- * writes, and so it is left out. */
+/* Passes the operation at POSITION, and returns the bytes alive while it runs; -1: nobody reads its
+ * results, so it is left out. */
 INLINE int64_t pass(Walk *walk, int position) {
     const RematNode *node = &walk->graph->node[walk->operation[position]];
     const bool first =
@@ -254,7 +256,7 @@ static bool reads_marked(const RematGraph *graph, const RematOrder *known, const
     return true;
 }
 
-/* Are all operations of the change behind those that make what they read? */
+/* Returns whether each operation of the change stands behind the makers of its operands. */
 static bool reads_what_is_there(const RematGraph *graph, const RematOrder *known, const RematOrder *order,
                                 Change c) {
     int end = c.begin;

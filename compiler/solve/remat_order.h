@@ -4,7 +4,7 @@
 
 #include "solve/remat_graph.h"
 
-/* Of some operations in a row. */
+/* Sums over operations in a row. */
 typedef struct {
     int64_t cost, peak;
     double excess; /* the sum over them of the bytes beyond the capacity */

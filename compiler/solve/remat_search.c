@@ -1,9 +1,9 @@
 /* remat_search.c - simulated annealing over sequences of operations.
  *
- * Any sequence in which the first occurrence of an operation stands behind those of the makers of what it
- * reads is a schedule, so a state of the search is just that sequence; one walk from its end
- * (remat_measure) yields its cost and bytes.  States beyond the capacity are allowed at a price, which
- * rises while the present state does not fit and falls while it does: the search runs along the border.
+ * A sequence is a schedule if the first occurrence of each operation stands behind the makers of its
+ * operands.  So a state of the search is a sequence, and one walk from its end (remat_measure) yields cost
+ * and bytes.  States beyond the capacity are allowed at a price, which rises while the present state does
+ * not fit and falls while it does: the search runs along the border.
  *
  * Which tensors are recomputed is settled early in such a run, and no long one leaves its valley.  So there
  * are many short ones.  Each begins anew with room enough; then the capacity shrinks step by step to the
@@ -29,7 +29,7 @@ static const double hottest = 4, hot_again = 0.6, hot_from_front = 1, coldest = 
 static const double min_price = 0.05, max_price = 20, price_step = 1.002;
 enum { MOVES_PER_TEMPERATURE = 100 };
 
-/* Runs and the rounds of which they consist, one for each capacity. */
+/* A run has one round for each capacity. */
 enum {
     RUNS_IN_VAIN = 6,
     PER_MILLE = 30,
@@ -44,7 +44,7 @@ enum { MOVES_FROM_FRONT = 1500, STARTS_IN_VAIN = 100 };
 /* The first run begins within so much of the least capacity; the last one where the given order fits. */
 static const double least_begin = 1.3;
 
-/* Where one capacity is wanted: what lies so little above it and below. */
+/* If one capacity is wanted, the search goes from so much above it to so much below it. */
 static const double above_near = 1.1, below_near = 0.97;
 
 struct RematSearch {

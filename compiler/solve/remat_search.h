@@ -9,29 +9,29 @@ enum { REMAT_RUNS = 12 };
 
 typedef struct RematSearch RematSearch;
 
-/* A search for what AIM says, whose effort is its caller's to give.  What it meets goes to FRONT.  Searches
- * of different NUMBER draw different random numbers. */
+/* Begins a search for AIM.  Its caller decides on the effort.  All orders that it meets go to FRONT.
+ * Searches of different NUMBER draw different random numbers. */
 RematSearch *remat_search_new(Pool *pool, const RematGraph *graph, const RematAim *aim, RematFront *front,
                               int number);
 
-/* From where the given order fits down to where nothing fits any more. */
+/* Anneals from the capacity of the given order down to capacities that no order fits. */
 void remat_search_descend(RematSearch *search, int64_t effort);
 
-/* Down from where run number R begins to the least capacity, and back; nothing if that is in vain.  A
- * round, of which a run has one for each capacity, has so much EFFORT. */
+/* Anneals from the first capacity of run number R down to the least and back, with so much EFFORT at each
+ * capacity.  Does nothing if many runs before found nothing. */
 void remat_search_run(RematSearch *search, int r, int64_t effort);
 
-/* The rounds of all runs. */
+/* Returns the number of capacities that all runs visit. */
 int64_t remat_search_rounds(const RematSearch *search);
 
-/* Makes orders of the front better, until so much EFFORT is spent or many starts found nothing.  CHEAPLY:
- * those at which little is computed again, too. */
+/* Starts from orders of the front, until so much EFFORT is spent or many starts found nothing.  CHEAPLY:
+ * half of the starts are at capacities at which little is computed again. */
 void remat_search_improve(RematSearch *search, int64_t effort, bool cheaply);
 
-/* The effort of one start of that, of an order so long. */
+/* Returns the effort of one start from an order so long. */
 int64_t remat_search_start(int length);
 
-/* The effort so far. */
+/* Returns the effort so far. */
 int64_t remat_search_effort(const RematSearch *search);
 
 #endif
