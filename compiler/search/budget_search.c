@@ -1,26 +1,29 @@
 /* budget_search.c - finds the plan: whole batches or a few samples at a time, everything kept or some
  * computed again.
  *
- * Each attempt runs all passes over the lowered file under one choice.  In this order:
+ * Each attempt runs all passes over the lowered file with one set of choices.  They are tried in this
+ * order:
  *     1. as many samples at a time as cost no time, everything kept;
  *     2. fewer samples at a time, everything kept;
- *     3. one sample at a time, a few rows at a time: weights are read more often, and what is computed
- * again is little; in as many bands as the options say, if they do;
- *     4. what does not fit is computed again.
- * The first that is within the budget is taken.  But where 2 or 3 is, 4 may cost less (Plan.cost), and then
- * it is taken.  So more memory never costs more: the candidates are the same for every budget, and those
- * that fit are compared.  If none fits, the smallest is taken.  In 1, some tensors may be computed again at
- * next to no cost (nearly_free.c); if nothing limits memory, they are.  If any plan will do, it is one
- * sample at a time from the start: nothing needs less memory.  If an operator sees the whole batch, it is
- * whole.  If inputs are staged in the arena, the inputs of the next step come while one runs, if that fits
- * into 1; if faster kernels need much workspace, they have it if that does.
- * Prediction goes row by row, and so takes images of any height, where that costs little time and no
- * memory, or where the budget demands it. Packed weights are kept from iteration to iteration, and in
- * prediction from image to image, unless the plan does not fit: then they are made just before each use, in
- * bands of rows in each band.
- * The ring has pictures in the type of their files, and what nearly fits has them in f32, if it fits so.
- * Evaluation on data that are named when the program runs is not searched for: it comes along where the
- * plan that was found has room for it.  So do branches, where the target has a second stream.
+ *     3. one sample at a time and a few rows at a time, in as many bands as the options say, if they do:
+ *        weights are read more often, and little is computed again;
+ *     4. recomputation.
+ * The first plan within the budget is taken.  But if 2 or 3 gives it, 4 may cost less (Plan.cost), and the
+ * cheaper plan is taken.  The candidates are the same for every budget, and the plans that fit are
+ * compared, so more memory never costs more.  If no plan fits, the smallest is taken.
+ *
+ * - In 1, some tensors may be recomputed at next to no cost (nearly_free.c).  Without a budget they are.
+ * - If any plan will do, the search begins with one sample at a time, which needs least memory.
+ * - If an operator sees the whole batch, the batch is not cut.
+ * - If inputs are staged in the arena, the next inputs are copied while a step runs, if that fits into 1.
+ * - Faster kernels that need much workspace are used, if that fits into 1.
+ * - Prediction goes row by row, and so takes images of any height, if that costs little time and no memory,
+ *   or if the budget demands it.
+ * - Packed weights are kept between iterations, and in prediction between images.  If no such plan fits,
+ *   they are packed just before each use, and in bands of rows in each band.
+ * - The ring has pictures in the type of their files.  If a plan nearly fits so, f32 is tried.
+ * - Evaluation on data that are named when the program runs is added if the plan has room for it.
+ * - Branches are added if the target has a second stream and the plan has room for them.
  */
 #include "base/size_math.h"
 #include "ir/ops.h"
@@ -31,14 +34,14 @@
 #include "search/budget_search.h"
 #include "search/nearly_free.h"
 
-/* The better of two plans, B NULL or not: one that the target can run, then the smaller. */
+/* Returns the better of two plans, B may be NULL: the one that the target can run, else the smaller. */
 static Plan *smaller(Plan *a, Plan *b) {
     if (b == NULL || (b->refusal != NULL && a->refusal == NULL))
         return a;
     return (a->refusal != NULL && b->refusal == NULL) || a->arena > b->arena ? b : a;
 }
 
-/* Half as many samples at a time, as often as it takes: if one fits. */
+/* Halves the samples at a time until a plan fits, if a plan of one sample does. */
 static Plan *fewer_samples(const Request *r, Choices choices, Plan *best) {
     int64_t samples = best->program[PROGRAM_TRAIN].micro_batch;
     if (samples == 1)
@@ -59,37 +62,38 @@ static Plan *fewer_samples(const Request *r, Choices choices, Plan *best) {
     return fewest;
 }
 
-/* Is prediction over the budget, for it keeps packed weights from image to image?  Nothing that is chosen
- * for training mends that. */
+/* Returns whether prediction is over the budget with packed weights that it keeps between images.  No
+ * choice for training mends that. */
 static bool keeps_too_much(const Plan *plan) {
     const Program *predict = &plan->program[PROGRAM_PREDICT];
     return plan->choices.packs_once && predict->model != NULL && predict->extent > plan->budget;
 }
 
-/* Does that alone keep PLAN from fitting? */
+/* Returns whether PLAN would fit if prediction did not keep packed weights. */
 static bool fits_but_for_packs(const Plan *plan) {
     const Program *train = &plan->program[PROGRAM_TRAIN];
     return keeps_too_much(plan) && (train->model == NULL || train->extent <= plan->budget);
 }
 
-/* Do the bytes that no choice makes fewer exceed the budget?  Then it only matters how little is needed. */
+/* Returns whether the bytes that no choice makes fewer exceed the budget.  The search then only has to tell
+ * how little is needed. */
 static bool is_hopeless(const Plan *plan) {
     return plan->budget > 0 && plan->fixed > plan->budget;
 }
 
-/* Is there no use for a plan that does not fit? */
+/* Returns whether a plan that does not fit is of no use. */
 static bool must_fit(const Choices *choices) {
     return choices->any_plan || choices->brief;
 }
 
-/* Nothing fits, and prediction needs less without packed weights: the search that gives these up says how
- * much is needed, and one that keeps them says nothing beside. */
+/* Returns whether nothing fits and prediction needs less without packed weights.  Then only the search
+ * without packed weights can tell how much is needed. */
 static bool is_in_vain(const Plan *plan) {
     return keeps_too_much(plan) && is_hopeless(plan);
 }
 
-/* The better of two plans: one that fits, then the one that costs less; where none fits, one that would
- * without packed weights, which come to be given up then, or the smaller. */
+/* Returns the better of two plans: the one that fits, else the one that costs less.  If none fits: the one
+ * that would fit without packed weights, else the smaller. */
 static Plan *cheaper(Plan *a, Plan *b) {
     if (plan_fits(a) && plan_fits(b))
         return a->cost < b->cost ? a : b;
@@ -98,19 +102,20 @@ static Plan *cheaper(Plan *a, Plan *b) {
     return smaller(a, b);
 }
 
-/* What bands may compute again: nothing, or all that the one before says, and more. */
+/* Schedules of recomputation in bands: the first repeats nothing, each other one repeats what the one
+ * before does, and more. */
 typedef struct {
     const RematSchedule **schedule;
     int count;
 } Repeats;
 
-/* As CHOICES say, with number K of REPEATS. */
+/* Makes the plan of CHOICES with number K of REPEATS. */
 static Plan *attempt_repeats(const Request *r, Choices choices, Repeats repeats, int k) {
     choices.found = repeats.schedule[k];
     return attempt(r, choices);
 }
 
-/* BEST, or, if that costs less, bands of so many rows in which as little is computed again as fits. */
+/* Returns BEST or, if it costs less, a plan in bands of so many rows that recomputes as little as fits. */
 static Plan *fewest_repeats(const Request *r, Choices choices, Repeats repeats, Plan *best) {
     int low = 0, high = repeats.count - 1;
     const int made = r->made->count;
@@ -132,7 +137,7 @@ static Plan *fewest_repeats(const Request *r, Choices choices, Repeats repeats, 
     return best;
 }
 
-/* What a plan may compute again that was made as PLAN was, which has them. */
+/* Returns the repeats that were found for PLAN. */
 static Repeats repeats_of(const Request *r, const Plan *plan) {
     const Program *train = &plan->program[PROGRAM_TRAIN];
     Repeats repeats = {NULL, 0};
@@ -143,22 +148,22 @@ static Repeats repeats_of(const Request *r, const Plan *plan) {
     return repeats;
 }
 
-/* Heights of bands in which the plan is looked for, from the tallest on. */
+/* The heights of bands that are tried. */
 static const int64_t heights[] = {64, 32, 16, 8};
 enum { HEIGHTS = sizeof heights / sizeof *heights, LOWEST = HEIGHTS - 1 };
 
-/* Bytes that the last of REPEATS saves, as the estimates say. */
+/* Returns the bytes that the last of REPEATS saves, by its estimate. */
 static int64_t saved_by(Repeats repeats) {
     return repeats.count > 1 ? repeats.schedule[0]->peak - repeats.schedule[repeats.count - 1]->peak : 0;
 }
 
-/* May a plan of no less than LEAST bytes fit, or take the place of BEST, which does not? */
+/* Returns whether a plan of LEAST bytes or more may fit, or be better than BEST, which does not fit. */
 static bool is_of_use(int64_t least, const Plan *best) {
     return !is_far_over(least, best->budget) || least < best->arena;
 }
 
-/* In bands of as many rows, with as little computed again, as cost least; where not even the fewest rows
- * fit, there are no others to try. */
+/* Returns BEST or the cheapest plan in bands: of any height, with as little recomputed as fits.  If the
+ * fewest rows do not fit, no other height is tried. */
 static Plan *in_bands_of(const Request *r, Choices choices, Plan *best) {
     choices.band_rows = heights[LOWEST];
     const int made = r->made->count;
@@ -183,8 +188,8 @@ static int64_t most_packed(const Plan *plan) {
     return most;
 }
 
-/* BEST does not fit, nor do bands under CHOICES: may they where weights are packed in each band?  No more
- * is saved than the packed weights take in front of the loops. */
+/* BEST does not fit, and neither do bands under CHOICES.  Returns whether bands may fit if weights are
+ * packed in each band.  That saves at most the bytes of the weights packed in front of the loops. */
 static bool may_pack_in_bands(const Request *r, Choices choices, const Plan *best) {
     choices.band_rows = heights[LOWEST];
     const int made = r->made->count;
@@ -199,7 +204,7 @@ static bool were_bands_made(const Request *r, Choices choices) {
     return was_made(r, choices);
 }
 
-/* In bands.  If none fit, weights are packed anew in each band, too. */
+/* Returns BEST or a better plan in bands.  If no bands fit, weights are packed anew in each band. */
 static Plan *in_bands(const Request *r, Choices choices, Plan *best) {
     const int made = r->made->count;
     choices.repeats = !r->options->no_recompute;
@@ -214,7 +219,7 @@ static Plan *in_bands(const Request *r, Choices choices, Plan *best) {
     return plan_fits(best) && !trains ? best : only(r, made, in_bands_of(r, choices, best));
 }
 
-/* In as many bands as were asked for; what is made anew is the same. */
+/* Returns BEST or a better plan in as many bands as were asked for. */
 static Plan *in_asked_bands(const Request *r, Choices choices, Plan *best) {
     const int made = r->made->count;
     choices.repeats = !r->options->no_recompute;
@@ -225,23 +230,22 @@ static Plan *in_asked_bands(const Request *r, Choices choices, Plan *best) {
     return only(r, made, fewest_repeats(r, choices, repeats_of(r, attempt(r, choices)), best));
 }
 
-/* Is training over a budget, in a way that computing again may mend? */
+/* Returns whether training is over the budget and recomputation may mend that. */
 static bool may_recompute(const Request *r, const Plan *plan) {
     const Program *train = &plan->program[PROGRAM_TRAIN];
     return train->model != NULL && plan->budget > 0 && train->extent > plan->budget &&
            plan->arena < INT64_MAX && !r->options->no_recompute;
 }
 
-/* Schedules that are worth a try: those that are thought to need from LEAST to MOST bytes. */
+/* Schedules whose estimate is from LEAST to MOST bytes are worth a try. */
 typedef struct {
     int64_t least, most;
 } Worthwhile;
 
-/* What is known of their bytes is an estimate that may be too large, so those that need a little more than
- * BEST are tried, too: a 128th, or as much as an estimate was found to be WRONG.  But where it only matters
- * what fits, there is no use in those that hardly can.  And where nothing is thought to fit and BEST needs
- * far too much, few are tried: they should need clearly less than BEST, and more than PLAN was thought to
- * by half of what BEST needs beyond that, or by an eighth. */
+/* Estimates can be too high.  So schedules are tried whose estimate exceeds BEST by a 128th, or by the
+ * largest error seen so far, WRONG.  If only feasibility matters, schedules with an estimate above the
+ * budget are skipped.  If no estimate is within the budget and BEST needs far too much, few plans are made:
+ * their estimates exceed the estimate of PLAN and are clearly below BEST. */
 static Worthwhile worthwhile(const Plan *plan, const Plan *best, int64_t wrong) {
     enum { LITTLE = 128 };
     const Program *train = &plan->program[PROGRAM_TRAIN];
@@ -262,9 +266,9 @@ static const RematSchedule *first_worthwhile(const RematSchedule *found, int64_t
     return found;
 }
 
-/* BEST, which fits, or a cheaper plan from the row FOUND.  Each schedule of the row seemed to need too many
- * bytes, but no more than estimates were WRONG by; they are tried by rising bytes, until two in
- * a row do not fit. */
+/* Returns BEST, which fits, or a cheaper plan from the row FOUND.  Estimates of the schedules in the row
+ * are above the budget, but by no more than the largest error, WRONG.  They are tried by rising estimates,
+ * until two in a row do not fit. */
 static Plan *beyond(const Request *r, Choices choices, const RematSchedule *found, Plan *best,
                     int64_t wrong) {
     enum { MISSES = 2 };
@@ -282,8 +286,8 @@ static Plan *beyond(const Request *r, Choices choices, const RematSchedule *foun
     return best;
 }
 
-/* Computes again what does not fit into KEPT: by the cheapest of all schedules that were found which fits
- * when packed; if none does, by the one that needs least. */
+/* Searches for recomputation with the choices of KEPT, which does not fit.  Returns the plan of the
+ * cheapest schedule that fits when packed; if none does, the smallest plan that was made. */
 static Plan *with_recomputation(const Request *r, Choices choices, Plan *kept) {
     enum { MOST_FAR_OVER = 3 }; /* plans that are made only to say how much is needed */
     const int made = r->made->count, searched = made + 1;
@@ -308,9 +312,9 @@ static Plan *with_recomputation(const Request *r, Choices choices, Plan *kept) {
     return only(r, made, plan_fits(best) ? beyond(r, choices, first->beyond, best, wrong) : best);
 }
 
-/* BEST, or, if that costs less, something computed again: with SAMPLES at a time, or half as many, as often
- * as that is at least LEAST.  The fewest come first; what does not fit even then does not with more. In
- * brief, what is no better then is taken to be no better with more, too. */
+/* Returns BEST or, if it costs less, a plan with recomputation of SAMPLES at a time, or of half as many,
+ * and so on down to LEAST.  The fewest samples come first.  If they do not fit, more samples do not either.
+ * A brief search also ends if they are no better than BEST. */
 static Plan *recompute_in_turns(const Request *r, Choices choices, int64_t samples, int64_t least,
                                 Plan *best) {
     const int made = r->made->count;
@@ -333,7 +337,7 @@ static Plan *recompute_in_turns(const Request *r, Choices choices, int64_t sampl
     return only(r, made, cheaper(with_recomputation(r, choices, kept), best));
 }
 
-/* The plan without anything that takes bytes to make a step faster. */
+/* Makes the plan without anything that takes bytes to make a step faster. */
 static Plan *with_least(const Request *r, Choices *choices) {
     bool (*roomy)(const Options *options) = r->options->target->has_roomy_kernels;
     choices->prefetch = false;
@@ -342,7 +346,8 @@ static Plan *with_least(const Request *r, Choices *choices) {
     return attempt(r, *choices);
 }
 
-/* With all that makes a step faster, if that fits; CHOICES tells what does. */
+/* Makes the plan with everything kept, and with as much of what makes a step faster as fits.  CHOICES tells
+ * what that took. */
 static Plan *everything_kept(const Request *r, Choices *choices) {
     const int made = r->made->count;
     choices->prefetch = r->options->target->stages && !choices->any_plan;
@@ -365,8 +370,8 @@ static Plan *everything_kept(const Request *r, Choices *choices) {
     return best;
 }
 
-/* The first plan of a search, and what CHOICES it took.  In brief, where LOOPS are allowed, it is of one
- * sample at a time if not even that fits. */
+/* Makes the first plan of a search; CHOICES tells its choices.  A brief search with LOOPS begins with one
+ * sample at a time, and ends there if that does not fit. */
 static Plan *first_plan(const Request *r, Choices *choices, bool loops) {
     if (choices->brief && loops) {
         Choices one = *choices;
@@ -383,7 +388,7 @@ static Plan *first_plan(const Request *r, Choices *choices, bool loops) {
     return everything_kept(r, choices);
 }
 
-/* The steps of above, from CHOICES on; LOOPS: fewer samples at a time may be chosen. */
+/* Does steps 1 to 4 from CHOICES on; LOOPS: the batch may be cut. */
 static Plan *search(const Request *r, Choices choices, bool loops) {
     const bool asked = r->options->target->rings && r->options->bands > 1;
     bool bands = r->options->target->rings && r->options->bands == 0 && choices.band_rows == 0;
@@ -409,8 +414,8 @@ static Plan *search(const Request *r, Choices choices, bool loops) {
 
 /* ---- prediction of any height ---- */
 
-/* The fewest rows in a band of PROGRAM with which reading all weights once for each band takes little of
- * the time; 0: none is known. */
+/* Returns the fewest rows in a band of PROGRAM at which reading all weights once for each band takes little
+ * of the time; 0: no such number is known. */
 static int64_t rows_at_no_cost(const Program *program) {
     enum { PERCENT = 8, FEWEST = 8, MOST = 64 };
     const Graph *g = program->graph;
@@ -433,7 +438,7 @@ static int64_t rows_at_no_cost(const Program *program) {
     return 0;
 }
 
-/* Has training steps that may run beside others? */
+/* Returns whether training has steps that may run beside others. */
 static bool runs_beside(const Plan *plan) {
     const Program *train = &plan->program[PROGRAM_TRAIN];
     for (int i = 0; train->model != NULL && i < train->graph->nnode; i++)
@@ -442,7 +447,7 @@ static bool runs_beside(const Plan *plan) {
     return false;
 }
 
-/* PLAN, or the same with prediction row by row. */
+/* Returns PLAN or the same with prediction row by row. */
 static Plan *pass_rows(const Request *r, Plan *plan) {
     const Program *predict = &plan->program[PROGRAM_PREDICT];
     Choices choices = as_found(plan);
@@ -456,8 +461,8 @@ static Plan *pass_rows(const Request *r, Plan *plan) {
     return passing->arena <= plan->arena && passing->program[PROGRAM_PREDICT].units > 0 ? passing : plan;
 }
 
-/* PLAN, or the same with branches, where these need no larger arena than it may have: its own, or what the
- * budget allows. */
+/* Returns PLAN or the same with branches, if their arena is within the budget, or no larger than without.
+ */
 static Plan *with_branches(const Request *r, Plan *plan) {
     const int64_t left = plan->budget > plan->arena ? plan->budget - plan->arena : 0;
     Choices choices = as_found(plan);
@@ -476,7 +481,8 @@ static Plan *with_branches(const Request *r, Plan *plan) {
     }
 }
 
-/* Packed weights are kept from image to image, or, where that is too much, not. */
+/* Searches with weights that stay packed between images and, if prediction is over the budget so, without.
+ */
 static Plan *search_all(const Request *r, Choices choices, bool loops) {
     const int made = r->made->count;
     Plan *best = search(r, choices, loops);
@@ -487,8 +493,8 @@ static Plan *search_all(const Request *r, Choices choices, bool loops) {
     return only(r, made, smaller(search(r, choices, loops), best));
 }
 
-/* PLAN, or one whose prediction packs weights for each image, where packed weights alone make prediction
- * need more than training does. */
+/* Returns PLAN or, if packed weights alone make prediction need more than training, a plan whose prediction
+ * packs weights for each image. */
 static Plan *packs_within_training(const Request *r, Plan *plan) {
     const Program *train = &plan->program[PROGRAM_TRAIN], *predict = &plan->program[PROGRAM_PREDICT];
     if (plan->budget > 0 || !plan->choices.packs_once || train->model == NULL || predict->model == NULL ||
@@ -500,8 +506,9 @@ static Plan *packs_within_training(const Request *r, Plan *plan) {
     return only(r, made, smaller(attempt(r, choices), plan));
 }
 
-/* PLAN, which is refused for little, or what the search comes upon that is given next to nothing, where
- * that fits.  It goes other ways then, and of what it came upon a refusal has said that it is enough. */
+/* Returns PLAN, which needs a little too much, or a plan that fits.  A search with a budget of next to
+ * nothing takes other ways, and a refusal names the bytes that it found as the smallest budget.  So that
+ * plan must be found for that budget. */
 static Plan *as_for_nothing(const Request *r, const Choices *choices, bool loops, Plan *plan) {
     enum { NOTHING = 1 };
     if (plan_fits(plan) || choices->any_plan || choices->brief || is_far_over(plan->arena, plan->budget))
@@ -521,8 +528,7 @@ static Plan *as_for_nothing(const Request *r, const Choices *choices, bool loops
     return only(r, made, plan_fits(same) ? same : plan);
 }
 
-/* BEST, or a plan that costs next to nothing more than whole batches with everything kept; these need more
- * than fewer samples at a time do, with all computed again that may be. */
+/* Returns BEST or a plan of whole batches that costs next to nothing more than everything kept. */
 static Plan *with_nearly_free(const Request *r, Choices choices, Plan *best) {
     const Program *train = &best->program[PROGRAM_TRAIN];
     if (best->budget == 0)
@@ -534,8 +540,8 @@ static Plan *with_nearly_free(const Request *r, Choices choices, Plan *best) {
     return nearly_free(r, attempt(r, choices), best);
 }
 
-/* PLAN, which is refused for no more than it copies of pictures, or one without these copies, where that
- * fits: the ring has pictures in f32 then. */
+/* Returns PLAN or, if its copies of pictures alone are too much, a plan without copies that fits: the ring
+ * has pictures in f32 then. */
 static Plan *with_floats(const Request *r, Choices choices, bool loops, Plan *plan) {
     if (plan_fits(plan) || choices.any_plan || choices.brief || plan->arena - plan->budget > plan->copied)
         return plan;
@@ -570,7 +576,7 @@ Plan *plan_file(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *low
     return only(&r, 0, made_whole(&r, with_branches(&r, best)));
 }
 
-/* PLAN, or the same with evaluation, where there is room for it. */
+/* Returns PLAN or the same with evaluation, if there is room for it. */
 static Plan *with_evaluation(const Request *r, Plan *plan) {
     if (!plan_fits(plan) || plan->program[PROGRAM_EVAL].model != NULL || !r->options->wanted[PROGRAM_EVAL])
         return plan;
