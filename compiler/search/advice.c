@@ -1,10 +1,10 @@
-/* advice.c - what to do about a plan: what would fit where it does not, and what it is compared with.
+/* advice.c - proposals for a plan that does not fit, and the plans that a report compares.
  *
- * Every proposal was planned, so it fits, and its numbers are those that the option will give, but where
- * much is computed again: what is found in brief is about that.  First comes what leaves the result as it
- * is, then what rounds otherwise, a smaller batch, a smaller size, and a narrower network.  Where none of
- * these leaves network and size as they are, two of them together are proposed, too; where nothing helps,
- * the smallest budget that would do.  Proposals do not depend on each other, so threads work them out.
+ * Every proposal was planned, so it fits.  Its numbers are exact, except for plans with much recomputation:
+ * they come from a shortened search, so the extra work is approximate.  Options that leave the result as it
+ * is come first, then another precision, a smaller batch, a smaller size, and a narrower network.  If none
+ * leaves network and size as they are, pairs of options are proposed, too.  If nothing helps, the smallest
+ * budget that would do is told.  Proposals do not depend on each other, so threads work them out.
  */
 #include "search/advice.h"
 #include "base/size_math.h"
@@ -14,9 +14,9 @@
 
 #include <limits.h>
 
-/* ---- options, each of which returns whether it makes a difference ---- */
+/* ---- options: each function returns whether its option makes a difference ---- */
 
-/* Those that cost memory and change no bit of the result are withdrawn. */
+/* Withdraws the options that cost memory and change no bit of the result. */
 
 static bool allow_loops(Options *options) {
     bool changed = options->micro_batches != 0;
@@ -88,7 +88,7 @@ static const Change bands = {"--bands=auto", allow_bands}, direct = {"--conv=dir
 
 /* ---- ideas ---- */
 
-/* What may become a proposal: options, and perhaps a batch, a size or a width to be found. */
+/* A candidate for a proposal: options, and perhaps a batch, a size or a width to be found. */
 typedef struct Idea Idea;
 struct Idea {
     FitQuestion question;
@@ -108,7 +108,7 @@ typedef struct {
     FitTrial refused;
     bool freely;        /* with all freedoms */
     bool whole_batch;   /* an operator sees all samples, so there is no loop over them */
-    bool narrower_only; /* what is fixed is too much already */
+    bool narrower_only; /* parameters, gradients and state alone exceed the budget */
     bool is_refused;    /* by the target, whatever the budget */
     int64_t width_of_image;
     const char *width; /* or NULL */
@@ -180,7 +180,8 @@ static void add(Ideas *all, const Change *first, const Change *second, bool (*fi
 
 /* ---- the ideas, in the order in which they are told ---- */
 
-/* Where the compiler may choose loops over samples, it has tried one at a time: fewer are no help. */
+/* Returns whether a smaller batch may help.  It does not if the compiler may cut the batch, for then it has
+ * tried one sample at a time. */
 static bool batch_matters(const Ideas *all) {
     const bool loops = all->question.options.micro_batches == 0 && !all->whole_batch;
     return !all->freely && !loops && all->refused.batch > 1;
@@ -217,7 +218,7 @@ static void add_single_ideas(Ideas *all) {
 
 /* ---- from ideas to proposals ---- */
 
-/* Of two sizes the larger, if it costs no more, is proposed alone. */
+/* Returns whether another idea proposes a larger size at no more cost. */
 static bool has_better(const Advice *a, const Idea *idea, const FitTrial *trial) {
     for (int i = 0; i < a->count && idea->width == NULL; i++) {
         const Proposal *p = &a->proposal[i];
@@ -252,7 +253,7 @@ static bool has_same_training(const Advice *a) {
     return false;
 }
 
-/* Works out all ideas, proposes those that fit, and begins anew. */
+/* Works out all ideas, proposes each that fits, and empties the list. */
 static void propose_all(Advice *a, Ideas *all) {
     in_threads(work_out, all->idea, sizeof *all->idea, all->count, all->at_once);
     for (int i = 0; i < all->count; i++) {

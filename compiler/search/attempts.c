@@ -1,7 +1,7 @@
 /* attempts.c - see attempts.h.
  *
- * A plan of a large net takes many megabytes.  When another plan is made, of the large ones before it only
- * the figures stay, by which it is compared, and the choices; one that is taken in the end is made again.
+ * A plan of a large net takes many megabytes.  When another plan is made, the plans before it keep only
+ * their figures and choices.  The plan that is taken at the end is made again.
  */
 #include "search/attempts.h"
 #include "base/size_math.h"
@@ -99,10 +99,10 @@ static uint64_t hash_of(const char *text, uint64_t hash) {
 
 /* ---- attempts ---- */
 
-/* Where many samples are trained at once, what to compute again is sought for at FEW of them: the
- * proportions are the same but for what does not grow with samples, and one search answers for all
- * batches.  So does one for many sizes or widths, where any plan will do.  What it finds is measured as
- * things are here.  NULL: the search is for these. */
+/* Returns the problem of recomputation whose search serves CHOICES, too; NULL: they need a search of their
+ * own. A batch of many samples is searched at FEW samples: the proportions are almost the same, so one
+ * search serves all batches.  If any plan will do, one search also serves other sizes and widths.  Its
+ * schedules are measured again with the bytes and costs of CHOICES. */
 static const RematProblem *typical_problem(const Request *r, Choices choices, const Model *train) {
     enum { FEW = 16 };
     const bool searches = choices.capacity > 0 && choices.capacity < INT64_MAX && choices.found == NULL &&
@@ -127,15 +127,15 @@ static const RematProblem *typical_problem(const Request *r, Choices choices, co
     return problem;
 }
 
-/* Of PLAN, nothing stays but figures and the schedules that were found. */
+/* Frees all of PLAN but its figures and the schedules that were found. */
 static void reduce_plan(Plan *plan) {
     if (plan->pool != NULL)
         pool_free(plan->pool);
     plan->pool = NULL;
 }
 
-/* Gives up a plan.  Where nothing was found for it, or a few schedules alone, its figures stay known: the
- * search comes to the same choices by several ways. */
+/* Gives up a plan.  Its figures stay known if there was no search for it, because the search of the plan
+ * comes to the same choices by several ways. */
 static void give_up(const Request *r, MadePlan given) {
     const Choices *choices = &given.plan->choices;
     if (choices->capacity > 0 || (choices->found != NULL && !choices->repeats)) {
@@ -197,7 +197,7 @@ static bool answers(const Request *r, const MadePlan *made, const Choices *choic
            (made->asked == asked || (asked > 0 && (made->asked == 0 || made->asked > asked)));
 }
 
-/* The figures of KNOWN, as those of a plan of this search under CHOICES. */
+/* Returns a plan that has the figures of KNOWN, and CHOICES. */
 static Plan *known_again(const Request *r, const MadePlan *known, const Choices *choices) {
     Pool *pool = pool_part(r->pool);
     Plan *plan = NEW(pool, Plan);
@@ -239,7 +239,7 @@ static void reduce_large_plans(const Request *r) {
     }
 }
 
-/* "a net of 1,234 operations": those of the largest program, as the file has them. */
+/* Returns "a net of 1,234 operations", the operations of the largest program as lowered. */
 static const char *size_text(Pool *pool, Model *const model[PROGRAMS]) {
     int most = 0;
     for (int k = 0; k < PROGRAMS; k++)
@@ -291,8 +291,8 @@ static bool may_be_mended(const Plan *plan) {
            size_sum(train->found->peak_lower_bound, train->remat_outside) <= capacity;
 }
 
-/* One attempt.  Where a sketch does, the library of the device is asked for workspace only if the plan may
- * fit: its answers take most of the time. */
+/* Makes one plan.  If a sketch will do, the library of the device is asked for workspace only if the plan
+ * may fit, because its answers take most of the time. */
 Plan *attempt(const Request *r, Choices choices) {
     const bool searched = choices.capacity > 0 && choices.found != NULL;
     choices.sketch = choices.sketch && r->options->device != NULL && !searched;

@@ -1,12 +1,14 @@
 /* fit.c - searches for the largest batch, size or width that fits.
  *
- * Candidates stand in a row, each needing at least as much memory as the one before; nothing else is
- * assumed of them, and some sizes may not be legal.  From one that fits the search goes up in strides until
- * something does not fit, and then closes the gap: what it returns was tried, and so was its successor.
- * Attempts near the limit are slow, but tell where it may be: most go there, every third halves the gap,
- * as do those that would go where it is known not to be.
- * Two that failed tell how memory grows.
- * Any plan that fits answers the question; a good one is made in the end, unless any will do.
+ * Candidates stand in a row.  Each needs at least as much memory as the one before, and some sizes may not
+ * be legal; nothing else is assumed.  From a candidate that fits, the search goes up in strides until one
+ * does not fit.  Then it closes the gap between the two, so the answer and its successor were both tried.
+ *
+ * Attempts near the limit are slow, but their bytes predict the limit.  The search probes the predicted
+ * limit; every third probe, or a prediction outside the bracket, bisects instead.  Two attempts that failed
+ * tell how memory grows.
+ *
+ * Any plan that fits answers the question.  A good plan is made at the end, unless any will do.
  */
 #include "base/size_math.h"
 #include "search/fit.h"
@@ -40,9 +42,9 @@ static Plan *better_on_card(const FitQuestion *q, Plan *a, Plan *b) {
     return fits_card(q, a) || (!fits_card(q, b) && bytes_a < bytes_b) ? a : b;
 }
 
-/* With a card, the arena may take what is left beside it.  That is more in bands of rows, which are made
- * where nothing else fits: so where what lies beside a plan without them is too much, it is not allowed its
- * arena. */
+/* Plans for a card: the arena may take the bytes that the rest leaves.  The rest is smaller in bands of
+ * rows, which are made if nothing else fits.  So a plan without bands whose rest is too large must not fit.
+ */
 static Plan *plan_for_card(Pool *pool, const FitQuestion *q) {
     const bool only_bands = q->fixed.any_plan; /* else they are compared with the others */
     Plan *plan = plan_within(pool, q, INT64_MAX - 1, false);
@@ -102,9 +104,11 @@ FitTrial fit_try(const FitQuestion *q) {
 typedef struct Row Row;
 struct Row {
     FitQuestion question;
-    bool (*set)(Row *row, int64_t i); /* makes the question that of candidate I; false: not a legal one */
-    int64_t first, last;              /* candidates */
-    int64_t unit;                     /* of batches: how many samples more the next one has */
+    bool (*set)(
+        Row *row,
+        int64_t i); /* changes the question to candidate I; returns false if the candidate is not legal */
+    int64_t first, last; /* candidates */
+    int64_t unit;        /* of batches: how many samples more the next one has */
     int64_t declared[AXES], multiple[AXES];
     LowerOptions asked;
     Pool *pool;        /* of widths: for their definitions */
@@ -201,14 +205,14 @@ static Tried try_candidate(Row *row, int64_t i) {
     return tried;
 }
 
-/* Of a candidate's row, what memory grows with. */
+/* Returns the number with which memory grows: the extent of a size, or the candidate's number. */
 static double extent(const Row *row, const Tried *tried) {
     const bool sizes = row->declared[row->axis] > 0;
     return sizes ? (double)tried->trial.size[row->axis] : (double)tried->i;
 }
 
-/* The power of the extent with which memory grows: that from TRIED to LARGER, if both failed and so tell
- * the least there is, or that of the batch, or of the area or volume. */
+/* Returns the power of the extent with which memory grows.  If TRIED and LARGER both failed, their arenas
+ * are the least there are, and give it; else it is 1 for a batch, 2 for an area, 3 for a volume. */
 static double power_of_extent(const Row *row, const Tried *tried, const Tried *larger) {
     const double least = 0.25, most = 4;
     double axes = 0;
@@ -223,7 +227,7 @@ static double power_of_extent(const Row *row, const Tried *tried, const Tried *l
     return fmax(axes, 1);
 }
 
-/* Where memory would just do if it went on growing as it does from TRIED to LARGER. */
+/* Returns the candidate at which memory would just do, if it grows on as from TRIED to LARGER. */
 static int64_t guess(const Row *row, const Tried *tried, const Tried *larger) {
     const FitQuestion *q = &row->question;
     const FitTrial *t = &tried->trial;
@@ -386,7 +390,7 @@ bool fit_largest_size(const FitQuestion *q, const FitTrial *from, FitTrial *best
 
 /* ---- less than what does not fit ---- */
 
-/* Of a proposal: whether there is a plan at all. */
+/* Changes FIXED to ask for any plan, as a proposal does. */
 static void ask_for_any_plan(Choices *fixed) {
     fixed->any_plan = fixed->sketch = true;
 }
@@ -421,7 +425,8 @@ bool fit_smaller_batch(const FitQuestion *q, const FitTrial *refused, FitTrial *
     return row.last >= row.first && largest_below(&row, refused, best);
 }
 
-/* Sizes below that of the question, down to a quarter of its extents; none where the file has errors. */
+/* Returns the sizes below the question's size, down to a quarter of its extents; none if the file has
+ * errors. */
 static Row smaller_sizes(const FitQuestion *q) {
     Row row = sizes(q);
     if (row.multiple[row.axis] > 0)
@@ -442,7 +447,8 @@ double fit_extra_work(const FitTrial *trial) {
     return 100.0 * (double)trial->recompute_flops / (double)(trial->flops + !trial->flops);
 }
 
-/* Where work would be MOST if, from LOW to HIGH, the size grew with that power of it. */
+/* Returns the candidate whose work would be MOST, if the size grows with this POWER of work from LOW to
+ * HIGH. */
 static int64_t between(const Tried *low, const Tried *high, double most, double power) {
     const double a = fit_extra_work(&low->trial), b = fit_extra_work(&high->trial);
     return low->i + (int64_t)((double)(high->i - low->i) * pow((most - a) / (b - a), power));

@@ -60,9 +60,10 @@ static const RematSchedule *next_within(const RematSchedule *found, int64_t most
     return found;
 }
 
-/* The schedule of try number K, from those that FIRST has; LAST was that of the try before.  Without a
- * budget it is the one of least memory, and then cheaper ones.  Under a budget the cheapest come first; the
- * last try is the schedule of least memory, which is surest to fit, unless it is far too large. */
+/* Returns the schedule for try number K, among the schedules of FIRST; LAST is the schedule of the try
+ * before. Without a budget the first try has least memory, and cheaper schedules follow.  Under a budget
+ * the cheapest schedules come first.  The last try is the schedule of least memory, which is surest to fit,
+ * unless it is far too large. */
 static const RematSchedule *choice(const Plan *kept, int k, const Program *first,
                                    const RematSchedule *last) {
     const int64_t most = kept->cost / PART / iterations_of(&kept->program[PROGRAM_TRAIN]),
