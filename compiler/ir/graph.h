@@ -125,14 +125,14 @@ typedef struct {
     bool inside;         /* of avg_pool: padding does not count */
 } PoolAttributes;
 
-/* Losses by overlap: of the sums of what is predicted and truly there, of what is predicted and of what is
- * truly there, 1 less (over_both * both + smooth) / (under_both * both + under_predicted * predicted +
- * under_truly * truly + epsilon). */
+/* Losses by overlap: 1 - (over_both * both + smooth) / (under_both * both + under_predicted * predicted +
+ * under_truly * truly + epsilon).  `predicted` is the sum of the predictions, `truly` the number of points
+ * of the class, `both` the sum of the predictions at these points. */
 typedef struct {
     double over_both, under_both, under_predicted, under_truly, smooth, epsilon;
     bool background; /* class 0 counts, too */
-    bool batch;      /* sums are those of the batch, not of each sample */
-    bool squared;    /* what is predicted is squared where it stands alone */
+    bool batch;      /* sums are over the batch, not over each sample */
+    bool squared;    /* predictions in `predicted` are squared */
     bool joint;      /* sums of all classes, instead of the mean of what it is for each class */
 } OverlapAttributes;
 
@@ -142,7 +142,7 @@ typedef struct {
     double threshold, share, least;
 } HardAttributes;
 
-/* Of what compares with classes. */
+/* Attributes of losses and metrics that compare with classes. */
 typedef struct {
     int64_t classes;
     int64_t ignore;             /* the class of points that count nowhere, besides IGNORED; -1: none */
@@ -174,9 +174,9 @@ typedef struct {
     double epsilon, momentum;
     int64_t groups;  /* of channels, each with a mean and a variance of its own */
     bool batch;      /* over all samples, not over each */
-    bool sync;       /* of a batch: with those of other groups of samples */
+    bool sync;       /* batch statistics are merged over all groups of samples */
     int64_t points;  /* of a sample that a mean of the batch is over */
-    bool transposed; /* norm_fold: the weights are those of an upconv */
+    bool transposed; /* norm_fold: the weights belong to an upconv */
     int64_t bands;   /* in how many parts the rows of a sample are summed, fixed by the target */
     bool leaky;      /* a leaky ReLU follows: y is its output, and in gradients dy is by its output; */
     double slope;    /*   it has this slope, 0 for a ReLU, unless it has an operand of learnt slopes */
@@ -227,7 +227,7 @@ typedef struct {
     double number;
 } ResizeAttributes;
 
-/* KIND is that of the operator's row. */
+/* KIND is the kind in the operator's row. */
 typedef struct {
     AttributesKind kind;
     union {
@@ -331,7 +331,8 @@ ValueId value_concat_like(Graph *g, const ValueId *segment, int count, Value lik
 ValueId value_joined(Graph *g, ValueId v, Span span);
 /* The segments of V: of a concat all, otherwise V itself; of -1 none. */
 int value_segments(const Graph *g, const ValueId *v, const ValueId **segment);
-/* Where the file itself, outside of any block, calls for this node: the line a memory report points at. */
+/* Returns the place outside of any block at which the file calls for this node: a memory report points at
+ * it. */
 Span node_line(const Node *node);
 /* The window of a convolution or a pool, else NULL. */
 const Window *node_window(const Node *node);

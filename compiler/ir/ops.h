@@ -12,14 +12,14 @@ typedef struct Autodiff Autodiff;   /* ir/rule_gradient.h */
 typedef struct Constants Constants; /* ir/rule_constants.h */
 typedef struct Fuse Fuse;           /* ir/rule_fuse.h */
 
-/* What passes need to know of an operator beside its operands. */
+/* Facts that passes need to know of an operator beside its operands. */
 enum {
-    TRAIT_DOWN = 1,            /* its window's stride makes a feature map smaller, */
-    TRAIT_UP = 2,              /*   or larger */
-    TRAIT_MEASURES = 4,        /* reads inputs and targets as the loader left them */
-    TRAIT_MORE_IS_BETTER = 8,  /* a metric that cannot be a loss */
-    TRAIT_SCALED = 16,         /* where gradients begin: times its input `scale`, that of the loss */
-    TRAIT_UPDATES = 32,        /* the optimiser's step */
+    TRAIT_DOWN = 1,           /* its window's stride makes a feature map smaller, */
+    TRAIT_UP = 2,             /*   or larger */
+    TRAIT_MEASURES = 4,       /* reads inputs and targets as the loader left them */
+    TRAIT_MORE_IS_BETTER = 8, /* a metric that cannot be a loss */
+    TRAIT_SCALED = 16,  /* gradients begin here: multiplied by its input `scale`, the scale of the loss */
+    TRAIT_UPDATES = 32, /* the optimiser's step */
     TRAIT_OF_RUNTIME = 64,     /* no kernel: the runtime does it before or after the steps, */
     TRAIT_LOADS = 128,         /*   before them */
     TRAIT_ENDS_SUMS = 256,     /* reads sums over all rows: comes behind a loop over bands */
@@ -30,7 +30,7 @@ enum {
     TRAIT_IN_ITERATION = 8192, /* of a loop over samples, though it is not per sample */
     TRAIT_AGAIN = 16384,       /* of volumes it runs again for the backward pass (passes/renormalise.c) */
     TRAIT_OF_RANKS = 32768,    /* training by ranks has it (passes/groups.c) */
-    TRAIT_MERGES = 65536,      /* waits for all samples of a step, those of other processes, too */
+    TRAIT_MERGES = 65536,      /* waits for all samples of a step, in all processes */
     TRAIT_CALLS = 131072,      /* a way to call another operator: no node has it */
 };
 
@@ -77,7 +77,7 @@ Op op_by_name(const char *name);
 bool has_trait(const Node *node, unsigned trait);
 /* The first node of G that sees the whole batch, so that there is no loop over samples; or NULL. */
 const Node *whole_batch_node(const Graph *g);
-/* The first node with TRAIT_MERGES, or NULL: no sample waits for those of other groups. */
+/* Returns the first node with TRAIT_MERGES, or NULL: no sample waits for another group. */
 const Node *merging_node(const Graph *g);
 /* The first of the optimiser's COUNT nodes, which stand side by side (passes/parts.c); -1: there is none.
  */

@@ -2,22 +2,21 @@
  *
  * Operators that work point by point or through a window can compute a few rows of their output from a few
  * rows of their inputs.  A run of such steps becomes a loop: each iteration computes a band of each tensor
- * while the band before is still in the cache.  A tensor that a window of stride s makes smaller has 1/s of
- * the rows in a band; a step stays behind what it reads by so many rows that all its window needs has been
- * computed:
+ * while the band before is still in the cache.  Behind a window of stride s, a band has 1/s of the rows.  A
+ * step lags behind its inputs by so many rows that all rows of its window have been computed:
  *
  *     relu        rows   0..15   16..31   32..47             4 bands of 16
  *     max_pool 3  rows   0..6     7..14   15..22  23..31     8 rows an iteration, 1 behind
  *
- * Where prediction is one such loop, it takes images of any height: how far a step lags behind follows from
- * the middle of a high image, where no end is near, and the heights of all tensors are in proportion. The
- * runtime brings the rows of the input as the first step, and takes those of the output as the last.
+ * If prediction is one such loop, it takes images of any height.  The lag of a step then follows from the
+ * middle of a high image, far from both ends, and the heights of all tensors are in proportion.  The
+ * runtime copies the rows of the input in as the first step, and the rows of the output out as the last.
  *
- * A row is computed once and in one way, so the bits are those of the run without a loop; a sum over rows,
- * such as a loss, grows band by band, in their order. What packs weights stands in front of the loop in
- * which they are used; where that takes too much memory, each iteration packs them just before.
+ * A row is computed once and in one way, so the bits are the same as without a loop.  A sum over rows, such
+ * as a loss, grows band by band, in their order.  Steps that pack weights stand in front of the loop that
+ * uses the weights.  If these take too much memory, each iteration packs them just before their use.
  *
- * Where nobody asks for bands, heads alone (heads.c) are loops: that costs nothing.
+ * If nobody asks for bands, only heads (heads.c) are loops, for that costs nothing.
  *
  * Requires: the steps of one iteration over samples, in their order.  Provides: Step.rows and lag,
  * Program.units.
@@ -272,7 +271,7 @@ static bool has_its_rows(const Run *r, const Step *step, int i) {
     return true;
 }
 
-/* Do those of the first COUNT steps that read what step MAKER makes have all their rows? */
+/* Returns whether the readers of step MAKER among the first COUNT steps have all their rows. */
 static bool readers_have_rows(const Run *r, const Step *step, int count, int maker) {
     bool read = false;
     for (int i = maker + 1; i < count; i++)
@@ -306,7 +305,8 @@ static int64_t most_tiles(const Run *r, Step *step, int count, int maker) {
     return fits;
 }
 
-/* What is computed again comes as late as its readers allow: the sooner, the longer its rows are kept. */
+/* Moves steps of recomputation behind, as far as their readers allow, so that their rows are kept for less
+ * time. */
 static void repeat_late(const Run *r, Step *step, int count) {
     for (int i = count - 1; i >= 0; i--)
         if (step[i].recompute)
@@ -359,7 +359,8 @@ static bool make_loop(Run *r, int count, int64_t rows, Step *loop) {
     return loop->times > 1 || r->endless;
 }
 
-/* Puts what packs weights back among the steps of LOOP: STEP[FIRST..END) are those that RUN was made of. */
+/* Puts the steps that pack weights back into LOOP.  STEP[FIRST..END) are the steps of which RUN was made.
+ */
 static void pack_in_bands(const Run *r, const Step *step, int first, int end, Step *loop) {
     Step *body = NULL;
     int count = 0;
@@ -496,9 +497,9 @@ static int64_t rows_in_proportion(const Run *r, int i, int64_t rows, int64_t tal
     return nearest > 0 ? nearest : 1;
 }
 
-/* Fills r->rows where steps do not agree, as those of a resize that aligns corners, or by a ratio that no
- * band has whole: such a step runs ahead or falls behind from one iteration to the next, by less than a row
- * where heights are in proportion. */
+/* Fills r->rows if steps do not agree on the rows of a band, as with a resize that aligns corners or by a
+ * ratio that gives no whole rows.  Such a step runs ahead or falls behind from one iteration to the next,
+ * by less than a row if heights are in proportion. */
 static void scale_rows_in_proportion(Run *r, int64_t rows, int64_t tallest) {
     CHECK(SCALE % rows == 0);
     for (int i = 0; i < r->count; i++) {

@@ -1,21 +1,21 @@
-/* heads.c - brings together what is done with enlarged logits.
+/* heads.c - brings together all steps that read enlarged logits.
  *
  * A segmentation network makes its logits at a fraction of the size of the image and enlarges them.
- * Enlarged they are the largest tensor by far, and with several heads there are several; losses, classes
- * and metrics read each point of them once, and so do the gradients.  So all that reads them comes to stand
- * right behind what enlarges them, gradients included, for these need no other:
+ * Enlarged logits are the largest tensor by far, and each head has some.  Losses, classes and metrics read
+ * each point of them once, and so do the gradients.  So all readers, gradients included, move right behind
+ * the step that enlarges the logits:
  *
  *     resize, ..., argmax, cross_entropy, miou, ..., cross_entropy_grad, ..., resize_grad
  *     resize, argmax, cross_entropy, miou, cross_entropy_grad, resize_grad, ...
  *
- * and in a loop over bands (bands.c) a few rows of all that is large are there at a time.
+ * A loop over bands (bands.c) then holds only a few rows of each large tensor at a time.
  *
  * The gradient of a loss that sees all points first, such as dice, comes in a second sweep.  There the
  * logits are enlarged once more, and with it stand all gradients that are added to it:
  *
  *     resize, argmax, dice_loss, miou, ..., resize, cross_entropy_grad, dice_loss_grad, add, resize_grad
  *
- * Where somebody else reads enlarged logits, such as a loss that sorts the points, the order stays.
+ * If another operator reads enlarged logits, such as a loss that sorts the points, the order stays.
  *
  * Requires: the nodes of a program, before the target prepares them.  Provides: their order; Node.head, a
  * number for each sweep; nodes that compute again, with values of their own.
@@ -44,7 +44,8 @@ typedef struct {
     int nnear;
     Sweep *list; /* by their numbers */
     int count;   /* of sweeps */
-    /* What a second sweep computes again, and reads instead; nothing and -1 but within repeat(). */
+    /* The nodes that a second sweep computes again, and the values that it needs; set within repeat() only.
+     */
     bool *again, *wanted; /* per node; per value */
     ValueId *now;         /* per value */
 } Heads;
@@ -124,7 +125,7 @@ static NodeId pop_near(Heads *h) {
     return lowest;
 }
 
-/* Those that read what node I makes, and stand behind it. */
+/* Pushes the readers of node I's results that stand behind it. */
 static void push_readers(Heads *h, NodeId i) {
     const Graph *g = h->program->graph;
     for (Touch t = node_touches(g, &g->node[i]); touch_next(&t);)
@@ -157,7 +158,7 @@ static void put(Heads *h, int i, int sweep) {
     push_readers(h, i);
 }
 
-/* Nodes in their order, of those that are near: each that is put brings others near, behind it. */
+/* Gathers nodes in their order.  Each node that is gathered makes its readers candidates. */
 static void gather(Heads *h, int sweep) {
     while (h->nnear > 0) {
         const NodeId i = pop_near(h);
@@ -173,8 +174,9 @@ static void scatter(Heads *h, int sweep) {
     h->list[sweep].count = 0;
 }
 
-/* A node of the sweep behind the first that makes a gradient with as many rows as what is enlarged, which
- * others read: it would be there as a whole.  -1: there is none. */
+/* Finds a node of the sweep, not its first, that makes a gradient for readers outside of the sweep, with
+ * more rows than the logits have before they are enlarged.  The gradient would be held as a whole.  Returns
+ * -1 if there is none. */
 static int find_gradient(const Heads *h, int sweep) {
     const Graph *g = h->program->graph;
     const Sweep *s = &h->list[sweep];
@@ -235,8 +237,8 @@ static bool measures(const Heads *h, int sweep) {
     return false;
 }
 
-/* Does a loss or a metric stand in the sweeps, or are classes chosen there, and do they alone read what is
- * enlarged, each of them? */
+/* Returns whether a loss, a metric or a choice of classes is in the sweeps, and nothing else reads the
+ * enlarged tensor of either. */
 static bool is_worth_it(const Heads *h, int sweep, int second) {
     const Graph *g = h->program->graph;
     const ValueId large = g->node[h->list[sweep].first].out[0];
@@ -268,8 +270,8 @@ static int merge_sweeps(Pool *pool, const Sweep *a, const Sweep *b, NodeId **nod
     return count;
 }
 
-/* Marks which of NODE[0..COUNT), all those of sweep SECOND and of the one before it, the second computes
- * again, because it reads an image of it that is not there as a whole for others. */
+/* Marks the nodes that sweep SECOND computes again, because it reads a tensor that the sweep before does
+ * not hold as a whole.  NODE[0..COUNT) are the nodes of both sweeps. */
 static void mark_again(Heads *h, int second, const NodeId *node, int count) {
     const Graph *g = h->program->graph;
     const int sweep = h->list[second].before;

@@ -1,15 +1,18 @@
 /* plan_verify.c - an independent judge of the plan.
  *
- * It knows nothing of lifetimes and searches nothing: it plays each program through, step by step, and
- * keeps for every buffer whether the bytes at its offset still hold what was last written to it, and in a
- * loop over bands, which of its rows have been computed and not overwritten since: a ring loses a row when
- * another takes its place.  A write makes every other buffer that overlaps it worthless; a read of a
- * worthless buffer, or of rows that are not there, breaks the plan.  What persists is updated and never
- * computed or summed anew; weights that do not are there for the steps that run once, and for no other.
- * Steps of different branches of a section may run at once: no byte that one of them writes is touched by
- * another. A bucket of gradients is not touched from when it is sent until all buckets are summed, and has
- * room of its own. The judge shares no code with the passes that made the plan, and every plan is judged
- * before anything is emitted.
+ * The judge shares no code with the passes that made the plan, knows no lifetimes and searches nothing.  It
+ * plays each program through, step by step.  For each buffer it keeps whether the bytes at its offset still
+ * hold the last values written to it.  In a loop over bands it keeps the rows that have been computed and
+ * not overwritten since: a ring loses a row when another takes its place.  Every plan is judged before
+ * anything is emitted.
+ *
+ * - A write makes every other buffer that overlaps it worthless.
+ * - A read of a worthless buffer, or of rows that are not there, breaks the plan.
+ * - A persistent buffer is updated, and never computed or summed anew.  Weights that are not persistent are
+ *   there for the steps that run once, and for no other.
+ * - Steps of different branches of a section may run at once.  So no step writes a byte that a step of
+ *   another branch touches.
+ * - A bucket of gradients has room of its own.  From its sending to the end of all sums nobody touches it.
  *
  * Requires: a complete plan.  Provides: nothing; calls BUG() naming the broken law.
  */
@@ -99,8 +102,8 @@ static void read_rows(const Judge *j, const Node *node, const Touch *t, int b, R
             j->plan->buffer[b].name);
 }
 
-/* Do the rows OUT of the output, or all, where that is NULL, need no row of an input? So it is above, and
- * below, what is padded. */
+/* Returns whether the rows OUT of the output need no row of the input; OUT NULL: all rows.  Rows above and
+ * below a padded input need none. */
 static bool reads_no_rows(const Judge *j, const Node *node, const Touch *t, const RowRange *out) {
     if (out == NULL || t->is_output)
         return false;
@@ -128,8 +131,8 @@ static int root_of(const Plan *plan, int b) {
     return plan->buffer[b].same >= 0 ? plan->buffer[b].same : b;
 }
 
-/* The rows ROWS of buffer B are written, in a loop over bands: those of OTHER that they lie on are lost; of
- * what is no alias of B, all that there are so far. */
+/* Removes the rows of OTHER that are lost when ROWS of buffer B are written in a loop over bands.  A buffer
+ * that is no alias of B loses all rows that it has so far. */
 static void lose_rows(Judge *j, int b, int other, RowRange rows) {
     const bool by_rows = root_of(j->plan, b) == root_of(j->plan, other);
     if (!by_rows)
@@ -170,7 +173,7 @@ static bool is_beside(const Judge *j, int b) {
     return false;
 }
 
-/* B is written: of those that hold rows beside others, what lies on it is lost. */
+/* Removes the rows that are lost when B is written, of buffers that hold rows beside others. */
 static void lose_beside(Judge *j, int b) {
     int kept = 0;
     for (int i = 0; i < j->nbeside; i++) {
@@ -195,9 +198,9 @@ static void lose(Judge *j, int b, int other, const RowRange *rows) {
     j->holds[other] = by_rows;
 }
 
-/* From now on B holds something, and what overlaps it does not; ROWS: only these are written, or NULL. What
- * persists is not among those held: nothing of a program lies on it (law_of_bounds), and no two such
- * buffers overlap (law_of_regions). */
+/* Marks that B holds values from now on, and that no buffer that overlaps it does.  ROWS: only these are
+ * written; NULL: all.  Persistent buffers need no mark: no buffer of a program overlaps them
+ * (law_of_bounds), and no two of them overlap (law_of_regions). */
 static void hold(Judge *j, const char *by, int b, const RowRange *rows) {
     const Buffer *buffer = &j->plan->buffer[b];
     if (buffer->bytes == 0 || (j->holds[b] && !is_beside(j, b))) {
@@ -230,8 +233,8 @@ static void write_buffer(Judge *j, const Node *node, const Touch *t, int b, cons
         hold(j, node->name, b, rows);
 }
 
-/* May output O lie where the input T does?  Where the row says so; and where T is once more what the row
- * speaks of, of an operator that reads and writes point by point: x + x. */
+/* Returns whether output O may have the place of input T.  It may if the row of the operator names T, or if
+ * T is the same tensor as the operand that the row names, and the operator works point by point: x + x. */
 static bool may_replace(const Node *node, const Touch *o, const Touch *t) {
     const int k = o->operand->in_place;
     if (t->is_output || k < 0)
@@ -360,7 +363,7 @@ static void law_of_bucket(const Program *p, const NodeId *node, int count, const
         BUG("plan: %s: a bucket of gradients is not sent, or not waited for", p->name);
 }
 
-/* The room of a bucket, and its numbers, end where those of the next one begin, or in front of that. */
+/* The numbers of a bucket end before the numbers of the next bucket begin, and so does its room. */
 static void law_of_buckets(const Plan *plan, const Program *p) {
     NodeId *node;
     const Step **loop;
@@ -393,7 +396,7 @@ static void set_rows(Judge *j, const Step *step, int nstep, bool done) {
                     j->plan->buffer[b].name);
             if (b >= 0)
                 j->rows[b] = done ? INT64_MAX : 0;
-            if (b >= 0 && !done) /* what is lost stays lost behind the loop */
+            if (b >= 0 && !done) /* a lost buffer stays lost behind the loop */
                 j->gone[b] = INT64_MIN;
         }
     }
@@ -450,7 +453,7 @@ static void find_sharers(Judge *j) {
     }
 }
 
-/* What is there before the first step. */
+/* Marks the buffers that hold values before the first step. */
 static void hold_given(Judge *j) {
     for (int b = 0; b < j->plan->nbuffer; b++) {
         const Buffer *buffer = &j->plan->buffer[b];
