@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the grammar fills. */
+/* The results of the grammar. */
 typedef struct {
     Pool *pool;
     Command command;
@@ -249,7 +249,7 @@ static UnetStatus take_error_format(void *result, const UnetValue *value, UnetEr
 
 /* ---- the grammar ---- */
 
-/* What an option changes: neither plan nor training, the plan, what is trained. */
+/* The effect of an option: on neither plan nor training, on the plan, on the trained model. */
 enum { ASIDE, PLAN, TRAINING };
 
 #define OF(command) (1u << COMMAND_##command)
@@ -511,7 +511,7 @@ _Noreturn static void usage_error(int command, const char *format, const char *w
 
 /* ---- rules that concern several options ---- */
 
-/* Options of which one leaves nothing to the other. */
+/* Reports two options that exclude each other. */
 static void check_together(const Command *c) {
     if (c->folder != NULL && c->output != NULL)
         usage_error((int)c->kind, "%s", "-S writes sources, and -o names a program: leave one out");
@@ -555,7 +555,7 @@ static int most_words(const Command *c) {
     return c->kind == COMMAND_RUNTIME || c->kind == COMMAND_WORDS ? 0 : c->diff ? 2 : 1;
 }
 
-/* What a command misses that was given no word. */
+/* Returns the word that a command misses. */
 static const char *missing_word(const Command *c) {
     return c->kind == COMMAND_EXPLAIN ? "no code given: write `unetc explain U0401`, for example"
            : c->kind == COMMAND_COMPLETION

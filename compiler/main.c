@@ -76,7 +76,7 @@ static bool over_budget(Session *s, const Plan *plan) {
     return true;
 }
 
-/* Which convolutions the file of --engines says nothing of: those of another network, or of another plan.
+/* Warns of the convolutions that the file of --engines does not name, for it is of another network or plan.
  */
 static void tell_of_engines(const Session *s, const Plan *plan) {
     const Options *options = &s->command.options;
@@ -167,7 +167,7 @@ static bool is_same_file(const char *a, const char *b) {
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* What is written takes the place of a file, but never of one that was read. */
+/* Refuses an output that would replace a file that was read. */
 static void keep_sources(const Command *c, const char *output) {
     const char *const read[] = {c->file, c->other, c->weights};
     for (size_t i = 0; i < sizeof read / sizeof *read; i++)
@@ -246,7 +246,7 @@ static int command_fit(Session *s) {
     return fits ? EXIT_DONE : EXIT_NO_FIT;
 }
 
-/* What is made is a file: `-` is none. */
+/* Returns the name of the output, which is a file: `-` is refused. */
 static const char *output_name(const Session *s, const char *otherwise) {
     const char *given = s->command.output, *name = given == NULL ? otherwise : given;
     if (given != NULL && strcmp(given, "-") == 0) {
@@ -257,7 +257,7 @@ static const char *output_name(const Session *s, const char *otherwise) {
     return name;
 }
 
-/* The plain name is that of the CPU's program. */
+/* Returns the default name of the program: the plain name for the CPU. */
 static const char *default_program(const Session *s, const Model *model) {
     const Target *target = s->command.options.target;
     return target == targets[0] ? model->name : pool_text(s->pool, "%s_%s", model->name, target->name);

@@ -30,7 +30,7 @@ static const struct {
     {"update", update},                  /* training: the optimiser's step */
     {"close", close_graph},              /* a last node reads the results */
     {"fuse", fuse},                      /* conv + relu and the like become one node */
-    {"renormalise", renormalise},        /* training of volumes: what is normalised anew, not kept */
+    {"renormalise", renormalise},        /* training of volumes: normalises again instead of keeping */
     {"types", choose_types},             /* the stored type of each value */
     {"micro_batch", choose_micro_batch}, /* how many samples at a time */
     {"heads", bring_heads_together},     /* what reads enlarged logits stands behind them */
@@ -40,7 +40,7 @@ static const struct {
     {"reach", find_reach},               /* prediction: what windows of larger images have to overlap */
     {"layout", choose_layouts},          /* halo, blocks, strides, bytes of each value */
     {"parts", part_updates},             /* training: the optimiser's step, cut into a few */
-    {"schedule", schedule},              /* the order, the loops, what is computed again */
+    {"schedule", schedule},              /* the order, the loops, recomputation */
     {"buckets", cut_buckets},            /* with `ranks`: gradients are sent before the last is complete */
 };
 enum { PASSES = sizeof passes / sizeof *passes };
@@ -94,7 +94,7 @@ static void run_passes(Program *program, int last) {
 
 /* ---- the whole plan ---- */
 
-/* Of the steps that are there for the first time, or of those that are there again. */
+/* Returns the FLOPs of the steps that run for the first time, or AGAIN. */
 static int64_t steps_flops(const Program *program, const Step *step, int nstep, bool again) {
     int64_t flops = 0;
     for (int i = 0; i < nstep; i++)
@@ -106,8 +106,8 @@ static int64_t steps_flops(const Program *program, const Step *step, int nstep, 
     return flops;
 }
 
-/* What a step costs that runs TIMES times, each time doing a part of the node's work, for which it reads
- * weights again.  What packs them does all of it each time. */
+/* Returns the cost of a step that runs TIMES times.  Each time it does a part of the node's work and reads
+ * the weights again.  A step that packs weights does all of its work each time. */
 static int64_t step_cost(const Program *program, const Step *step, int64_t times) {
     const Target *target = program->target;
     const Node *node = &program->graph->node[step->node];
@@ -120,7 +120,7 @@ static int64_t step_cost(const Program *program, const Step *step, int64_t times
     return size_sum(work_sum(once, times - 1, again), target->step_cost);
 }
 
-/* Of steps in loops over so many bands of rows. */
+/* Returns the cost of steps in loops that run TIMES times. */
 static int64_t steps_cost(const Program *program, const Step *step, int nstep, int64_t times) {
     int64_t cost = 0;
     for (int i = 0; i < nstep; i++) {
@@ -171,7 +171,7 @@ static int64_t most_copied(const Plan *plan) {
     return most;
 }
 
-/* What the target cannot run, whatever the budget: the first reason there is. */
+/* Notes the first reason why the target cannot run the plan, whatever the budget. */
 static void collect_refusals(Plan *plan) {
     for (const Program *p = program_of(plan, 0); p != NULL; p = program_of(plan, (int)p->kind + 1))
         if (plan->refusal == NULL)
@@ -203,7 +203,7 @@ void plan_programs(Plan *plan, Pool *pool, const Options *options, const Choices
     const Program *train = &plan->program[PROGRAM_TRAIN];
     plan->cost = steps_cost(train, train->step, train->nstep, 1);
     buffers(plan);  /* one for each value; what shares bytes */
-    rings(plan);    /* of which only some rows are there at a time */
+    rings(plan);    /* tensors of which only some rows are there at a time */
     live(plan);     /* from which step to which */
     join(plan);     /* conv and max_pool and the like become one step */
     sections(plan); /* steps that one launch does come side by side */

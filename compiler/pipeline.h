@@ -15,7 +15,7 @@ void plan_programs(Plan *plan, Pool *pool, const Options *options, const Choices
  * (passes/plan_verify.c). */
 void judge_plan(const Plan *plan);
 
-/* What training MODEL under CHOICES may compute again. */
+/* Returns the problem of recomputation for training MODEL under CHOICES. */
 const RematProblem *training_problem(Pool *pool, const Options *options, const Choices *choices,
                                      Model *model);
 

@@ -1,4 +1,4 @@
-/* diag.c - how the compiler tells the user what is wrong.
+/* diag.c - errors, warnings and notes for the user.
  *
  * A diagnostic is collected between diag_begin() and diag_end() and then written at once: in colour or not,
  * or as one line of JSON with the fields of rustc's, which editors know already.  For people it may come in
@@ -304,7 +304,7 @@ static void print_lines(const Diag *diag, Pen pen, int width) {
     }
 }
 
-/* Those that are not written yet: notes first, then what can be done. */
+/* Writes the remarks that are not written yet: notes or, if HELP, proposals. */
 static void print_remarks(const Diag *diag, Pen pen, bool help, int width) {
     for (int i = diag->written; i < diag->nremark; i++) {
         const Remark *remark = &diag->remark[i];
@@ -343,7 +343,7 @@ static void print_head(const Diag *diag, Pen pen, int width) {
     }
 }
 
-/* What is not written yet, and an empty line at the END. */
+/* Writes the parts that are not written yet, and an empty line at the END. */
 static void print_human(const Diag *diag, FILE *out, bool color, bool end) {
     const Pen pen = {out, color};
     const int width = number_width(diag);
@@ -357,7 +357,7 @@ static void print_human(const Diag *diag, FILE *out, bool color, bool end) {
 
 /* ---- for editors ---- */
 
-/* A JSON string of LENGTH bytes that may not be UTF-8: what is not becomes `?`. */
+/* Returns a JSON string of LENGTH bytes, with `?` for each byte that is not UTF-8. */
 static json_t *json_words(Pool *pool, const char *bytes, int length) {
     json_t *string = json_stringn(bytes, (size_t)length);
     if (string != NULL)
@@ -458,7 +458,7 @@ void diag_end(Diag *diag) {
         fprintf(stderr, "unetc: stopped after %d errors\n", MAX_ERRORS);
 }
 
-/* ---- what is not the file's fault ---- */
+/* ---- the environment, and bugs of ours ---- */
 
 int64_t limit_of_memory(void) {
     struct rlimit limit;

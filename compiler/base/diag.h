@@ -25,7 +25,7 @@ Diag *diag_new(Pool *pool, const char *path, const char *text, ErrorFormat forma
 Diag *diag_quiet(Pool *pool);
 void diag_strict(Diag *diag); /* from now on warnings are errors */
 int diag_errors(const Diag *diag);
-/* What the last one said, without its notes. */
+/* Returns the text of the last diagnostic, without its notes. */
 const char *diag_last(const Diag *diag);
 bool diag_full(const Diag *diag); /* there are 20 errors: time to stop */
 
@@ -35,7 +35,7 @@ bool diag_full(const Diag *diag); /* there are 20 errors: time to stop */
  *     diag_also(d, other, "set here"); a second span, underlined with '-'
  *     diag_note(d, ...); diag_help(d, ...);
  *     diag_end(d);
- * Where the rest takes time to find, diag_show(d) prints what is known already; JSON is printed whole. */
+ * If the rest takes time to find, diag_show(d) prints the parts so far; JSON is printed whole. */
 void diag_begin(Diag *diag, Severity severity, const char *code, Span span, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 void diag_label(Diag *diag, const char *format, ...) __attribute__((format(printf, 2, 3)));

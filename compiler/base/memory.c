@@ -41,8 +41,8 @@ typedef struct Chunk {
 
 struct Pool {
     Chunk *chunk;                /* there may be room in the first */
-    Chunk *large;                /* those of large arrays */
-    Pool *whole;                 /* of which it is a part, or NULL */
+    Chunk *large;                /* chunks of large arrays */
+    Pool *whole;                 /* the pool that it is a part of, or NULL */
     Pool *part, *before, *after; /* its first part; its neighbours among the parts of WHOLE */
     const char *net;             /* what it is for, or NULL */
 };

@@ -1,7 +1,7 @@
 /* memory.h - the compiler's memory: allocated from a pool, freed all at once when the pool is.
  *
- * Nothing is freed one by one, so nobody needs to think of ownership.  What is tried and given up, as a
- * plan that does not fit, has a pool of its own, a part of another: it is freed when that is, or before.
+ * Nothing is freed one by one, so nobody needs to think of ownership.  A plan that may be given up has a
+ * pool of its own, a part of another pool.  It is freed with the whole pool, or before.
  */
 #ifndef MEMORY_H
 #define MEMORY_H

@@ -1,6 +1,6 @@
 /* size_math.h - arithmetic with sizes and amounts of work: numbers of elements, bytes, FLOPs, never
- * negative. What exceeds 2^63 - 1 becomes INT64_MAX, and stays that in all further sums and products: no
- * memory holds it, so what needs it does not fit. */
+ * negative.  A result above 2^63 - 1 becomes INT64_MAX, and stays so in all further sums and products.  No
+ * memory is so large, so the plan does not fit. */
 #ifndef SIZE_MATH_H
 #define SIZE_MATH_H
 

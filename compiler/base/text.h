@@ -24,7 +24,7 @@ void text_quoted(Text *text, const char *string);
 const char *quoted(Pool *pool, const char *string); /* NULL becomes NULL without quotes */
 /* A string literal of C, quotes included; NULL becomes NULL without quotes. */
 const char *c_quoted(Pool *pool, const char *string);
-/* What may stand in a comment of C, or in one line of CMake's: one line that closes nothing. */
+/* Returns STRING as one line that is safe in a comment of C or CMake. */
 const char *comment_escaped(Pool *pool, const char *string);
 /* A comment of C, lines of its own. */
 void text_comment(Text *text, const char *string);

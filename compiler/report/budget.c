@@ -1,5 +1,5 @@
-/* budget.c - what is said when a plan is over its budget, or refused by its target: the lines alive at the
- * peak, what ends bands of rows, and what would fit. */
+/* budget.c - the error for a plan that is over its budget, or refused by its target: the lines alive at the
+ * peak, the operator that ends bands of rows, and proposals that fit. */
 #include "base/size_math.h"
 #include "ir/ops.h"
 #include "report/report.h"
@@ -28,7 +28,7 @@ static void help_with_proposals(const Advice *a, Diag *diag) {
                   fit_size_text(a->pool, a->quarter.size));
 }
 
-/* What was found for PLAN to compute again nearly fits: a longer search may find more. */
+/* Returns whether recomputation nearly made PLAN fit, so that a longer search may. */
 static bool may_find_more(const Plan *plan) {
     enum { PART = 8 };
     const Program *train = &plan->program[PROGRAM_TRAIN];
@@ -39,7 +39,7 @@ static bool may_find_more(const Plan *plan) {
 
 /* ---- the diagnostic ---- */
 
-/* What no option makes smaller, and whether that is too much by itself. */
+/* Notes the bytes that no option makes smaller, and whether they alone exceed the budget. */
 static void note_fixed(const Plan *plan, Diag *diag) {
     const bool trains = plan->program[PROGRAM_TRAIN].model != NULL;
     const int64_t fixed = plan->fixed;
@@ -68,7 +68,7 @@ static void point_at_peak(const Plan *plan, const Program *program, Diag *diag) 
                   human_bytes(plan->pool, line[i].bytes), source_line(plan, line[i].span.line));
 }
 
-/* Logits stand in loops over bands of rows, but for those of a loss that takes all points at once. */
+/* Notes the loss that takes all points at once and so keeps its logits out of loops over bands. */
 static void note_enlarged(const Program *program, Diag *diag) {
     const Graph *g = program->graph;
     for (int i = 0; i < g->nnode; i++) {
@@ -84,7 +84,7 @@ static void note_enlarged(const Program *program, Diag *diag) {
     }
 }
 
-/* What keeps images whole where bands of rows would be smaller. */
+/* Notes the operator that keeps images whole, so that bands of rows cannot save memory. */
 static void note_sweep_end(SweepEnd end, Diag *diag) {
     if (end.line.line > 0)
         diag_note(diag, "bands of rows end at line %d: `%s` %s", end.line.line, end.name, end.why);

@@ -10,8 +10,8 @@ typedef struct {
     const char *json; /* unetc-plan/1 */
 } PlanText;
 
-/* Writes what changed, as text or JSON (schema unetc-diff/1); returns whether B needs a larger arena than
- * A.  What is no plan ends the compiler with exit code 4. */
+/* Writes the changes, as text or JSON (schema unetc-diff/1); returns whether B needs a larger arena than A.
+ * A text that is no plan ends the compiler with exit code 4. */
 bool diff_plans(Pool *pool, PlanText a, PlanText b, bool json, Text *out);
 
 #endif

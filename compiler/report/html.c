@@ -24,7 +24,7 @@ static void source_json(const char *text, Text *out) {
 
 static void buffers_json(const Plan *plan, Text *out) {
     text_add(out, " \"buffers\": [");
-    for (int i = 0; i < plan->nbuffer; i++) { /* those of the host come last, and are not on the map */
+    for (int i = 0; i < plan->nbuffer; i++) { /* buffers of the host come last, and are not on the map */
         const Buffer *b = &plan->buffer[i];
         if (b->space != SPACE_DEVICE)
             continue;
@@ -113,7 +113,7 @@ static void plan_json(const Plan *plan, Text *out) {
     programs_json(plan, out);
 }
 
-/* What stands in the page must not end an element of it: `<` as an escape of JSON or of HTML. */
+/* Adds TEXT with each `<` as an ESCAPE of JSON or HTML, so that it ends no element of the page. */
 static void add_escaped(const char *text, const char *escape, Text *out) {
     for (size_t n; *text != '\0'; text += n + (text[n] == '<')) {
         n = strcspn(text, "<");

@@ -32,7 +32,7 @@ static void buffer_json(const Plan *plan, int id, Text *out) {
         text_add(out, "null}");
 }
 
-/* The buffers that NODE reads, or those that it writes. */
+/* Writes the buffers that NODE reads, or the buffers that it writes. */
 static void ids_json(const Program *program, const Node *node, bool writes, Text *out) {
     const char *comma = "";
     for (Touch t = node_touches(program->graph, node); touch_next(&t);) {
@@ -121,7 +121,7 @@ static void in_place_json(const Program *program, const Node *node, Text *out) {
         text_add(out, "\"in_place\": [%d, %d], ", program->buffer_of[node->out[0]], in);
 }
 
-/* What computes NODE, and, where the target knows, the nanoseconds that it takes for one micro-batch. */
+/* Writes the kernel of NODE and, if the target knows, its nanoseconds for one micro-batch. */
 static void kernel_json(const Program *program, const Node *node, Text *out) {
     text_add(out, "\"kernel\": \"%s\", ", kernel_name(program->target, node));
     if (program->target->picoseconds != NULL && !has_trait(node, TRAIT_OF_RUNTIME))
@@ -133,7 +133,7 @@ static void kernel_json(const Program *program, const Node *node, Text *out) {
         text_add(out, "\"engines\": %s, ", engines);
 }
 
-/* Of a step that begins to send some of the gradients: where in their region these bytes are. */
+/* Writes the bytes, in the region of gradients, that a step begins to send. */
 static void bucket_json(const Program *program, const Node *node, Text *out) {
     const int b = node->nin > 0 && node->nout == 0 ? bucket_number(program, node->in[0]) : -1;
     if (b < 0)

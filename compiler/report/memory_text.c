@@ -151,7 +151,7 @@ static void ranks_row(const Model *m, Text *out) {
                   ranks, ranks);
 }
 
-/* What of the gradients goes to other processes while the backward pass goes on, and the rest. */
+/* Writes how much of the gradients is sent during the backward pass, and the rest. */
 static void buckets_row(const Program *program, Text *out) {
     Pool *pool = program->graph->pool;
     const char *list = "";
@@ -198,7 +198,7 @@ static void head(const Plan *plan, const Program *program, Text *out) {
     text_blank(out);
 }
 
-/* Where the bytes of workspace are a cap. */
+/* Writes a row if the bytes of workspace are a cap. */
 static void workspace_row(const Plan *plan, Text *out) {
     int64_t cap;
     const Target *target = plan->target;
@@ -338,12 +338,12 @@ static void arena_rows(const Plan *plan, Text *out) {
                   grouped(pool, plan->budget), plan->arena <= plan->budget ? "FITS" : "DOES NOT FIT");
 }
 
-/* What a plan that does not fit is compared with is packed roughly. */
+/* A plan that does not fit is compared with plans that are packed roughly. */
 static const char *at_most(const Plan *plan) {
     return plan_fits(plan) ? "" : "at most ";
 }
 
-/* What rings of rows bought. */
+/* Writes the bytes that rings of rows save. */
 static void bands_row(const Plan *plan, const Comparison *c, Text *out) {
     const int64_t rows = largest_band(largest_program(plan));
     const char *again = plan->recompute_flops == 0

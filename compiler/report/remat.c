@@ -1,13 +1,13 @@
-/* remat.c - --emit=remat: what training may compute again, as a graph of operations in a text.
+/* remat.c - --emit=remat: the problem of recomputation, as a graph of operations in a text.
  *
  *     # a comment
  *     T E F                                   operations, edges, operations of the forward pass
  *     bytes cost [scratch once kept]          T lines
  *     u v [1]                                 E lines: v reads what u writes; 1: and may write in its place
  *
- * That is what tests/bench/remat.c and tests/bench/remat_ilp.py read.  Bytes and costs are those that the
- * planner itself goes by, the capacity in the comment what the budget leaves to these tensors.  An
- * operation that writes several tensors appears as one that writes them in one piece.
+ * tests/bench/remat.c and tests/bench/remat_ilp.py read it.  Bytes and costs are the planner's own.  The
+ * capacity in the comment is the part of the budget that is left to these tensors.  An operation that
+ * writes several tensors appears as one that writes them in one piece.
  */
 #include "report/report.h"
 

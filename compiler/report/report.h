@@ -18,14 +18,14 @@ const Program *largest_program(const Plan *plan);
 /* With `ranks`, on a device: pinned memory of the host through which gradients go from one process to the
  * others, where they do not go by NCCL; 0: none. */
 int64_t exchange_bytes(const Plan *plan);
-/* What `train --tensorboard` takes for pictures, about: prediction has memory of its own there; 0: none. */
+/* Returns about the bytes that `train --tensorboard` takes to predict pictures; 0: none. */
 int64_t picture_bytes(const Plan *plan);
-/* Where PROGRAM has most bytes alive: "conv of `enc1.0`". */
+/* Returns the step of PROGRAM at which most bytes are alive: "conv of `enc1.0`". */
 const char *peak_text(const Plan *plan, const Program *program);
 /* The text of a line of the source, without the blanks around it. */
 const char *source_line(const Plan *plan, int line);
 
-/* Of PLAN, the answer to ASKED. */
+/* Writes the report of PLAN, with the answer to ASKED. */
 void report_text(const Plan *plan, const Comparison *comparison, const FitQuestion *asked, Text *out);
 void report_json(const Plan *plan, Text *out);  /* unetc-plan/1 */
 void report_csv(const Plan *plan, Text *out);   /* id,lower,upper,size,offset of the largest program */

@@ -1,10 +1,9 @@
 /* pack.c - chooses offsets for buffers whose lifetimes are known.
  *
  * The lower bound is the largest number of bytes alive at one time.  First-fit in several orders answers
- * easy problems at once.  What it leaves above the bound (or above the caller's capacity) goes to the
- * complete search of pack_search.c, first at the bound itself, then from there upward, in steps that
- * double, to below the best answer so far.  The search may give up, so the arena is as small as was found,
- * and there always is one.
+ * easy problems at once.  If its answer is above the bound, or above the caller's capacity, the complete
+ * search of pack_search.c looks for a smaller one: first at the bound itself, then above it in steps that
+ * double, up to the best answer so far.  The search may give up.  The smallest arena found is the answer.
  *
  * Requires: sizes and fixed offsets are multiples of the alignment and not negative; fixed buffers alive at
  * one time do not overlap; sizes and fixed offsets add up to less than 2^62.
@@ -18,12 +17,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The nodes that the search may visit, for each box, at the lower bound and at a capacity that the caller
- * asked for; half of that at each larger one, the first of which leaves a gap of a 256th or less.  What so
- * many do not find is rarely found. */
+/* The nodes that the search may visit, for each box: at the lower bound, and at a capacity that the caller
+ * asked for.  Each larger capacity has half of them; the first of these leaves a gap of a 256th or less.
+ * More nodes rarely find more. */
 enum { NODES_FOR_BOUND = 120, NODES_FOR_CAPACITY = 480, FIRST_GAP = 256 };
 
-/* The work of all searches together; it ends those of very large problems, after seconds. */
+/* The most work of all searches together: very large problems end after seconds. */
 static const int64_t max_work = 1000000000;
 
 typedef struct {
@@ -187,7 +186,7 @@ static bool search_at(Pool *pool, Packing *p, int64_t capacity, int nodes_per_bo
     return true;
 }
 
-/* Where TARGET is out of reach, the next arena is so much larger. */
+/* Returns by how much the next arena is larger than TARGET, which is out of reach. */
 static int64_t first_gap(const Packing *p, int64_t target) {
     const int64_t half = (p->arena - target) / 2, first = target / FIRST_GAP;
     return (half < first ? half : first) + 1;

@@ -1,15 +1,15 @@
-/* pack_gaps.c - which parts of an arena are taken, and when.
+/* pack_gaps.c - the parts of an arena that are taken, over time.
  *
  * A binary tree over time: a leaf for each stretch in which nothing begins or ends, above them nodes for
  * twice as much time each.  A lifetime is divided among the highest nodes that lie in it, two a level at
  * most.  A node keeps two sets of parts of the arena, in which parts that touch are one:
  *
- *     all     what boxes divided to it take: it is taken all of the node's time
- *     some    what is taken at some moment of its time: all that was divided to it or to nodes below it
+ *     all     parts taken by boxes divided to the node: they are taken for all of its time
+ *     some    parts taken at some moment of its time: by boxes divided to it or to nodes below it
  *
- * What is taken at some moment of a lifetime is found in `some` of the nodes it is divided among and in
- * `all` of those above them.  So one question looks at a few sets for each level, however many boxes there
- * are; and since boxes are stacked on each other, the sets are small.
+ * The parts taken at some moment of a lifetime are in `some` of the nodes that the lifetime is divided
+ * among, and in `all` of the nodes above them.  So a question looks at a few sets for each level, for any
+ * number of boxes.  Boxes are stacked on each other, so the sets are small.
  */
 #include "solve/pack_gaps.h"
 
@@ -157,7 +157,7 @@ static bool covers(Leaves a, Leaves b) {
     return a.begin <= b.begin && b.end <= a.end;
 }
 
-/* ---- what is taken ---- */
+/* ---- sets of parts ---- */
 
 /* Below node NUMBER, whose time is OWN. */
 static void take(PackGaps *gaps, int number, Leaves own, Leaves life, Part part) {

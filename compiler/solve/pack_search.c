@@ -14,8 +14,8 @@
  * A valley is a run of sections of one floor between higher ones.  A box that starts at this height cannot
  * reach over the walls, so it lies in the valley, on its floor.  Take one section of the valley: either one
  * of these boxes covers its floor, or nothing does and the floor rises.  The cases exclude each other and
- * leave nothing out, so no arrangement is met twice.  Of all sections of all valleys the one with the
- * fewest cases is taken.
+ * leave nothing out, so no arrangement is met twice.  The section with the fewest cases, in all valleys, is
+ * taken.
  *
  * After each step, until nothing moves: a box lies no lower than the floors it spans; a floor is no lower
  * than the lowest box still to come there; a floor and what is still to come above it fit below the
@@ -260,7 +260,8 @@ static void tabulate_items(Search *search, const Part *part, Window window) {
     }
 }
 
-/* Lifts the floors of the window to the lowest item still to come there; narrows it to those that moved. */
+/* Lifts the floors of the window to the lowest item still to come there; narrows it to the floors that
+ * moved. */
 static void lift_floors(Search *search, const Part *part, Window *window) {
     Window moved = {window->end, window->begin};
     tabulate_items(search, part, *window);

@@ -1,4 +1,4 @@
-/* remat_bound.c - what no schedule can undercut, in whichever order it runs.
+/* remat_bound.c - lower bounds on the cost and the peak of every schedule, in any order.
  *
  * Consider the moment at which operation k runs for the first time.  All its ancestors have run by then,
  * and its descendants are still to run.  A tensor of an ancestor that is needed from then on is alive at
@@ -8,7 +8,7 @@
  * a valid bound, namely the cut less the price of the room, and the best price is found between two known
  * cuts, where their lines cross.  The bound is the largest over all k.
  *
- * The minimum of the peak is that of the widest such moment with all that cannot be made again.
+ * No peak is lower than the bytes of the widest such moment, with all tensors that cannot be made again.
  */
 #include "solve/remat_graph.h"
 
@@ -149,9 +149,9 @@ static void add_lasting(const RematGraph *graph, const Lasting *l, Paths *paths,
             bytes[o] += l->bytes;
 }
 
-/* The largest bytes of all moments, as enter_moment() adds them up.  Few tensors last, so each lasting
- * tensor is added to its moments.  Where many last, the walk ends after MOST_WORK operations: the largest
- * tensors come first, and the bound stays valid without the rest. */
+/* Returns the largest bytes of all moments, as enter_moment() adds them up.  Few tensors last, so each
+ * lasting tensor is added to its moments.  If many last, the walk ends after MOST_WORK operations: the
+ * largest tensors come first, and the bound stays valid without the rest. */
 int64_t remat_peak_bound(Pool *pool, const RematGraph *graph) {
     enum { MOST_WORK = 1 << 22 }; /* visits of an operation */
     const int n = graph->noperation;
@@ -189,7 +189,7 @@ typedef struct {
     int *first, *next_edge, *head; /* per node; per edge */
     double *left;                  /* per edge: capacity not used yet */
     int *level, *present_edge, *queue;
-    double min; /* what is less is taken for rounding */
+    double min; /* smaller flows are rounding errors */
 } Network;
 
 enum { SOURCE, SINK, FIRST_OPERATION };
@@ -221,7 +221,7 @@ static void add_edge(Network *net, int tail, int head, double capacity) {
     }
 }
 
-/* What it costs to run an operation after the moment; what must run then anyway costs nothing. */
+/* Returns the cost of running an operation after the moment: 0 if it must run then anyway. */
 static double cost_again(const Moment *moment, int o) {
     Relation relation = moment->relation[o];
     if (relation != ANCESTOR && relation != SELF)

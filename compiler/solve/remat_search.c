@@ -5,17 +5,16 @@
  * and bytes.  States beyond the capacity are allowed at a price, which rises while the present state does
  * not fit and falls while it does: the search runs along the border.
  *
- * Which tensors are recomputed is settled early in such a run, and no long one leaves its valley.  So there
- * are many short ones.  Each begins anew with room enough; then the capacity shrinks step by step to the
- * least, and grows again.  What is met on the way goes to the front, whatever it was sought for.
+ * A run settles early on the tensors that it recomputes, and a long run does not leave its valley.  So
+ * there are many short runs.  Each begins anew with room enough; then the capacity shrinks step by step to
+ * the least, and grows again.  All orders met on the way go to the front, at any capacity.
  *
  * Other effort starts from the front: again and again the best order for some capacity is heated and
- * cooled.  So the best of one run is made better by what another run has found for more or less room.
- * remat_sweep.c says how much of the effort each of them has.
+ * cooled.  So one run improves on the orders that other runs found for more or less room.  remat_sweep.c
+ * divides the effort.
  *
- * The number of runs, temperatures and shares were chosen by the nets that planner_families.py draws, of
- * the half for development.  None of them is chosen by a single problem, and neither are the random
- * numbers.
+ * The number of runs, temperatures and shares were chosen on the development half of the nets that
+ * planner_families.py draws.  No single problem decided on any of them, nor on the random numbers.
  */
 #include "solve/remat_search.h"
 #include "solve/remat_moves.h"

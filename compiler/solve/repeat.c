@@ -1,14 +1,13 @@
 /* repeat.c - see repeat.h.
  *
- * A greedy search.  What can be done is to make a tensor again right before one of its readers, which that
- * and later readers then take; together with what it is made of, and what that is made of, if this is gone
- * by then.  What saves most bytes for its cost is done, then what does so of the rest, until nothing saves
- * much.
+ * A greedy search.  A move makes a tensor again right before one of its readers, for this reader and later
+ * ones, and with it the tensors that it is made of, if their rows are gone by then.  The move that saves
+ * most bytes for its cost is done, then the best of the rest, until none saves much.
  *
- * What a move saves is known when all of the model is worked out again.  It is no more than what the tensor
- * takes for that reader and later ones.  And it is saved while the tensor was alive or in the loops of its
- * writer and of this reader, so the peak is no less than what is alive at other times.  So what promises
- * most is tried first, and most of the rest is not tried at all.
+ * The bytes that a move saves are known only when the whole model is worked out again.  They are no more
+ * than the tensor takes for that reader and later ones.  They are saved while the tensor was alive, or in
+ * the loops of its writer and of this reader, so the peak stays above the bytes alive at other times.  So
+ * the most promising moves are tried first, and most of the others never.
  */
 #include "solve/repeat.h"
 #include "base/size_math.h"
@@ -29,7 +28,7 @@ enum {
 typedef struct {
     int before, count;
     RepeatRun again[MOST_AT_ONCE];
-    int run[MOST_AT_ONCE]; /* that of these operations which goes before */
+    int run[MOST_AT_ONCE]; /* the operation among these that goes before */
     int64_t gain, cost;
     int rank; /* of two that are as good, the lower one is taken */
 } Move;
@@ -256,7 +255,7 @@ static Search search_new(Pool *pool, const RepeatProblem *problem) {
     return s;
 }
 
-/* What all operations cost; INT64_MAX: that, or what they write, is too much to add up. */
+/* Returns the cost of all operations; INT64_MAX: their costs or bytes are too much to add up. */
 static int64_t base_cost(const RematProblem *p) {
     int64_t cost = 0, bytes = 0;
     for (int o = 0; o < p->noperation; o++)

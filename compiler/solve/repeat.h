@@ -1,13 +1,14 @@
 /* repeat.h - which operations a loop over bands of rows runs again.
  *
- * There a tensor takes memory for the rows from its first reader to its last one. One that the forward pass
- * reads at once, and the backward pass much later, costs few rows twice if it is made again just before:
+ * In such a loop a tensor takes memory for the rows from its first reader to its last one.  If the forward
+ * pass reads a tensor at once, and the backward pass much later, it costs few rows twice when it is made
+ * again just before:
  *
  *     enc1 = conv(x)   ...   d = f(enc1)   ...   g = h(enc1)                   100 rows of enc1
  *     enc1 = conv(x)   ...   d = f(enc1)   ...   enc1' = conv(x), g = h(enc1')  10 rows, and 10 more
  *
- * So it is with the first activation of each level of a U-Net, which comes from an input or a pooled tensor
- * that is kept in any case, and then with what is made of that.
+ * The first activation of each level of a U-Net is such a tensor, for it comes from an input or a pooled
+ * tensor that is kept in any case.  Then the tensors made of it are.
  *
  * How far operations lag behind each other is told in positions, of which a row of the tallest tensor has
  * REPEAT_POSITIONS, and one of a tensor half as high twice as many.
@@ -38,9 +39,9 @@ typedef struct {
     int64_t band;           /*   and of a band */
 } RepeatProblem;
 
-/* The given order; behind it, `next` leads to those that need less and cost more: each runs again what the
- * one before does, and beside it what then saves most bytes for its cost. `peak` is an estimate: where a
- * tensor is a ring, it counts the rows of that.  POOL owns the schedules.  Deterministic. */
+/* Returns the given order; `next` leads to schedules that need less and cost more.  Each repeats all that
+ * the one before does, and one move more.  `peak` is an estimate, which counts the rows of rings.  POOL
+ * owns the schedules.  The result depends on PROBLEM alone. */
 RematSchedule *repeat_in_bands(Pool *pool, const RepeatProblem *problem);
 
 #endif

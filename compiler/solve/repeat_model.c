@@ -161,7 +161,7 @@ static void find_lags(RepeatModel *m, const RepeatRun *run, int length) {
 
 /* ---- bytes ---- */
 
-/* Where its only reader writes in place, both take the same bytes. */
+/* Lets a tensor share the bytes of its only reader, if that writes in place. */
 static void share_bytes(RepeatModel *m, const RepeatRun *run) {
     for (int l = 0; l < m->nlife; l++) {
         RepeatLife *out = &m->life[l];

@@ -9,7 +9,7 @@ typedef struct {
     int operation, loop;
 } RepeatRun;
 
-/* What one run writes to one tensor, up to the last run that reads it. */
+/* The life of a tensor from the run that writes it to the last run that reads it. */
 typedef struct {
     int tensor;
     int first, last; /* runs */
@@ -33,7 +33,7 @@ typedef struct {
     bool *ran;        /* per operation, at a moment */
     int *begin, *end; /* per loop: its first run and its last */
     int64_t *change;  /* per run: bytes that come into being, */
-    int64_t *alive;   /*   and those that are there while it runs */
+    int64_t *alive;   /*   and the bytes that are there while it runs */
 } RepeatModel;
 
 /* For up to LENGTH runs. */
