@@ -244,17 +244,20 @@ typedef struct {
 
 /* Estimates can be too high.  So schedules are tried whose estimate exceeds BEST by a 128th, or by the
  * largest error seen so far, WRONG.  If only feasibility matters, schedules with an estimate above the
- * budget are skipped.  If no estimate is within the budget and BEST needs far too much, few plans are made:
- * their estimates exceed the estimate of PLAN and are clearly below BEST. */
+ * budget are skipped.
+ *
+ * If no estimate is within the budget and BEST needs far too much, few plans are made.  Schedules of nearly
+ * the same estimate are alike and leave the same gaps when packed.  So the next estimate exceeds the
+ * estimate of PLAN by a quarter of the bytes that BEST needs beyond it, and is clearly below BEST. */
 static Worthwhile worthwhile(const Plan *plan, const Plan *best, int64_t wrong) {
-    enum { LITTLE = 128 };
+    enum { LITTLE = 128, FAR = 4 };
     const Program *train = &plan->program[PROGRAM_TRAIN];
     const int64_t extent = best->program[PROGRAM_TRAIN].extent, little = extent / LITTLE,
                   budget = plan->budget, estimate = size_sum(train->found->peak, train->remat_outside);
     if (must_fit(&plan->choices) && budget < extent)
         return (Worthwhile){0, budget};
     if (estimate > budget && is_far_over(extent, budget))
-        return (Worthwhile){size_sum(estimate, 1), extent - little};
+        return (Worthwhile){size_sum(estimate, 1 + (extent - estimate) / FAR), extent - little};
     return (Worthwhile){0, size_sum(extent, wrong > little ? wrong : little)};
 }
 
