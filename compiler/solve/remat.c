@@ -202,6 +202,15 @@ static void add_front(RematFront *front, RematFront *other) {
             remat_front_add_kept(front, &other->order[k]);
 }
 
+/* Returns the effort of a search.  A small problem has few orders, so it has less: at 63 operations and
+ * more the default is not reduced. */
+static int64_t effort_of(const RematQuestion *question, int noperation) {
+    static const int64_t default_effort = REMAT_EFFORT, for_pair = 200000;
+    const int64_t asked = question->effort > 0 ? question->effort : default_effort,
+                  most = for_pair * noperation * noperation;
+    return (question->times > 0 ? question->times : 1) * (asked < most ? asked : most);
+}
+
 /* Fills FRONT.  The first run goes from the capacity of the given order down to the least that it reaches.
  * A capacity well below that is hopeless: the search is brief then, to tell how much is needed, or there is
  * none if a plan is known that needs much less.  Else many more runs follow.  They do not depend on the
@@ -210,9 +219,7 @@ static void add_front(RematFront *front, RematFront *other) {
 static void search_front(Pool *pool, const RematGraph *graph, const RematQuestion *question,
                          RematFront *front, RematSchedule *schedule) {
     enum { DESCENT = 16, BRIEF = 16, ANY = 32 };
-    static const int64_t default_effort = REMAT_EFFORT;
-    const int64_t times = question->times > 0 ? question->times : 1,
-                  all = times * (question->effort > 0 ? question->effort : default_effort);
+    const int64_t all = effort_of(question, graph->noperation);
     const bool near = (question->any || question->brief) && !question->full;
     const int64_t enough = question->any ? question->capacity : 0;
     const RematAim down = {.effort = all / (near ? ANY : DESCENT),
