@@ -202,10 +202,10 @@ static void add_front(RematFront *front, RematFront *other) {
             remat_front_add_kept(front, &other->order[k]);
 }
 
-/* Returns the effort of a search.  A small problem has few orders, so it has less: at 63 operations and
- * more the default is not reduced. */
+/* Returns the effort of a search.  A small problem has few orders, so its search is shorter, below 40
+ * operations. */
 static int64_t effort_of(const RematQuestion *question, int noperation) {
-    static const int64_t default_effort = REMAT_EFFORT, for_pair = 200000;
+    static const int64_t default_effort = REMAT_EFFORT, for_pair = 500000;
     const int64_t asked = question->effort > 0 ? question->effort : default_effort,
                   most = for_pair * noperation * noperation;
     return (question->times > 0 ? question->times : 1) * (asked < most ? asked : most);
