@@ -9,7 +9,6 @@ that is not listed may have none.  --update writes the numbers of today, and ref
 import collections
 import os
 import re
-import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -21,14 +20,10 @@ ENDS = (".c", ".h", ".cu", ".cuh", ".cpp", ".in", ".def", ".l", ".y")
 
 
 def source_files():
-    """The files of the checkout, without generated ones, which copy templates."""
-    done = subprocess.run(["git", "-C", ROOT, "ls-files"], capture_output=True, text=True, check=False)
-    names = done.stdout.splitlines()
-    if not names:  # not a checkout
-        names = [os.path.relpath(os.path.join(folder, name), ROOT)
-                 for top in ("compiler", "runtime", "dsl", "templates", "examples", "tests")
-                 for folder, _, files in os.walk(os.path.join(ROOT, top)) for name in files]
-    return [name for name in names if name.endswith(ENDS) and not name.startswith("generated/")]
+    """All source files but generated ones, which copy templates."""
+    for top in ("compiler", "runtime", "dsl", "templates", "examples", "tests"):
+        for folder, _, files in os.walk(os.path.join(ROOT, top)):
+            yield from (os.path.relpath(os.path.join(folder, name), ROOT) for name in sorted(files) if name.endswith(ENDS))
 
 
 def found_in(name):
