@@ -74,7 +74,8 @@ static void work_on(Team *team, int begin, int end, int64_t each, int64_t improv
     }
 }
 
-/* A search over all capacities begins as a brief one does, so it has whatever a brief one finds. */
+/* Does half of the runs; a brief search ends there.  Else the front is kept as an early one, because one of
+ * its orders may pack where a better one does not, and the other half follows. */
 static void sweep(Team *team, const RematAim *aim, int64_t improve) {
     const int64_t each = (aim->effort - improve) / remat_search_rounds(team->part[0].search);
     RematFront *front = team->part[0].front;
