@@ -203,7 +203,7 @@ void plan_programs(Plan *plan, Pool *pool, const Options *options, const Choices
     const Program *train = &plan->program[PROGRAM_TRAIN];
     plan->cost = steps_cost(train, train->step, train->nstep, 1);
     buffers(plan);  /* one for each value; what shares bytes */
-    rings(plan);    /* tensors of which only some rows are there at a time */
+    rings(plan);    /* tensors that hold only some of their rows at a time */
     live(plan);     /* from which step to which */
     join(plan);     /* conv and max_pool and the like become one step */
     sections(plan); /* steps that one launch does come side by side */

@@ -359,7 +359,7 @@ static bool make_loop(Run *r, int count, int64_t rows, Step *loop) {
     return loop->times > 1 || r->endless;
 }
 
-/* Puts the steps that pack weights back into LOOP.  STEP[FIRST..END) are the steps of which RUN was made.
+/* Puts the steps that pack weights back into LOOP.  RUN was made of STEP[FIRST..END).
  */
 static void pack_in_bands(const Run *r, const Step *step, int first, int end, Step *loop) {
     Step *body = NULL;

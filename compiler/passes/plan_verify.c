@@ -363,7 +363,7 @@ static void law_of_bucket(const Program *p, const NodeId *node, int count, const
         BUG("plan: %s: a bucket of gradients is not sent, or not waited for", p->name);
 }
 
-/* The numbers of a bucket end before the numbers of the next bucket begin, and so does its room. */
+/* A bucket ends before the next bucket begins, both in its numbers and in its room. */
 static void law_of_buckets(const Plan *plan, const Program *p) {
     NodeId *node;
     const Step **loop;

@@ -1,8 +1,7 @@
 /* budget_search.c - finds the plan: whole batches or a few samples at a time, everything kept or some
  * computed again.
  *
- * Each attempt runs all passes over the lowered file with one set of choices.  They are tried in this
- * order:
+ * Each attempt runs all passes over the lowered file with one set of choices, in this order:
  *     1. as many samples at a time as cost no time, everything kept;
  *     2. fewer samples at a time, everything kept;
  *     3. one sample at a time and a few rows at a time, in as many bands as the options say, if they do:

@@ -60,15 +60,17 @@ static void fill_node(RematGraph *graph, const RematOperation *operation, int o,
     node->saved = node->in_place < 0 ? 0 : graph->bytes[operation->write[0]];
 }
 
-/* Numbers that look random: splitmix64. */
+uint64_t remat_random_bits(uint64_t *state) {
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
 static void draw_keys(RematGraph *graph) {
     uint64_t state = 0;
-    for (int t = 0; t < graph->ntensor; t++) {
-        uint64_t z = state += UINT64_C(0x9e3779b97f4a7c15);
-        z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-        z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-        graph->key[t] = z ^ (z >> 31);
-    }
+    for (int t = 0; t < graph->ntensor; t++)
+        graph->key[t] = remat_random_bits(&state);
 }
 
 static void find_readers(RematGraph *graph) {

@@ -37,6 +37,9 @@ typedef struct {
 
 RematGraph *remat_graph(Pool *pool, const RematProblem *problem);
 
+/* Returns the next random number of 64 bits: splitmix64. */
+uint64_t remat_random_bits(uint64_t *state);
+
 /* No schedule within CAPACITY costs less; no schedule has a lower peak.  See remat_bound.c. */
 int64_t remat_cost_bound(Pool *pool, const RematGraph *graph, int64_t capacity);
 int64_t remat_peak_bound(Pool *pool, const RematGraph *graph);

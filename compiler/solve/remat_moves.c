@@ -17,19 +17,12 @@
 
 #include <string.h>
 
-static uint64_t random_bits(RematMoves *moves) { /* splitmix64 */
-    uint64_t z = moves->random += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
 static int random_below(RematMoves *moves, int end) {
-    return (int)(((random_bits(moves) >> 32) * (uint64_t)end) >> 32);
+    return (int)(((remat_random_bits(&moves->random) >> 32) * (uint64_t)end) >> 32);
 }
 
 double remat_random(RematMoves *moves) {
-    return (double)((random_bits(moves) >> 11) + 1) * 0x1p-53;
+    return (double)((remat_random_bits(&moves->random) >> 11) + 1) * 0x1p-53;
 }
 
 static int reads_of(const RematNode *node) {

@@ -102,7 +102,7 @@ static int64_t drop_greedily(Pool *pool, const RematGraph *graph, const RematAim
     return aim->near > 0 ? 0 : remat_greedy(pool, graph, most, aim->effort / SHARE, front);
 }
 
-/* Each search takes its memory from a pool of its own, and so does its front. */
+/* Each search and its front take memory from a pool of their own. */
 static Team gather(Pool *pool, const RematGraph *graph, const RematAim *aim, RematFront *front) {
     Team team = {.count =
                      aim->descends || aim->brief || aim->near > 0 || aim->enough > 0 ? 1 : MOST_SEARCHES};

@@ -170,7 +170,8 @@ static void choose_direction(Run *run, double *direction, const double *gradient
         direction[i] /= length;
 }
 
-/* LOSS_HERE: that of the parameters as they are. */
+/* Compares the gradient of P with differences of the loss.  LOSS_HERE: the loss at the present parameters.
+ */
 static void compare(Run *run, const UnetParameter *p, const double *gradient, double loss_here) {
     int64_t count = count_of(p);
     double *centre = zeroed(count * (int64_t)sizeof(double)),
