@@ -291,15 +291,18 @@ def free_port():
         return free.getsockname()[1]
 
 
-def set_by_hand(shop, size, *command, absent=-1, port=None, **environment):
+def set_by_hand(shop, size, *command, absent=-1, port=None, behind_first=lambda: None, **environment):
     """COMMAND by SIZE processes that find each other by variables, as those of torchrun do; their exit codes and words come
-    from wait()."""
-    port = port or free_port()
-    return [None if rank == absent else subprocess.Popen(
-        command, cwd=shop.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        env={**os.environ, "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(size), "MASTER_ADDR": "localhost",
-             "MASTER_PORT": str(port), **environment})
-        for rank in range(size)]
+    from wait().  BEHIND_FIRST is called when rank 0 has started and before the others start."""
+    port, processes = port or free_port(), []
+    for rank in range(size):
+        processes.append(None if rank == absent else subprocess.Popen(
+            command, cwd=shop.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            env={**os.environ, "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(size), "MASTER_ADDR": "localhost",
+                 "MASTER_PORT": str(port), **environment}))
+        if rank == 0:
+            behind_first()
+    return processes
 
 
 def wait(processes, seconds=None):
@@ -439,10 +442,16 @@ def check_strangers(shop):
             stranger.close()
 
     secret = {"UNET_JOB_SECRET": "%032x" % 0x5ec7e7} if has_part(shop, "secret") else {}
+    def wait_for_strangers():  # otherwise ranks that start fast may all be in before the first stranger
+        end = time.monotonic() + SECONDS
+        while len(came) <= len(said_by_them) and time.monotonic() < end:
+            time.sleep(0.001)
+
     port, stop, came = free_port(), threading.Event(), []
     strangers = threading.Thread(target=come, args=(port, stop, came))
     strangers.start()
-    said, codes = wait(set_by_hand(shop, 4, "./plain", "train", "--data=data", "--threads=1", "--out=run_strangers", port=port, **secret))
+    said, codes = wait(set_by_hand(shop, 4, "./plain", "train", "--data=data", "--threads=1", "--out=run_strangers", port=port,
+                                   behind_first=wait_for_strangers, **secret))
     stop.set()
     strangers.join()
     if any(codes) or not came:
