@@ -420,6 +420,31 @@ static int64_t attention_reference(const Program *program, const Node *node, con
                                    : size_sum(of->keys, size_sum(size_product(2, of->queries), of->bias)));
 }
 
+/* A reference kernel has two tables of each head. */
+static int64_t channel_attention_scratch(const Program *program, Node *node) {
+    const Graph *g = program->graph;
+    AttentionAttributes *const a = &node->a.attention;
+    const Shape q = g->value[node->in[0]].shape;
+    const int64_t heads = size_product(program->micro_batch, a->heads), of_q = shape_channels(q) / a->heads,
+                  of_k = shape_channels(g->value[node->in[1]].shape) / a->heads,
+                  points = shape_elements(q) / shape_channels(q);
+    if (program->options->reference)
+        return size_product(2 * heads, size_product(of_q, of_k));
+    a->bands = cpu_channel_attention_bands(points, of_q, of_k);
+    a->slots = cpu_attention_slots(heads, points, program->options->max_threads);
+    const CpuChannelAttention of = {heads, a->slots, a->bands, of_q, of_k};
+    int64_t elements;
+    return cpu_channel_attention_elements(&of, &elements) ? elements : INT64_MAX;
+}
+
+static void prepare_channel_attention(Program *program, Node *node) {
+    enum { OF_FORWARD = 2, OF_GRADIENT = 4 };
+    const Type type = program->options->reference ? TYPE_F64 : program->options->real;
+    const int64_t elements = channel_attention_scratch(program, node);
+    node_set_output(program->graph, node, node->op == OP_CHANNEL_ATTENTION ? OF_FORWARD : OF_GRADIENT,
+                    workspace_new(program->graph, node, "scratch", type, elements));
+}
+
 static int64_t attention_scratch(const Program *program, Node *node) {
     const Graph *g = program->graph;
     const AttentionSizes sizes = attention_sizes(program, node);
@@ -515,6 +540,8 @@ const KernelRow cpu_kernels[OPS] = {
     [OP_PRELU_WGRAD] = {.prepare = prepare_scale_wgrad, .template = "scale_wgrad"},
     [OP_ATTENTION] = {.prepare = prepare_attention},
     [OP_ATTENTION_GRAD] = {.prepare = prepare_attention},
+    [OP_CHANNEL_ATTENTION] = {.prepare = prepare_channel_attention},
+    [OP_CHANNEL_ATTENTION_GRAD] = {.prepare = prepare_channel_attention},
     [OP_BATCH_NORM] = {.template = "norm"},
     [OP_INSTANCE_NORM] = {.template = "norm"},
     [OP_GROUP_NORM] = {.template = "norm"},

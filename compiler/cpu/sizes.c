@@ -174,3 +174,31 @@ bool cpu_attention_elements(const CpuAttention *of, int64_t *out) {
 bool cpu_attention_grad_elements(const CpuAttention *of, int64_t sums, int64_t *out) {
     return attention_blocks(of, 3, out) && !__builtin_add_overflow(*out, sums, out);
 }
+
+/* As templates/cpu/channel_tables.c counts them. */
+static bool table_elements(int64_t rows, int64_t columns, int64_t *out) {
+    int64_t beside;
+    return multiply(point_blocks(columns), BLOCK_POINTS, &columns) && multiply(rows, columns, out) &&
+           multiply(point_blocks(rows), BLOCK_POINTS, &rows) &&
+           !__builtin_add_overflow(rows, columns, &beside) && !__builtin_add_overflow(*out, beside, out);
+}
+
+/* A band has enough points that the tables of all bands take at most a quarter of the bytes of q. */
+int64_t cpu_channel_attention_bands(int64_t points, int64_t of_q, int64_t of_k) {
+    enum { BAND_POINTS = 1024, MOST = 64, PART = 4 };
+    int64_t table, elements;
+    if (!table_elements(of_q, of_k, &table) || !multiply(points, of_q, &elements))
+        return 1;
+    const int64_t by_points = points / BAND_POINTS < MOST ? points / BAND_POINTS : MOST,
+                  bands = elements / PART / table < by_points ? elements / PART / table : by_points;
+    return bands < 1 ? 1 : bands;
+}
+
+bool cpu_channel_attention_elements(const CpuChannelAttention *of, int64_t *out) {
+    enum { TABLES = 2, NUMBERS = 4 };
+    int64_t table, blocks;
+    return table_elements(of->of_q, of->of_k, &table) && multiply(table, of->bands + TABLES, out) &&
+           multiply(*out, of->heads, out) &&
+           multiply(of->of_q + point_blocks(of->of_k) * BLOCK_POINTS, NUMBERS * BLOCK_POINTS, &blocks) &&
+           multiply(blocks, of->slots, &blocks) && !__builtin_add_overflow(*out, blocks, out);
+}

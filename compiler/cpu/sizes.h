@@ -44,6 +44,16 @@ bool cpu_winograd_wgrad_mapped(const CpuConv *conv, int64_t *out);
 bool cpu_winograd_wgrad_sums(const CpuConv *conv, int64_t *out);
 bool cpu_winograd_wgrad_ordered(const CpuConv *conv, int64_t *out);
 
+/* `BANDS` of attention over channels and its gradient, for so many points of heads that have so many
+ * channels of q and of k; and `scratch` (of type real): of each head a table for each band and two more,
+ * with a number for each row and each column beside it, and blocks of points of each slot. */
+typedef struct {
+    int64_t heads, slots, bands, of_q, of_k; /* heads of all samples */
+} CpuChannelAttention;
+
+int64_t cpu_channel_attention_bands(int64_t points, int64_t of_q, int64_t of_k);
+bool cpu_channel_attention_elements(const CpuChannelAttention *of, int64_t *out);
+
 /* `SLOTS` of attention and its gradient, for so many blocks of points of all heads and samples and at most
  * THREADS threads; and `scratch` (of type real): blocks of each slot, for heads of so many channels and so
  * many numbers of a bias, and of the gradient a sum for each query and each number of each band. */

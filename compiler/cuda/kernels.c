@@ -422,6 +422,25 @@ static void prepare_attention_grad(Program *program, Node *node) {
                       size_product(program->micro_batch, size_sum(size_product(heads, points), by_bias))));
 }
 
+/* Each head has a table for each band and two more, with a number for each row and each column beside it.
+ * The tables of all bands take a quarter of the bytes of q. */
+static void prepare_channel_attention(Program *program, Node *node) {
+    enum { OF_FORWARD = 2, OF_GRADIENT = 4, BAND_POINTS = 256, MOST_BANDS = 64, PART = 4, TABLES = 2 };
+    Graph *g = program->graph;
+    const Shape q = g->value[node->in[0]].shape;
+    const int64_t heads = node->a.attention.heads, of_q = shape_channels(q) / heads,
+                  of_k = shape_channels(g->value[node->in[1]].shape) / heads,
+                  points = shape_elements(q) / shape_channels(q),
+                  table = size_sum(size_product(of_q, of_k), size_sum(of_q, of_k));
+    const int64_t by_points = min_bands(points, BAND_POINTS, MOST_BANDS),
+                  by_memory = size_product(points, of_q) / PART / table;
+    node->a.attention.bands = by_memory < 1 ? 1 : by_memory < by_points ? by_memory : by_points;
+    const int64_t tables =
+        size_product(size_product(program->micro_batch, heads), node->a.attention.bands + TABLES);
+    node_set_output(g, node, node->op == OP_CHANNEL_ATTENTION ? OF_FORWARD : OF_GRADIENT,
+                    workspace_new(g, node, "scratch", TYPE_F32, size_product(tables, table)));
+}
+
 /* Blocks that look at the gradients: no more than four for each of 132 SMs. */
 static void prepare_reduction(Program *program, Node *node) {
     enum { ELEMENTS_PER_BAND = 4096, MAX_BANDS = 528 };
@@ -536,6 +555,8 @@ const KernelRow cuda_kernels[OPS] = {
     [OP_SCALE_WGRAD] = {.prepare = prepare_scale_wgrad},
     [OP_PRELU_WGRAD] = {.prepare = prepare_scale_wgrad, .template = "scale_wgrad"},
     [OP_ATTENTION_GRAD] = {.prepare = prepare_attention_grad},
+    [OP_CHANNEL_ATTENTION] = {.prepare = prepare_channel_attention},
+    [OP_CHANNEL_ATTENTION_GRAD] = {.prepare = prepare_channel_attention},
     [OP_MSE_GRAD] = {.prepare = prepare_slopes},
     [OP_L1_GRAD] = {.prepare = prepare_slopes},
     [OP_CHARBONNIER_GRAD] = {.prepare = prepare_slopes},

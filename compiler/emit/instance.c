@@ -43,11 +43,11 @@ const char *template_of(const Emitter *e, const Node *node) {
     return kernel_name(e->plan->target, node);
 }
 
-/* The file that TEMPLATE includes: the prologue, which one without an include has, too, or functions that
- * it shares with others. */
-static const char *included_file(const Emitter *e, const char *template) {
+/* The file that the text of a template includes: the prologue, which one without an include has, too, or
+ * functions that it shares with others. */
+static const char *included_file(const Emitter *e, const char *text) {
     static const char include[] = "#include \"";
-    const char *text = template_text(template_file(e, template)), *name = strstr(text, include);
+    const char *name = strstr(text, include);
     if (name == NULL)
         return "prologue";
     name += strlen(include);
@@ -55,21 +55,28 @@ static const char *included_file(const Emitter *e, const char *template) {
 }
 
 const char *shared_template(const Emitter *e, const char *template) {
-    const char *file = included_file(e, template), *name = pool_copy(e->pool, file, strcspn(file, "."));
+    const char *file = included_file(e, template_text(template_file(e, template))),
+               *name = pool_copy(e->pool, file, strcspn(file, "."));
     return strcmp(name, "prologue") == 0 ? NULL : name;
+}
+
+/* Appends the shared files that a template of this text includes, each once and behind its own includes.
+ */
+static const char *with_shared(const Emitter *e, const char *text, const char *of, Table *seen) {
+    const char *file = included_file(e, of);
+    if (strncmp(file, "prologue", strlen("prologue")) == 0 || table_find(seen, file) >= 0)
+        return text;
+    const char *path = pool_text(e->pool, "%s/%s", e->dialect->folder, file);
+    table_set(e->pool, seen, file, 1);
+    return pool_text(e->pool, "%s\n%s", with_shared(e, text, template_text(path), seen),
+                     template_part(e->pool, path));
 }
 
 const char *shared_text(const Emitter *e) {
     Table seen = {0};
     const char *text = "";
-    for (int i = 0; i < e->ninstance; i++) {
-        const char *template = e->instance[i].template, *file = included_file(e, template);
-        if (shared_template(e, template) == NULL || table_find(&seen, file) >= 0)
-            continue;
-        table_set(e->pool, &seen, file, 1);
-        text = pool_text(e->pool, "%s\n%s", text,
-                         template_part(e->pool, pool_text(e->pool, "%s/%s", e->dialect->folder, file)));
-    }
+    for (int i = 0; i < e->ninstance; i++)
+        text = with_shared(e, text, template_text(template_file(e, e->instance[i].template)), &seen);
     return text;
 }
 

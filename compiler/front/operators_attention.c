@@ -1,4 +1,4 @@
-/* operators_attention.c - the build rule of attention: points as queries, keys and values.
+/* operators_attention.c - the build rules of attention: points, or channels, as queries, keys and values.
  *
  * requires, provides   as operators.c
  */
@@ -9,7 +9,7 @@
 #include <math.h>
 
 typedef struct {
-    ValueId q, k, v, bias; /* no bias: -1 */
+    ValueId q, k, v, bias; /* or the temperature; absent: -1 */
     bool windowed;
     AttentionAttributes a;
 } Attention;
@@ -27,18 +27,23 @@ static bool equal_points(const Call *call, const char *name, const char *a, Valu
     return equal_sizes(&pair);
 }
 
-static bool equal_channels(const Call *call, const Attention *of) {
+/* Two operands that need the same number of channels, and why. */
+typedef struct {
+    const char *function, *first, *second, *why;
+} Channels;
+
+static bool equal_channels(const Call *call, const Channels *of, ValueId first, ValueId second) {
     Lower *l = call->l;
-    const Shape q = shape_of(call, of->q), k = shape_of(call, of->k);
-    if (q.dim[0] == k.dim[0])
+    const Shape a = shape_of(call, first), b = shape_of(call, second);
+    if (a.dim[0] == b.dim[0])
         return true;
-    diag_begin(l->diag, ERROR, "U0402", argument(call, "k")->span,
-               "`attention` needs as many channels of `k` as of `q`: %lld and %lld", (long long)k.dim[0],
-               (long long)q.dim[0]);
-    diag_note(l->diag, "`q` is %s, `k` is %s: each query is multiplied with each key",
-              shape_text(l->pool, q), shape_text(l->pool, k));
+    diag_begin(l->diag, ERROR, "U0402", argument(call, of->second)->span,
+               "`%s` needs as many channels of `%s` as of `%s`: %lld and %lld", of->function, of->second,
+               of->first, (long long)b.dim[0], (long long)a.dim[0]);
+    diag_note(l->diag, "`%s` is %s, `%s` is %s: %s", of->first, shape_text(l->pool, a), of->second,
+              shape_text(l->pool, b), of->why);
     diag_help(l->diag, "make the channels equal with `linear(%s, %lld)`",
-              argument_text(call, argument(call, "k")), (long long)q.dim[0]);
+              argument_text(call, argument(call, of->second)), (long long)a.dim[0]);
     note_via(l);
     diag_end(l->diag);
     return false;
@@ -52,27 +57,27 @@ static int64_t heads_for(int64_t heads, int64_t of_q, int64_t of_v) {
     return most;
 }
 
-static bool heads_divide(const Call *call, const Attention *of) {
+/* The channels of q, and of another operand, by its name. */
+static bool heads_divide(const Call *call, const Attention *of, const char *name, ValueId other) {
     Lower *l = call->l;
-    const Shape q = shape_of(call, of->q), v = shape_of(call, of->v);
+    const Shape q = shape_of(call, of->q), v = shape_of(call, other);
     const bool of_q = q.dim[0] % of->a.heads != 0;
     const Shape wrong = of_q ? q : v;
     if (wrong.dim[0] % of->a.heads == 0)
         return true;
     diag_begin(l->diag, ERROR, "U0408", argument(call, "heads")->span,
                "%lld heads do not divide the %lld channels of `%s`", (long long)of->a.heads,
-               (long long)wrong.dim[0], of_q ? "q" : "v");
-    diag_note(l->diag, "`q` is %s, `v` is %s: all heads have the same number of channels",
-              shape_text(l->pool, q), shape_text(l->pool, v));
+               (long long)wrong.dim[0], of_q ? "q" : name);
+    diag_note(l->diag, "`q` is %s, `%s` is %s: all heads have the same number of channels",
+              shape_text(l->pool, q), name, shape_text(l->pool, v));
     diag_help(l->diag, "write `heads = %lld`", (long long)heads_for(of->a.heads, q.dim[0], v.dim[0]));
     note_via(l);
     diag_end(l->diag);
     return false;
 }
 
-/* Left out, it keeps the products as large as they are for one channel. */
-static bool argument_scale(const Call *call, int64_t channels, double *scale) {
-    *scale = 1 / sqrt((double)channels);
+/* SCALE is the one that is meant if it is left out. */
+static bool argument_scale(const Call *call, double *scale) {
     if (argument(call, "scale")->value.kind == DATUM_NONE)
         return true;
     if (!argument_number(call, "scale", scale))
@@ -197,15 +202,17 @@ static bool argument_bias(const Call *call, Attention *of) {
 /* ---- attention ---- */
 
 static bool read_attention(const Call *call, Attention *of) {
+    static const Channels multiplied = {"attention", "q", "k", "each query is multiplied with each key"};
     if (!argument_feature_map(call, "q", &of->q) || !argument_feature_map(call, "k", &of->k) ||
         !argument_feature_map(call, "v", &of->v) || !argument_integer(call, "heads", 1, &of->a.heads) ||
         !argument_truth(call, "causal", &of->a.causal) ||
-        !equal_points(call, "attention", "k", of->k, "v", of->v) || !equal_channels(call, of) ||
-        !heads_divide(call, of) ||
+        !equal_points(call, "attention", "k", of->k, "v", of->v) ||
+        !equal_channels(call, &multiplied, of->q, of->k) || !heads_divide(call, of, "v", of->v) ||
         (of->a.causal && !equal_points(call, "attention(causal = true)", "q", of->q, "k", of->k)) ||
         !argument_windows(call, of) || !argument_bias(call, of))
         return false;
-    return argument_scale(call, shape_channels(shape_of(call, of->q)) / of->a.heads, &of->a.scale);
+    of->a.scale = 1 / sqrt((double)(shape_channels(shape_of(call, of->q)) / of->a.heads));
+    return argument_scale(call, &of->a.scale); /* left out: products as large as of one channel */
 }
 
 /* A number for each head and query, which the gradient reads; -1: there is none. */
@@ -233,6 +240,80 @@ ValueId build_attention(Call *call) {
                           value_joined(g, of.v, call->span),
                           of.bias < 0 ? -1 : value_joined(g, of.bias, call->span)};
     const ValueId results[] = {output_new(call, out), row_numbers(call, of.a.heads, out),
+                               -1}; /* the target's scratch */
+    node_new(g,
+             (Node){.op = call->op,
+                    .nin = 4,
+                    .nout = 3,
+                    .a = {.kind = ATTRIBUTES_ATTENTION, .attention = of.a},
+                    .name = call->name,
+                    .span = call->span,
+                    .via = call->l->via},
+             in, results);
+    return results[0];
+}
+
+/* ---- attention over channels ---- */
+
+static bool argument_temperature(const Call *call, Attention *of) {
+    Lower *l = call->l;
+    of->bias = -1;
+    if (argument(call, "temperature")->value.kind == DATUM_NONE)
+        return true;
+    if (!argument_feature_map(call, "temperature", &of->bias))
+        return false;
+    const Shape t = shape_of(call, of->bias);
+    if (shape_elements(t) == of->a.heads && shape_channels(t) == of->a.heads)
+        return true;
+    diag_begin(l->diag, ERROR, "U0402", argument(call, "temperature")->span,
+               "`temperature` must have %lld channels of one point, and this is %s", (long long)of->a.heads,
+               shape_text(l->pool, t));
+    diag_note(l->diag, "a number for each head, which its products are multiplied with");
+    diag_help(l->diag, "write `temperature = parameter(%lld, init = 1)`", (long long)of->a.heads);
+    note_via(l);
+    diag_end(l->diag);
+    return false;
+}
+
+static bool read_channel_attention(const Call *call, Attention *of) {
+    static const Channels weighted = {"channel_attention", "k", "v", "a channel of `k` weighs one of `v`"};
+    if (!argument_feature_map(call, "q", &of->q) || !argument_feature_map(call, "k", &of->k) ||
+        !argument_feature_map(call, "v", &of->v) || !argument_integer(call, "heads", 1, &of->a.heads) ||
+        !argument_truth(call, "normalize", &of->a.normalize) ||
+        !equal_points(call, "channel_attention", "q", of->q, "k", of->k) ||
+        !equal_points(call, "channel_attention", "k", of->k, "v", of->v) ||
+        !equal_channels(call, &weighted, of->k, of->v) || !heads_divide(call, of, "k", of->k) ||
+        !argument_temperature(call, of))
+        return false;
+    of->a.scale = 1;
+    return argument_scale(call, &of->a.scale);
+}
+
+/* The tables of all heads, and a factor for each channel of q and of k. */
+static ValueId product_tables(const Call *call, const Attention *of) {
+    const int64_t c = shape_channels(shape_of(call, of->q)), ck = shape_channels(shape_of(call, of->k));
+    const int64_t numbers = size_sum(size_product(c, ck / of->a.heads), size_sum(c, ck));
+    const Value value = {.name = pool_text(call->l->pool, "%s products", call->name),
+                         .class = CLASS_BATCH_STATISTIC,
+                         .type = TYPE_F32,
+                         .shape = {.rank = 1, .dim = {numbers}},
+                         .per_sample = true,
+                         .span = call->span};
+    return value_new(call->l->graph, value);
+}
+
+ValueId build_channel_attention(Call *call) {
+    Graph *g = call->l->graph;
+    Attention of = {.a = {0}};
+    if (!read_channel_attention(call, &of))
+        return -1;
+    const Shape out = shape_of(call, of.q);
+    if (!small_enough(call, out))
+        return -1;
+    const ValueId in[] = {value_joined(g, of.q, call->span), value_joined(g, of.k, call->span),
+                          value_joined(g, of.v, call->span),
+                          of.bias < 0 ? -1 : value_joined(g, of.bias, call->span)};
+    const ValueId results[] = {output_new(call, out), product_tables(call, &of),
                                -1}; /* the target's scratch */
     node_new(g,
              (Node){.op = call->op,

@@ -187,8 +187,9 @@ typedef struct {
     double scale;                      /* of the products */
     bool causal;                       /* a query sees no key behind its own point */
     int64_t window[AXES], shift[AXES]; /* of the map rolled by -shift; 0 points: the map is one window */
-    int64_t slots; /* parts of scratch, each for one block at a time, fixed by the target; */
-    int64_t bands; /*   gradient by the bias: parts of a head that are summed by themselves, too */
+    int64_t slots;  /* parts of scratch, each for one block at a time, fixed by the target; */
+    int64_t bands;  /*   parts of a head that are summed by themselves, too */
+    bool normalize; /* over channels: channels have the length 1 */
 } AttentionAttributes;
 
 /* The last convolution with a loss, see op_head.c. */

@@ -965,6 +965,52 @@ static bool attention(OnnxGraph *o, const Node *node) {
     return true;
 }
 
+/* ---- attention over channels ---- */
+
+/* Input K with an axis for the heads and one for all points, each channel by its length if asked for. */
+static const char *channels_of_heads(OnnxGraph *o, const Node *node, int k) {
+    static const float least = 1e-12F;
+    static const int64_t points = 3;
+    const char *x = heads_of(o, node, k);
+    if (!node->a.attention.normalize)
+        return x;
+    const char *length = between(o, node), *at_least = between(o, node);
+    OnnxNode n = begin(o, "ReduceL2");
+    reads(&n, x);
+    integers(&n, "axes", &points, 1);
+    (void)writes(&n, length);
+    OnnxNode bound = begin(o, "Max");
+    reads(&bound, length);
+    reads(&bound, constant_of(o, ELEMENT_FLOAT, NULL, 0, &least, sizeof least));
+    (void)writes(&bound, at_least);
+    return result_of(o, node, "Div", x, at_least);
+}
+
+static bool channel_attention(OnnxGraph *o, const Node *node) {
+    enum { Q, K, V, TEMPERATURE };
+    static const int64_t turned[] = {0, 1, 3, 2};
+    const AttentionAttributes *a = &node->a.attention;
+    const int64_t by_head[] = {0, a->heads, 1, 1};
+    const char *products = result_of(o, node, "MatMul", channels_of_heads(o, node, Q),
+                                     transposed(o, node, channels_of_heads(o, node, K), turned, 4));
+    products = result_of(o, node, "Mul", products, numbers(o, a->scale, -1));
+    if (node->in[TEMPERATURE] >= 0)
+        products = result_of(o, node, "Mul", products,
+                             reshaped(o, o->name[node->in[TEMPERATURE]], between(o, node), by_head, 4));
+    const char *shares = between(o, node);
+    OnnxNode n = begin(o, "Softmax");
+    reads(&n, products);
+    integer(&n, "axis", 3);
+    (void)writes(&n, shares);
+    const Shape y = shape_of(o, node->out[0]);
+    int64_t whole[MAX_RANK + 1] = {0};
+    for (int k = 0; k < y.rank; k++)
+        whole[k + 1] = y.dim[k];
+    (void)reshaped(o, result_of(o, node, "MatMul", shares, heads_of(o, node, V)), o->name[node->out[0]],
+                   whole, y.rank + 1);
+    return true;
+}
+
 /* By as many of each channel, row and column as y has and x lacks. */
 static bool repeat(OnnxGraph *o, const Node *node) {
     const Shape y = shape_of(o, node->out[0]);
@@ -1162,6 +1208,7 @@ static Rule *const rules[OPS] = {
     [OP_PIXEL_UNSHUFFLE] = pixel_unshuffle,
     [OP_SILU] = silu,
     [OP_ATTENTION] = attention,
+    [OP_CHANNEL_ATTENTION] = channel_attention,
     [OP_SCALE] = scale,
     [OP_PRELU] = prelu,
     [OP_LAYER_NORM] = layer_norm,

@@ -63,6 +63,13 @@ static void eager_attention(Eager *e, const Node *node) {
     keep(e, node->out[0]);
 }
 
+/* PyTorch normalises copies of queries and keys, whose product it multiplies with the values. */
+static void eager_channel_attention(Eager *e, const Node *node) {
+    eager_operands(e, node);
+    for (int k = 0; k < 2 && node->a.attention.normalize; k++)
+        add_elements(e, node->in[k], &e->elements);
+}
+
 static void eager_pool(Eager *e, const Node *node) {
     keep(e, node->in[0]);
     add_elements(e, node->out[0], &e->indices);

@@ -642,6 +642,22 @@ def attention_net(seed, axes):
     return net
 
 
+def channel_attention_net(seed, axes):
+    """Attention over channels, with a temperature of its own and one that is made, normalised or not; a concat."""
+    net = Net(Draw(seed), axes)
+    net.input.size = tuple(min(extent, 5) for extent in net.input.size)
+    x = net.write("silu(conv(photo, 6, 3))", 6, net.input.size)
+    net.lines += ["q, k, v = chunk(linear(%s, 18), 3)" % x.name, "heat = parameter(3, init = 1.5)",
+                  "made = exp(adaptive_avg_pool(conv(%s, 2, 1), 1))" % x.name]
+    parts = [net.write(call, channels, x.size) for call, channels in (
+        ("channel_attention(q, k, v, heads = 3, temperature = heat)", 6),
+        ("channel_attention(concat(v, q), k, q, heads = 2, temperature = made, scale = 0.7)", 12),
+        ("channel_attention({0}, {0}, {0}, normalize = false, scale = 0.1)".format(x.name), 6),
+        ("channel_attention(conv(photo, 3, 1), concat(k, v), concat(v, q), heads = 3, temperature = heat)", 3))]
+    net.lines.append("output answer = conv(concat(%s), 2, 1)" % ", ".join(part.name for part in parts))
+    return net
+
+
 def slopes_net(seed, axes):
     """Learnt slopes behind each normalisation, whose gradients take those of the slopes."""
     net = Net(Draw(seed), axes)
@@ -747,6 +763,7 @@ def main():
     for net in grouped_net(options.seed), functions_net(options.seed), arithmetic_net(options.seed, 2), \
             arithmetic_net(options.seed, 3), given_net(options.seed), bordered_net(options.seed, 2), \
             bordered_net(options.seed, 3), attention_net(options.seed, 2), attention_net(options.seed, 3), \
+            channel_attention_net(options.seed, 2), channel_attention_net(options.seed, 3), \
             windows_net(options.seed, 2), windows_net(options.seed, 3), compared_net(options.seed), \
             slopes_net(options.seed, 2), slopes_net(options.seed, 3):
         nets.append((len(nets), net, net.text()))

@@ -531,6 +531,36 @@ def attending(cases, windowed=False):
             cases.node("attention", {"y": "y", "lse": lse, "scratch": None, **given, "b": bias}, **attributes)
 
 
+def attending_channels(cases):
+    """Heads that begin within a vector, tables of several panels, maps of one point and of many, one band and several."""
+    r = cases.random
+    heads = r.choice([1, 1, 2, 3])
+    c, cv = (heads * r.choice([1, 2, 3, 5, 8, 16, 17, 24, 40]) for _ in range(2))
+    size = r.choice([[1, 1, 1], [r.choice([1, 1, 2]), r.randint(1, 9), r.randint(1, 11)], [1, r.randint(50, 60), r.randint(60, 70)]])
+    attributes = {"heads": heads, "scale": r.choice([1, 0.3, 2]), "normalize": r.choice([0, 1])}
+    tempered = r.random() < 0.6
+    for gradient in False, True:
+        cases.case("%s over %d and %d channels, %s, %s%s" % ("gradient of attention" if gradient else "attention", c, cv, size, attributes,
+                                                            ", with a temperature" * tempered), nearness="SUMS", values="FINE")
+        for name, channels in ("q", c), ("k", cv), ("v", cv):
+            cases.tensor(name, channels, size, *cases.halo(1))
+            if gradient:
+                cases.tensor("d" + name, channels, size, *cases.halo(1))
+        cases.tensor("dy" if gradient else "y", c, size, *cases.halo(1))
+        if tempered:
+            cases.tensor("t", heads, [1, 1, 1], *cases.halo(1))
+        if tempered and gradient:
+            cases.tensor("dt", heads, [1, 1, 1], *cases.halo(1))
+        cases.numbers("products", c * (cv // heads) + c + cv, kind="vectors")
+        given = {"scratch": None, "q": "q", "k": "k", "v": "v"}
+        t = "t" if tempered else None
+        if gradient:
+            cases.node("channel_attention_grad", {"dq": "dq", "dk": "dk", "dv": "dv", "dt": t and "dt", **given, "products": "products",
+                                                  "dy": "dy", "t": t}, **attributes)
+        else:
+            cases.node("channel_attention", {"y": "y", "products": "products", **given, "t": t}, **attributes)
+
+
 def unpooling(cases):
     r = cases.random
     c, size, axes = cases.channels(), [r.choice([1, 4]), r.randint(3, 14), r.randint(3, 14)], [(1, 1, 1, 0)]
@@ -910,6 +940,7 @@ def main():
         giving(cases)
         attending(cases)
         attending(cases, windowed=True)
+        attending_channels(cases)
         unpooling(cases)
         running(cases)
         losses(cases)

@@ -73,6 +73,7 @@ CASES = [
     _case("arithmetic", "tests/oracle/cases/arithmetic.unet", "arithmetic", (10, 9), 2, 8),
     _case("given", "tests/oracle/cases/given.unet", "given", (10, 9), 2, 8),
     _case("attention", "tests/oracle/cases/attention.unet", "attention", (8, 6), 2, 8),
+    _case("channel_attention", "tests/oracle/cases/channel_attention.unet", "channel_attention", (8, 6), 2, 8),
     _case("windows", "tests/oracle/cases/windows.unet", "windows", (8, 12), 2, 8),
     _case("volume_windows", "tests/oracle/cases/volume_windows.unet", "volume_windows", (4, 6, 6), 2, 8),
     _case("borders", "tests/oracle/cases/borders.unet", "borders", (10, 9), 2, 8),

@@ -22,7 +22,7 @@ import cases
 import safetensors
 
 TOLERANCE = 1e-5
-EVALUATED = ("functions", "attention", "windows", "arithmetic", "given", "borders", "tiny_unet_odd", "simple_denoiser", "variants", "activations", "resizing", "batch_norm", "scales")
+EVALUATED = ("functions", "attention", "channel_attention", "windows", "arithmetic", "given", "borders", "tiny_unet_odd", "simple_denoiser", "variants", "activations", "resizing", "batch_norm", "scales")
 # For ONNX Runtime alone: three axes, padded pools, an output that is another's input, two outputs of one tensor.
 MORE = """input  scan : volume(2, 4, 6, 8)
 a = silu(conv(scan, 6, [1, 3, 3], stride = [1, 1, 2]))
@@ -230,6 +230,8 @@ def broadcast(function):
         shape = ([1] * 3 + list(y.shape))[-3:]
         if math.prod(shape) == len(x.values):
             return Tensor(x.shape, [function(p, q) for p, q in zip(x.values, y.values)])
+        if len(y.shape) == 3 and list(x.shape[:-1]) == list(y.shape[:-1]) and y.shape[-1] == 1:  # a number for each row
+            return Tensor(x.shape, [function(p, y.values[i // x.shape[-1]]) for i, p in enumerate(x.values)])
         points = math.prod(x.shape[1:])
         at = lambda i: (0 if shape[0] == 1 else i // points) * math.prod(shape[1:]) + (i % points if math.prod(shape[1:]) > 1 else 0)
         return Tensor(x.shape, [function(p, y.values[at(i)]) for i, p in enumerate(x.values)])
@@ -240,6 +242,12 @@ def reduce_mean(a, x):
     expect(a["axes"] == [1], "the mean is over channels")
     points = math.prod(x.shape[1:])
     return Tensor([1] + x.shape[1:], [sum(x.values[i::points]) / x.shape[0] for i in range(points)])
+
+
+def reduce_l2(a, x):
+    expect(a["axes"] == [3], "the length is over the last axis")
+    rows = [x.values[i:i + x.shape[-1]] for i in range(0, len(x.values), x.shape[-1])]
+    return Tensor([*x.shape[:-1], 1], [math.sqrt(sum(value * value for value in row)) for row in rows])
 
 
 def average_pool(a, x):
@@ -396,18 +404,19 @@ def on_all(function):
 
 
 def softmax(a, x):
-    """Over the rows of each column of a matrix."""
+    """Over the rows of each column of a matrix, or over the columns of each row."""
     *several, rows, columns = x.shape
     heads = math.prod(several)
-    expect(a["axis"] == len(several) + 1, "over rows")
+    over_rows = a["axis"] == len(several) + 1
+    expect(over_rows or a["axis"] == len(several) + 2, "over rows or columns")
+    places = [[(h * rows + r) * columns + c for r in range(rows)] for h in range(heads) for c in range(columns)] if over_rows else \
+        [list(range(row * columns, (row + 1) * columns)) for row in range(heads * rows)]
     values = [0.0] * len(x.values)
-    for h in range(heads):
-        for c in range(columns):
-            places = [(h * rows + r) * columns + c for r in range(rows)]
-            most = max(x.values[i] for i in places)
-            shares = [math.exp(x.values[i] - most) for i in places]
-            for i, share in zip(places, shares):
-                values[i] = share / sum(shares)
+    for line in places:
+        most = max(x.values[i] for i in line)
+        shares = [math.exp(x.values[i] - most) for i in line]
+        for i, share in zip(line, shares):
+            values[i] = share / sum(shares)
     return Tensor(x.shape, values)
 
 
@@ -420,7 +429,7 @@ def below(a, x, first):
 
 OPERATORS = {
     "Conv": conv, "ConvTranspose": conv_transpose, "Concat": concat, "AveragePool": average_pool,
-    "MaxPool": max_pool, "MaxUnpool": max_unpool, "ReduceMean": reduce_mean,
+    "MaxPool": max_pool, "MaxUnpool": max_unpool, "ReduceMean": reduce_mean, "ReduceL2": reduce_l2,
     "PRelu": broadcast(lambda x, w: x if x > 0 else w * x),
     "Sub": broadcast(lambda x, y: x - y), "Div": broadcast(lambda x, y: x / y),
     "Sqrt": points(lambda a, x: x**0.5),
@@ -432,7 +441,7 @@ OPERATORS = {
     "Reciprocal": points(lambda a, x: 1 / x), "Expand": expand,
     "Greater": broadcast(lambda x, y: x > y), "Equal": on_all(lambda x, y: x == y),
     "Where": on_all(lambda above, x, y: x if above else y),
-    "Max": points(lambda a, x, y: max(x, y)), "Min": points(lambda a, x, y: min(x, y)), "Softplus": points(lambda a, x: math.log1p(math.exp(x))), "Clip": clip,
+    "Max": broadcast(max), "Min": broadcast(min), "Softplus": points(lambda a, x: math.log1p(math.exp(x))), "Clip": clip,
     "Shape": lambda a, x: Tensor([len(x.shape) + 1], [1] + x.shape),
     "Reshape": lambda a, x, shape: Tensor([n for n in shape.values][1:], x.values),
     "Relu": points(lambda a, x: max(x, 0.0)),

@@ -349,6 +349,32 @@ class Attention(nn.Module):
         return self.answer(torch.cat(parts, 1))
 
 
+def channel_attention(q, k, v, heads, factor, normalize=True):
+    """Each channel of a head asks the channels of another tensor: XCA of XCiT, and its peers."""
+    by_head = lambda x: x.flatten(2).unflatten(1, (heads, -1))
+    length = (lambda x: nn.functional.normalize(x, dim=-1)) if normalize else (lambda x: x)
+    products = length(by_head(q)) @ length(by_head(k)).transpose(2, 3) * factor
+    return (products.softmax(3) @ by_head(v)).flatten(1, 2).unflatten(2, q.shape[2:])
+
+
+class ChannelAttention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(3, 6, 3, padding=1)
+        self.qkv = nn.Linear(6, 18)
+        self.wide = nn.Conv2d(6, 10, 1)
+        self.temperature = nn.Parameter(torch.ones(3))
+        self.answer = nn.Conv2d(18, 3, 3, padding=1)
+
+    def forward(self, photo):
+        first = torch.tanh(self.first(photo))
+        q, k, v = (4 * self.qkv(first.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)).chunk(3, 1)
+        wide = self.wide(first)
+        parts = [channel_attention(q, k, v, 3, self.temperature.view(3, 1, 1)), channel_attention(q, k, v, 2, 0.2, False),
+                 channel_attention(q, wide, torch.sin(wide), 2, 3)]
+        return self.answer(torch.cat(parts, 1))
+
+
 def in_windows(x, window):
     """(sample and window, point, channel)"""
     axes = len(window)
@@ -530,7 +556,7 @@ class Scales(nn.Module):
 
 NETS = {"unet": UNet, "simple": Simple, "two_convolutions": TwoConvolutions, "variants": Variants,
         "activations": Activations, "resizing": Resizing, "classes": Classes, "batch_norm": BatchNorm,
-        "groups": Groups, "operators": Operators, "functions": Functions, "arithmetic": Arithmetic, "given": Given, "attention": Attention, "windows": Windows, "volume_windows": VolumeWindows, "borders": Borders, "heads": Heads, "scales": Scales, "volumes": Volumes}
+        "groups": Groups, "operators": Operators, "functions": Functions, "arithmetic": Arithmetic, "given": Given, "attention": Attention, "channel_attention": ChannelAttention, "windows": Windows, "volume_windows": VolumeWindows, "borders": Borders, "heads": Heads, "scales": Scales, "volumes": Volumes}
 
 # ---- losses over classes; in a target of labels 255 counts nowhere ----------------------------------
 

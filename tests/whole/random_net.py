@@ -151,6 +151,7 @@ class Varied(Net):
         self.idle = number % 29 % 3 == 2  # some weights are frozen, others only a metric depends on
         self.is_fast = number % 23 in (2, 4, 7, 8, 9, 16)  # has fast kernels, too
         self.attends = number % 17 in (1, 6, 14)  # at the bottom
+        self.crosses = number % 13 in (2, 6, 9)  # channels attend there
         self.looks = number % 19 in (1, 4, 10, 15)  # around, in windows, there, too
         self.factor = 2 if number % 11 in (3, 8) else 1  # of the target's size
         super().__init__(rng, 2 if number % 13 in (4, 7) else 1, norms=number % 3 == 1, number=number)
@@ -170,6 +171,10 @@ class Varied(Net):
             more = "heads = 2" if width % 2 == 0 else "causal = true"
             self.lines.append("mixed = {0} + attention({0}, 2 * {0}, {0}, {1})".format(bottom, more))
             bottom = "mixed"
+        if self.crosses:
+            more = "heads = %d, temperature = parameter(%d, init = 2)" % ((2, 2) if width % 2 == 0 else (1, 1))
+            self.lines.append("crossed = {0} + channel_attention({0}, 2 * {0}, {0}, {1})".format(bottom, more))
+            bottom = "crossed"
         if self.looks:
             self.lines.append("around = {0} + attention({0}, {0}, 2 * {0}, {1})".format(bottom, self.windows(width)))
             bottom = "around"

@@ -118,7 +118,7 @@ class Cases:
         self.random, self.stored, self.rows, self.wide = random.Random(seed), stored, rows, wide
         self.tested = set()
         self.lanes = 16 // BYTES[stored]
-        head = device_head(stored, "rows", "filters", "tiles", "comparisons", "labels", "similarity", "moments", "functions", "borders", "attentions")
+        head = device_head(stored, "rows", "filters", "tiles", "comparisons", "labels", "similarity", "moments", "functions", "borders", "attentions", "channel_tables")
         self.cuda = Instances("cuda", head)
         prologue = template("reference/prologue.c")
         self.reference = Instances("reference", prologue.replace("/* BEGIN */", "").replace("/* END */", "") +
@@ -454,6 +454,36 @@ def attending(cases, windowed=False):
         *cases.run("attention_grad", "attention_grad", both("attention_grad"), {**given, "dq": "dq", "dk": "dk", "dv": "dv", "dy": "dy",
                                                                                       "db": "db" if biased else None},
                    before=[n])])
+
+
+def attending_channels(cases):
+    """Tables of several tiles, one band and several; the gradient reads what the kernel in front of it leaves."""
+    r, heads = cases.random, cases.random.choice([1, 2, 3])
+    c, cv = (heads * r.choice([1, 3] if cases.wide else [1, 2, 5, 8, 17, 33]) for _ in range(2))
+    n, size, bands, tempered = cases.samples(2), cases.size(), cases.bands(1, 2, 5), r.random() < 0.6
+    of_q, of_k, of_t = (cases.shape(channels, n, extent) for channels, extent in ((c, size), (cv, size), (heads, [1, 1, 1])))
+    count = c * (cv // heads) + c + cv
+    numbers = {"C": c, "CV": cv, "N": n, "HEADS": heads, "BANDS": bands, "NORMALIZE": r.choice([0, 1]), "TEMPERED": int(tempered),
+               **extents("", size)}
+    layouts = {"QUERY": of_q, "DQ": of_q, "KEY": of_k, "DK": of_k, "VALUE": of_k, "DV": of_k, "Y": of_q, "DY": of_q,
+               "PRODUCTS": Shape(count, 1, [1, 1, 1], count), "T": of_t, "DT": of_t}
+    both = lambda name: cases.both(name, numbers, layouts, {"TIMES": r.choice([1, 0.3])})
+    given = {"scratch": "scratch", "q": "q", "k": "k", "v": "v", "products": "products", "t": "t" if tempered else None}
+    table = (c // heads) * (cv // heads) + c // heads + cv // heads
+    names = {"attention of %d and %d channels over channels" % (c, cv): "channel_attention", "its gradient": "channel_attention_grad"}
+    first, second = names
+    cases.function("%s in %d heads, %d x %s, %d bands, normalized %d, temperature %d" % (
+        first, heads, n, size, bands, numbers["NORMALIZE"], tempered), [
+        "Tensor q = test.numbers(%s), k = test.numbers(%s), v = test.numbers(%s), dy = test.numbers(%s);" % tuple(
+            shape.cpp() for shape in (of_q, of_k, of_k, of_q)),
+        "Tensor dq = test.output(%s), dk = test.output(%s), dv = test.output(%s), y = test.output(%s);" % tuple(
+            shape.cpp() for shape in (of_q, of_k, of_k, of_q)),
+        "Tensor t = test.numbers(%s), dt = test.output(%s);" % (of_t.cpp(), of_t.cpp()),
+        "Tensor products = test.real_output(%d);" % (n * count),
+        "Result scratch = test.result(%d);" % (n * heads * (bands + 2) * table),
+        *cases.run(first, names[first], both(names[first]), {**given, "y": "y"}, {"scratch": "scratch"}, before=[n]),
+        *cases.run(second, names[second], both(names[second]), {**given, "dq": "dq", "dk": "dk", "dv": "dv", "dy": "dy",
+                                                               "dt": "dt" if tempered else None}, before=[n])])
 
 
 def parameters(cases):
@@ -1511,7 +1541,7 @@ def make(seed, stored, rounds, rows, wide=False, few=False):
         return cases
     for i in range(rounds):
         kind = 1 if rounds == 1 and stored == "__half" else i  # of two kinds, one round of one type has the other
-        for case in (mapping, functions, pairs, repeating, bordering, giving, attending, joining, casting):
+        for case in (mapping, functions, pairs, repeating, bordering, giving, attending, attending_channels, joining, casting):
             draw(case)
         draw(attending, True)
         draw(pooling, kind)
