@@ -33,7 +33,7 @@ import traceback
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from converter import Inexpressible  # noqa: E402
 from converter import check as checking  # noqa: E402
-from converter import capture, naming, translate, weights, writing  # noqa: E402
+from converter import capture, naming, outputs, translate, weights, writing  # noqa: E402
 
 __all__ = ["Inexpressible", "NotEqual", "convert", "load", "text_of"]
 NotEqual = checking.NotEqual
@@ -81,6 +81,8 @@ def convert(network, size, path, check=True):
         which = "`%s` is" % first if count == 1 else "%d tensors, `%s` for example, are" % (count, first)
         print("from_pytorch.py: %s computed of weights or constant: training leaves the numbers in the file as they are" % which,
               file=sys.stderr)
+    for note in outputs.notes(translation, writing.output_names(translation)):
+        print("from_pytorch.py: %s" % note, file=sys.stderr)
     beside = os.path.splitext(path)[0] + ".safetensors"
     tensors = weights.file_tensors(translation)
     weights.write_file(path, text.encode())

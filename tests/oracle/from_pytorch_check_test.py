@@ -156,8 +156,8 @@ def lost_part(self, n, seen, result):
 
 def defects(module, modules):
     """(what takes a repair out, what makes a network that needs it, its size, what the comparison says)."""
-    from converter import layers, points, sizes, table, translate, values
-    known = {name: (make, size) for name, make, size, *_ in modules.ONCE_WRONG + modules.REFUSED}
+    from converter import layers, outputs, points, sizes, table, translate, values
+    known = {name: (make, size) for name, make, size, *_ in modules.RIGHT + modules.REFUSED}
     rows = table.ROWS
     ratio = lambda factors, before, after: ratio_of_sizes(before, after)  # noqa: E731
     both = lambda kernel, dilation: [(d * (k - 1) // 2,) * 2 for k, d in zip(kernel, dilation)]  # noqa: E731
@@ -171,6 +171,7 @@ def defects(module, modules):
          "first at layer of the network itself (aten.batch_norm"),
         (points, "scalar", attribute, *known["attribute"], "the file has 2 inputs, the network 1"),
         (translate.Translation, "write_back", lost_part, *known["in_place_on_rows"], "an operator that changes in place"),
+        (outputs.Layout, "of", lambda self, tensor: tensor, *known["tokens_out"], "not equal: output differs by"),
         (rows["dropout"], "rule", blind(rows["dropout"].rule, "train"), *known["always_dropout"], "first at layer"),
         (rows["leaky_relu"], "rule", rows["relu"].rule, *leaky(modules), "first at layer `1.1`"),
     ]
@@ -236,6 +237,9 @@ def check_command(module, modules):
         assert refused[2].count("\n") == 0, refused
         quiet = run(folder, made.format("looking_at_numbers()"), "--size=3x8x8", "-o", "q.unet")
         assert quiet[0] == 0 and not quiet[2], quiet
+        moved = made.format("Formed(lambda s, x: (s.c(x), s.c(x).permute(0, 2, 3, 1)), c=conv())")
+        expect(run(folder, moved, "--size=3x8x8", "-o", "p.unet"), 0, "output `result2`: the module returns the axes "
+               "(batch, height, width, channels), the file has (batch, channels, height, width)")
         tool = tempfile.mkdtemp(dir=folder)
         expect(run(folder, made.format("conv(3, 4)"), "--size=3x8x8", PATH=tool, CC=""), 0,
                "not compared with the network: there is no C compiler")

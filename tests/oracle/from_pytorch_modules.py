@@ -333,6 +333,19 @@ def packed_by_heads(s, x):
     return y.transpose(1, 2).view(1, 12, 8, 8) + s.qkv(x.flatten(2).transpose(1, 2)).view(1, 64, 2, 3, 4)[:, :, :, 1].sum(2).mean()
 
 
+def moved_outputs(s, x):
+    """Maps with channels behind points, and a row of tokens."""
+    row = torch.cat([x.flatten(2), x.mean((2, 3))[:, :, None]], 2)
+    last = torch.stack([x, -x], 1).flatten(1, 2).permute(0, 2, 3, 1)
+    return {"map": x.tanh(), "last": [last, F.pad(x, (1, 1)).permute(0, 3, 1, 2)], "rows": x.mean(3).transpose(1, 2),
+            "row": row.transpose(1, 2)}
+
+
+def moved_volumes(x):
+    """Tokens of a volume, channels at the end, and axes that are joined in another order."""
+    return x.flatten(2).transpose(1, 2), x.permute(0, 2, 3, 4, 1), x.permute(0, 4, 2, 3, 1).flatten(1, 2)
+
+
 def own_norms(s, x):
     """Norms that are written out."""
     y = (x - x.mean(1, True)) / (x.var(1, unbiased=False, keepdim=True) + 1e-5).sqrt()
@@ -519,6 +532,11 @@ RIGHT = ONCE_WRONG + [
     ("attention_added", of(diffused), (3, 5, 6)),
     ("attention_of_volume", lambda: Formed(lambda s, x: (lambda t: (torch.softmax(t.transpose(1, 2) @ t, -1) @ t.transpose(1, 2)).transpose(
         1, 2).view_as(s.c(x)))(s.c(x).flatten(2)), c=volume()), (2, 3, 4, 5)),
+    ("moved_output", of(lambda s, x: x.permute(0, 2, 3, 1)), IMAGE),
+    ("turned_output", of(lambda s, x: x.tanh().transpose(2, 3)), (3, 8, 6)),
+    ("tokens_out", of(lambda s, x: s.n(x.flatten(2).transpose(1, 2)), n=nn.LayerNorm(4)), (3, 8, 6)),
+    ("moved_outputs", of(moved_outputs), (3, 8, 6)),
+    ("moved_outputs_of_volume", lambda: Formed(lambda s, x: moved_volumes(s.c(x)), c=volume()), (2, 3, 4, 5)),
     ("zeros_constant", of(lambda s, x: x + torch.zeros_like(x) + 2 * x.new_ones(4, 1, 1)), IMAGE),
     ("written_over", of(change_over), IMAGE),
     ("kernel_of_linear", of(lambda s, x: F.conv2d(x, s.f.weight[:, :, None, None]), f=nn.Linear(4, 5, bias=False)), IMAGE),
@@ -551,7 +569,11 @@ REFUSED = [
     ("attention_alone", of(lambda s, x: torch.softmax(x.flatten(2).transpose(1, 2) @ x.flatten(2), -1)), IMAGE, "is a weight, or a constant"),
     ("unequal_maxima", of(lambda s, x: F.adaptive_max_pool2d(x, 3)), IMAGE, "no equal parts"),
     ("averages_all", of(lambda s, x: s.b(x), b=nn.BatchNorm2d(4, momentum=None)), IMAGE, "momentum = None"),
-    ("moved_output", of(lambda s, x: x.permute(0, 2, 3, 1)), IMAGE, "axes in an order"),
+    ("heads_out", of(lambda s, x: x.view(1, 2, 2, 8, 8).permute(0, 1, 3, 4, 2)), IMAGE, "output: axes that are no axes"),
+    ("shuffled_out", of(lambda s, x: x.view(1, 2, 2, 8, 8).transpose(1, 2)), IMAGE, "no axes of a map in another order"),
+    ("windows_out", of(lambda s, x: (x, x.view(1, 4, 2, 4, 8).permute(0, 2, 3, 4, 1))), IMAGE, "output 2: axes that are"),
+    ("no_batch_out", of(lambda s, x: x[0].permute(1, 2, 0)), IMAGE, "no axes of a map in another order"),
+    ("rows_as_batch_out", of(lambda s, x: x.permute(2, 1, 0, 3)), IMAGE, "no axes of a map in another order"),
     ("whole_numbers", of(lambda s, x: x.argmax(1)), IMAGE, "unetc has no operator for it (aten.argmax)"),
     ("other_arguments", lambda: Formed(lambda s, x: F.conv2d(F.conv2d(x, s.k, padding=1), s.k, padding=2, dilation=2),
                                        k=nn.Parameter(torch.rand(3, 3, 3, 3))), IMAGE, "called several times"),

@@ -63,6 +63,8 @@ def steps(from_pytorch, network, size):
     tensors = from_pytorch.weights.file_tensors(translation)
     x = torch.rand(BATCH, *size).double()
     exact, = [tensor for _, tensor in from_pytorch.checking.labelled(learning(network)(x))]
+    layout, = translation.layouts
+    exact = exact if layout is None else layout.of(exact)
     target = torch.rand(exact.shape).double()
     torch.nn.functional.mse_loss(exact, target).backward()
     parameters = dict(network.named_parameters(remove_duplicate=False))

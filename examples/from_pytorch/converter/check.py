@@ -206,7 +206,8 @@ def compare(network, translation, text, tensors):
     worst = 0
     if len(ours) != len(answers):
         raise NotEqual("not equal: the file has %d outputs, the network %d" % (len(ours), len(answers)))
-    for (label, answer), mine in zip(answers, ours):
+    for (label, answer), mine, layout in zip(answers, ours, translation.layouts):
+        answer = answer if layout is None else layout.of(answer)
         if mine.numel() != answer.numel():
             error, what = None, "%s of the file, %s of the network" % (
                 "x".join(map(str, mine.shape)), "x".join(map(str, answer.shape[1:])))

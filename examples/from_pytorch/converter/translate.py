@@ -9,7 +9,7 @@ an argument that nobody reads has its default, or the operator is refused.
 
 import collections
 
-from . import Inexpressible, attention, axes, layers, naming, points, sizes, table  # noqa: F401 - all that has rows
+from . import Inexpressible, attention, axes, layers, naming, outputs, points, sizes, table  # noqa: F401 - all that has rows
 from .capture import Ref, call, each, located, mapped
 from .values import Computed, Indices, Products, Unfit, Value, Weight, product
 
@@ -196,7 +196,8 @@ class Translation:
                         for name in (output, node.arguments[argument].name)}
         for node in needed(program):
             self.visit(node)
-        self.outputs = [(label, self.output(ref, label)) for label, ref in program.outputs]
+        made = [(label, *self.output(ref, label)) for label, ref in program.outputs]
+        self.outputs, self.layouts = [(label, name) for label, name, _ in made], [layout for _, _, layout in made]
         self.drop_unread()
         self.share()
 
@@ -206,13 +207,22 @@ class Translation:
         return raw
 
     def output(self, ref, label):
+        """The name of a tensor of the file, and its Layout, or None where the elements are in the order of the module's."""
         value = self.value(ref)
         where = "output%s" % (" " + label if label else "")
         if not isinstance(value, Value):
             raise Inexpressible("%s is a weight, or a constant" % where)
-        if value.in_order() and not value.pads and not value.stack:
-            return value.base
-        return self.forced(Unnamed(self), value)
+        n = Unnamed(self)
+        value = axes.settled(n, value)
+        if value.in_order():
+            return value.base, None
+        name = axes.laid_out(n, value)
+        if name is not None:
+            return name, None
+        layout = outputs.layout(value)
+        if layout is None:
+            raise Inexpressible("%s: %s" % (where, outputs.REFUSED))
+        return value.base, layout
 
     # ---- operators ----
 

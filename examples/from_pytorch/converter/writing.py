@@ -11,7 +11,7 @@ import fractions
 import math
 import re
 
-from . import Inexpressible, naming
+from . import Inexpressible, naming, outputs
 from .blocks import Readers, find_blocks, relative, tree_of
 
 LINE = 110
@@ -291,6 +291,7 @@ def head(title, translation):
             " ".join(map(str, numbers)) for numbers in (stored.sizes, stored.order))
         if name != stored.path or moved:
             lines.append("# %s is `%s` of the state dict%s." % (name, stored.path, moved))
+    lines += ["# %s." % (note[0].upper() + note[1:]) for note in outputs.notes(translation, output_names(translation))]
     names = input_names(translation)
     for value, shape in translation.inputs:
         lines.append("input %s : %s(%s)" % (names[value], "image" if len(shape) == 4 else "volume",
