@@ -333,6 +333,75 @@ def packed_by_heads(s, x):
     return y.transpose(1, 2).view(1, 12, 8, 8) + s.qkv(x.flatten(2).transpose(1, 2)).view(1, 64, 2, 3, 4)[:, :, :, 1].sum(2).mean()
 
 
+def of_heads(tokens, heads):
+    """Parts of tokens as samples, heads, channels of a head, points."""
+    n, count, channels = tokens.shape
+    return tokens.reshape(n, count, 3, heads, channels // 3 // heads).permute(2, 0, 3, 4, 1).unbind(0)
+
+
+def cross_covariance(s, x):
+    """As XCiT: queries and keys of length 1, a temperature for each head."""
+    q, k, v = of_heads(s.qkv(s.norm(x.flatten(2).transpose(1, 2))), 2)
+    shares = (F.normalize(q, dim=-1) @ F.normalize(k, dim=-1).transpose(-2, -1) * s.temperature).softmax(dim=-1)
+    tokens = (shares @ v).permute(0, 3, 1, 2).reshape(x.shape[0], -1, x.shape[1])
+    return x + s.out(tokens).transpose(1, 2).reshape(x.shape)
+
+
+class TransposedAttention(nn.Module):
+    """As Restormer: convolutions make queries, keys and values, whose maps are the rows of each head."""
+
+    def __init__(self, channels=4, heads=2):
+        super().__init__()
+        self.heads = heads
+        self.temperature = nn.Parameter(torch.ones(heads, 1, 1))
+        self.qkv = nn.Conv2d(channels, 3 * channels, 1, bias=False)
+        self.depth = nn.Conv2d(3 * channels, 3 * channels, 3, padding=1, groups=3 * channels, bias=False)
+        self.out = nn.Conv2d(channels, channels, 1, bias=False)
+
+    def forward(self, x):
+        n, c, height, width = x.shape
+        q, k, v = (part.view(n, self.heads, c // self.heads, height * width) for part in self.depth(self.qkv(x)).chunk(3, 1))
+        q, k = F.normalize(q, dim=-1), F.normalize(k, dim=-1)
+        shares = (q @ k.transpose(-2, -1) * self.temperature).softmax(-1)
+        return x + self.out((shares @ v).view(n, c, height, width))
+
+
+def of_channel_groups(s, x):
+    """As DaViT: no norm, a factor of the queries, channels behind the points before and afterwards."""
+    tokens = x.flatten(2).transpose(1, 2)
+    q, k, v = (part.transpose(-1, -2) for part in of_heads(s.qkv(tokens), 2))
+    shares = ((q * q.shape[2] ** -0.5).transpose(-1, -2) @ k).softmax(-1)
+    y = (shares @ v.transpose(-1, -2)).transpose(-1, -2)
+    return s.out(y.transpose(1, 2).reshape(tokens.shape)).transpose(1, 2).reshape(x.shape)
+
+
+def by_channel_letters(s, x):
+    """More keys than queries, queries alone divided by their norms, and shares that come second."""
+    q, k, v = (part.flatten(2) for part in s.qkv(x).split([4, 6, 6], 1))
+    shares = torch.einsum("bcn,bdn->bdc", F.normalize(q, dim=2), k / -3).softmax(1)
+    return torch.einsum("bdn,bdc->bnc", v, shares).transpose(1, 2).view(x.shape) / s.t
+
+
+def of_all_channels(s, x):
+    """By one operator, and of one head."""
+    rows = x.flatten(2)
+    first = F.scaled_dot_product_attention(rows, rows.tanh(), rows * 2)
+    return (first + torch.softmax(rows @ rows.transpose(1, 2) / s.t, -1) @ rows).view(x.shape)
+
+
+def of_rows(x, changed):
+    """Attention of channels whose products are changed."""
+    rows = x.flatten(2)
+    return (changed(rows @ rows.transpose(1, 2)).softmax(-1) @ rows).view(x.shape)
+
+
+def channels_in_windows(s, x):
+    n, c, height, width = x.shape
+    parts = x.view(n, c, height // 2, 2, width // 2, 2).permute(0, 2, 4, 1, 3, 5).reshape(-1, c, 4)
+    parts = torch.softmax(parts @ parts.transpose(1, 2), -1) @ parts
+    return parts.view(n, height // 2, width // 2, c, 2, 2).permute(0, 3, 1, 4, 2, 5).reshape(x.shape)
+
+
 def moved_outputs(s, x):
     """Maps with channels behind points, and a row of tokens."""
     row = torch.cat([x.flatten(2), x.mean((2, 3))[:, :, None]], 2)
@@ -532,6 +601,12 @@ RIGHT = ONCE_WRONG + [
     ("attention_added", of(diffused), (3, 5, 6)),
     ("attention_of_volume", lambda: Formed(lambda s, x: (lambda t: (torch.softmax(t.transpose(1, 2) @ t, -1) @ t.transpose(1, 2)).transpose(
         1, 2).view_as(s.c(x)))(s.c(x).flatten(2)), c=volume()), (2, 3, 4, 5)),
+    ("cross_covariance", of(cross_covariance, norm=nn.LayerNorm(4), qkv=nn.Linear(4, 12), out=nn.Linear(4, 4),
+                            temperature=nn.Parameter(torch.rand(2, 1, 1) + 1)), (3, 8, 6)),
+    ("transposed_attention", lambda: nn.Sequential(conv(), TransposedAttention(), TransposedAttention()), (3, 8, 6)),
+    ("channel_groups", of(of_channel_groups, qkv=nn.Linear(4, 12), out=nn.Linear(4, 4)), (3, 8, 6)),
+    ("channels_by_letters", of(by_channel_letters, qkv=nn.Conv2d(4, 16, 1), t=nn.Parameter(torch.rand(1) + 1)), (3, 8, 6)),
+    ("all_channels", of(of_all_channels, t=nn.Parameter(torch.rand(1) + 1)), (3, 8, 6)),
     ("moved_output", of(lambda s, x: x.permute(0, 2, 3, 1)), IMAGE),
     ("turned_output", of(lambda s, x: x.tanh().transpose(2, 3)), (3, 8, 6)),
     ("tokens_out", of(lambda s, x: s.n(x.flatten(2).transpose(1, 2)), n=nn.LayerNorm(4)), (3, 8, 6)),
@@ -561,6 +636,15 @@ REFUSED = [
     ("summand", of(lambda s, x: (x.view(1, 2, 2, 8, 8) + s.b).flatten(1, 2), b=nn.Parameter(torch.rand(2, 8, 8))), IMAGE,
      "`b`, a weight of the network, whose axes are not channels, height and width"),
     ("attention_of_channels", of(lambda s, x: x.flatten(2) @ x.flatten(2).transpose(1, 2)), IMAGE, "no attention over points"),
+    ("channels_without_shares", of(lambda s, x: (lambda t: t @ t.transpose(1, 2) @ t)(x.flatten(2)).view(x.shape)), IMAGE,
+     "no attention over points"),
+    ("channels_with_bias", of(lambda s, x: of_rows(x, lambda shares: shares + s.b), b=nn.Parameter(torch.rand(4, 4))), IMAGE,
+     "products of queries and keys"),
+    ("channels_by_pairs", of(lambda s, x: of_rows(x, lambda shares: shares * s.b), b=nn.Parameter(torch.rand(4, 1))), IMAGE,
+     "a factor other than a number for each head"),
+    ("channels_twice", of(lambda s, x: of_rows(x, lambda shares: shares * s.b * s.b), b=nn.Parameter(torch.rand(1))), IMAGE,
+     "a factor other than a number for each head"),
+    ("channels_in_windows", of(channels_in_windows), IMAGE, "no attention over points"),
     ("attention_with_bias", of(lambda s, x: (lambda t: torch.softmax(t.transpose(1, 2) @ t + s.b, -1) @ t.transpose(1, 2))(x.flatten(2)),
                                b=nn.Parameter(torch.rand(64, 64))), IMAGE, "a mask or a bias other than Swin's"),
     ("attention_with_mask", of(lambda s, x: (lambda t: torch.softmax(t.transpose(1, 2) @ t + s.b, -1) @ t.transpose(1, 2))(x.flatten(2)),

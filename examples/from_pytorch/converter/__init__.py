@@ -4,7 +4,7 @@ capture.py    runs the network once and writes down its operators
 values.py     tensors as the language has them, seen through PyTorch's axes
 translate.py  turns operators into calls of the language
 table.py      has a row for each operator; its rule stands in layers.py, points.py, sizes.py, axes.py or attention.py
-windows.py    finds Swin's attention
+windows.py    finds Swin's attention, covariance.py attention of channels
 learnt.py     has weights that stand beside a tensor, rows.py tokens that stand beside those of a map
 outputs.py    outputs whose axes are in another order
 blocks.py     finds modules that repeat

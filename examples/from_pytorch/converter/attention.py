@@ -1,17 +1,16 @@
 """Rules of attention: `scaled_dot_product_attention`, and the products, the softmax and the products that it is made of.
 
 Products of queries and keys are no tensor of the language.  They wait in a `Products`, to which a softmax and a factor may
-be added, until values are multiplied with them.
+be added, until values are multiplied with them.  Products of channels are a `ChannelProducts`.
 """
 
 import math
 
-from . import windows
+from . import covariance, windows
 from .axes import settled
 from .table import given, number, operator
-from .values import Atom, Products, Side, Value, joined, letters, product
-
-OTHERS = "a product of two tensors that is no attention over points: unetc has none of the channels"
+from .covariance import OTHERS
+from .values import Atom, ChannelProducts, Products, Side, Value, joined, letters, product
 
 
 def same(atoms, *wanted):
@@ -80,9 +79,15 @@ def result(name, q, v, turned):
 
 @operator("scaled_dot_product_attention", "query key value attn_mask is_causal scale")
 def scaled_dot_product_attention(n):
-    q, k, v = (side_of(n, n.tensor(name), 0, 1) for name in ("query", "key", "value"))
-    k, v = spread(n, k, q), spread(n, v, q)
+    of_channels = covariance.crossed(settled(n, n.tensor("query")))
+    q, k, v = (side_of(n, n.tensor(name), *(1, 0) if of_channels else (0, 1)) for name in ("query", "key", "value"))
     scale = n["scale"] if n.has("scale") else None
+    if of_channels:
+        if n["attn_mask"] is not None or n["is_causal"]:
+            n.refuse(OTHERS)
+        products = ChannelProducts(q, k, 1 / math.sqrt(product(q.value.points)) if scale is None else scale)
+        return covariance.result(covariance.attended(n, products, v), q, v, False)
+    k, v = spread(n, k, q), spread(n, v, q)
     products = Products(q, k, 1 / math.sqrt(q.value.channels // q.heads) if scale is None else scale)
     if n["attn_mask"] is not None:
         products = windows.biased(n, products, n.value("attn_mask"))
@@ -108,15 +113,26 @@ def add_multiplied(n):
 
 def multiplied(n, left, right):
     if isinstance(left, Products) and left.shares == "right":
-        v = spread(n, side_of(n, n.image(right), 0, 1), left.left)
-        return result(attended(n, left, v), left.left, v, False)
+        return weighted(n, left, n.image(right), False)
     if isinstance(right, Products) and right.shares == "left":
-        v = spread(n, side_of(n, n.image(left), 1, 0), right.right)
-        return result(attended(n, Products(right.right, right.left, right.scale), v), right.right, v, True)
+        return weighted(n, right.turned(), n.image(left), True)
     if isinstance(left, Products) or isinstance(right, Products):
         n.refuse(OTHERS)
-    left, right = side_of(n, n.image(left), 0, 1), side_of(n, n.image(right), 1, 0)
+    left, right = settled(n, n.image(left)), settled(n, n.image(right))
+    if len(left.axes) > 1 and covariance.crossed(left):
+        return ChannelProducts(side_of(n, left, 1, 0), side_of(n, right, 0, 1))
+    left, right = side_of(n, left, 0, 1), side_of(n, right, 1, 0)
     return Products(spread(n, left, right), spread(n, right, left))
+
+
+def weighted(n, products, values, turned):
+    """Sums of VALUES by the shares of PRODUCTS, as the queries see them.  TURNED: values stand on the left."""
+    of_channels, q = isinstance(products, ChannelProducts), products.left
+    v = side_of(n, values, *(1, 0) if turned != of_channels else (0, 1))
+    if of_channels:
+        return covariance.result(covariance.attended(n, products, v), q, v, turned)
+    v = spread(n, v, q)
+    return result(attended(n, products, v), q, v, turned)
 
 
 @operator("einsum", "equation tensors", "path")

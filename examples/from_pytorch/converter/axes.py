@@ -339,8 +339,7 @@ def movable(n, name="self"):
           "reshape_as _reshape_copy", "self size shape start_dim end_dim dim sizes other", "", True)
 def reshape(n):
     value = n.value("self")
-    if isinstance(value, Products) and n.shape()[-2:] == [product(place.size for place in side.place())
-                                                          for side in (value.left, value.right)]:
+    if isinstance(value, Products) and n.shape()[-2:] == value.sizes():
         return value
     return unshuffled(n, movable(n).reshaped(n.shape()))
 

@@ -6,11 +6,11 @@ Of two tensors that differ in size the smaller one is repeated, by `*` itself or
 
 import math
 
-from . import windows
+from . import covariance, windows
 from .axes import laid_out, narrowed, settled
 from .learnt import constant, fits_scale, parameter, scale_by
 from .table import given, operator, plainly
-from .values import Computed, Products, Value, Weight, product
+from .values import ChannelProducts, Computed, Products, Value, Weight, product
 
 
 def arithmetic(n, sign, left, right):
@@ -231,12 +231,17 @@ def add_product(n):
 
 
 def scaled_products(n, sign, left, right):
-    """Products of queries and keys times a number."""
+    """Products of queries and keys times a number, or, of channels, times a number for each head."""
     products, other = (left, right) if isinstance(left, Products) else (right, left)
-    if sign == "+" and not isinstance(other, (Products, Value, int, float)):
+    of_channels = isinstance(products, ChannelProducts)
+    if sign == "+" and not isinstance(other, (Products, Value, int, float)) and not of_channels:
         return windows.biased(n, products, other)
     factor = scalar(n, other) if not isinstance(other, Products) else None
-    if sign not in "*/" or (sign == "/" and products is right) or products.shares or products.bias or products.shift or not isinstance(factor, (int, float)):
+    if sign not in "*/" or sign == "/" and products is right or products.shares or products.bias or products.shift:
+        n.image(products)
+    if of_channels and factor is not None and not isinstance(factor, (int, float, Value)):
+        return covariance.tempered(n, sign, products, factor)
+    if not isinstance(factor, (int, float)):
         n.image(products)
     return products.times(factor if sign == "*" else 1 / factor)
 

@@ -11,7 +11,7 @@ import collections
 
 from . import Inexpressible, attention, axes, layers, naming, outputs, points, sizes, table  # noqa: F401 - all that has rows
 from .capture import Ref, call, each, located, mapped
-from .values import Computed, Indices, Products, Unfit, Value, Weight, product
+from .values import ChannelProducts, Computed, Indices, Products, Unfit, Value, Weight, product
 
 
 class Call:
@@ -210,6 +210,8 @@ class Translation:
         """The name of a tensor of the file, and its Layout, or None where the elements are in the order of the module's."""
         value = self.value(ref)
         where = "output%s" % (" " + label if label else "")
+        if isinstance(value, ChannelProducts):
+            raise Inexpressible("%s: %s" % (where, attention.OTHERS))
         if not isinstance(value, Value):
             raise Inexpressible("%s is a weight, or a constant" % where)
         n = Unnamed(self)

@@ -6,6 +6,8 @@ may be split: C of 12 into 3 groups of 4.  Axes of one element have no letters. 
 are only repeated wait in the value for their reader.
 """
 
+import copy
+
 
 class Atom:
     """A part of a letter: SIZE steps of INNER elements of the letter each.  Letter `*`: a repetition."""
@@ -180,23 +182,48 @@ class Products:
         self.left, self.right, self.scale, self.shares = left, right, scale, shares
         self.bias, self.shift = bias, shift
 
+    def changed(self, **fields):
+        made = copy.copy(self)
+        vars(made).update(fields)
+        return made
+
+    def sizes(self):
+        """How many rows and columns there are."""
+        return [product(side.extent()) for side in (self.left, self.right)]
+
     def times(self, factor):
-        return Products(self.left, self.right, self.scale * factor)
+        return self.changed(scale=self.scale * factor)
 
     def with_bias(self, bias):
-        return Products(self.left, self.right, self.scale, None, bias, self.shift)
+        return self.changed(bias=bias)
 
     def with_shift(self, shift):
-        return Products(self.left, self.right, self.scale, None, self.bias, shift)
+        return self.changed(shift=shift)
 
     def softmax(self, over):
-        return Products(self.left, self.right, self.scale, over, self.bias, self.shift)
+        return self.changed(shares=over)
+
+    def turned(self):
+        """Rows and columns change places."""
+        if self.bias or self.shift:
+            raise Unfit
+        shares = {None: None, "left": "right", "right": "left"}[self.shares]
+        return self.changed(left=self.right, right=self.left, shares=shares)
 
     def permuted(self, order):
-        """Rows and columns may change places."""
         first = list(range(len(order) - 2))
         if order == first + [len(order) - 2, len(order) - 1]:
             return self
-        if order != first + [len(order) - 1, len(order) - 2] or self.bias or self.shift:
+        if order != first + [len(order) - 1, len(order) - 2]:
             raise Unfit
-        return Products(self.right, self.left, self.scale, {None: None, "left": "right", "right": "left"}[self.shares])
+        return self.turned()
+
+
+class ChannelProducts(Products):
+    """Products of channels, summed over the points: rows are channels of a head of the left Side, columns channels of the
+    right one.  temperature: the name of a factor for each head, or None."""
+
+    temperature = None
+
+    def sizes(self):
+        return [side.value.channels // side.heads for side in (self.left, self.right)]

@@ -16,6 +16,8 @@ from .blocks import Readers, find_blocks, relative, tree_of
 
 LINE = 110
 SIGNS = ("+", "-", "*", "/")
+# The keyword of the last tensor, by the operator and the number of its tensors.
+KEYWORDS = {("resize", 2): "like", ("attention", 4): "bias", ("channel_attention", 4): "temperature"}
 
 
 def literal(value):
@@ -69,10 +71,9 @@ class Writer:
                      for side in sides]
             return (" %s " % call.function).join(sides) if len(sides) > 1 else "-" + sides[0]
         words = [self.operand(value) for value in call.inputs]
-        if call.function == "resize" and len(words) == 2:
-            words[1] = "like = " + words[1]
-        if call.function == "attention" and len(words) == 4:
-            words[3] = "bias = " + words[3]
+        keyword = KEYWORDS.get((call.function, len(words)))
+        if keyword is not None:
+            words[-1] = "%s = %s" % (keyword, words[-1])
         if call.layer in self.alone:
             return "%s(%s)" % (self.alone[call.layer], ", ".join(words))
         return "%s(%s)" % (call.function, ", ".join(words + self.arguments(call)))
