@@ -218,6 +218,13 @@ static bool reads_region(const Translation *t, int o, int r) {
     return false;
 }
 
+/* Numbers of each sample that a node leaves for its gradient beside an activation, as attention does.
+ * Numbers that a node makes alone are kept: they are smaller than what they are made of. */
+static bool is_beside_activation(const Graph *g, const Node *node, ValueId v) {
+    return g->value[v].class == CLASS_BATCH_STATISTIC && g->value[v].per_sample &&
+           g->value[node->out[0]].class == CLASS_ACTIVATION;
+}
+
 /* A node may run again unless it leaves something behind: a sum, a result, or what it updates; or reads
  * what another updates. */
 static bool is_repeatable(const Translation *translation, const Node *node) {
@@ -226,7 +233,8 @@ static bool is_repeatable(const Translation *translation, const Node *node) {
         const Class c = g->value[t.value].class;
         if (translation->updated[t.value])
             return false;
-        if (t.writes && c != CLASS_ACTIVATION && c != CLASS_ACTIVATION_GRADIENT && c != CLASS_WORKSPACE)
+        if (t.writes && c != CLASS_ACTIVATION && c != CLASS_ACTIVATION_GRADIENT && c != CLASS_WORKSPACE &&
+            !is_beside_activation(g, node, t.value))
             return false;
     }
     return true;

@@ -96,6 +96,7 @@ RematGraph *remat_graph(Pool *pool, const RematProblem *problem) {
     RematGraph *graph = NEW(pool, RematGraph);
     *graph = (RematGraph){.noperation = n,
                           .ntensor = ntensor,
+                          .nforward = problem->nforward,
                           .node = NEW_ARRAY(pool, RematNode, n + 1) + 1,
                           .read = NEW_ARRAY(pool, int, nread),
                           .write = NEW_ARRAY(pool, int, nwrite),

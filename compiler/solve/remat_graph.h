@@ -23,6 +23,7 @@ typedef struct {
 
 typedef struct {
     int noperation, ntensor, nkept;
+    int nforward;    /* operations in front of the first that computes a gradient */
     RematNode *node; /* node[-1] ends at 0 */
     int *read, *write;
     int *maker;     /* per tensor: the operation that writes it */
@@ -61,6 +62,10 @@ struct RematFront; /* remat_front.h */
  * to FRONT. Returns the effort. */
 int64_t remat_greedy(Pool *pool, const RematGraph *graph, int64_t most, int64_t effort,
                      struct RematFront *front);
+
+/* Computes the forward pass again segment by segment; orders go to FRONT.  Returns the effort, which goes
+ * little beyond EFFORT. */
+int64_t remat_segments(Pool *pool, const RematGraph *graph, int64_t effort, struct RematFront *front);
 
 int64_t remat_search(Pool *pool, const RematGraph *graph, const RematAim *aim, struct RematFront *front);
 

@@ -74,16 +74,37 @@ static void work_on(Team *team, int begin, int end, int64_t each, int64_t improv
     }
 }
 
+/* Orders that compute the forward pass again segment by segment. */
+static int64_t cut_into_segments(Pool *pool, const RematGraph *graph, const RematAim *aim,
+                                 RematFront *front) {
+    enum { SHARE = 8 };
+    return aim->cheaply ? 0 : remat_segments(pool, graph, aim->effort / SHARE, front);
+}
+
+/* Returns whether the search starts from segments.  In a small net chance finds orders that are better, and
+ * segments would only draw the first half of the runs away from them: they come behind it. */
+static bool begins_with_segments(const RematGraph *graph, const RematAim *aim) {
+    enum { SMALL = 512 };
+    return aim->descends || aim->brief || graph->noperation > SMALL;
+}
+
 /* Does half of the runs; a brief search ends there.  Else the front is kept as an early one, because one of
- * its orders may pack where a better one does not, and the other half follows. */
-static void sweep(Team *team, const RematAim *aim, int64_t improve) {
+ * its orders may pack where a better one does not, and the other half follows.  Returns the effort of
+ * segments. */
+static int64_t sweep(Pool *pool, const RematGraph *graph, Team *team, const RematAim *aim,
+                     int64_t improve) {
     const int64_t each = (aim->effort - improve) / remat_search_rounds(team->part[0].search);
     RematFront *front = team->part[0].front;
+    int64_t effort = 0;
     work_on(team, 0, RUNS_IN_BRIEF, each, improve / 2);
     if (aim->brief)
-        return;
+        return 0;
     front->early = remat_front_copy(front);
+    if (!begins_with_segments(graph, aim))
+        effort = cut_into_segments(pool, graph, aim, front);
+    meet(team);
     work_on(team, RUNS_IN_BRIEF, REMAT_RUNS, each, improve / 2);
+    return effort;
 }
 
 /* How much of the effort starts from the front: nothing where one capacity is wanted, where a longer search
@@ -119,14 +140,16 @@ static Team gather(Pool *pool, const RematGraph *graph, const RematAim *aim, Rem
 }
 
 int64_t remat_search(Pool *pool, const RematGraph *graph, const RematAim *aim, RematFront *front) {
-    int64_t effort = drop_greedily(pool, graph, aim, front);
-    Team team = gather(pool, graph, aim, front);
     const int64_t improve = for_front(graph, aim);
+    int64_t effort = drop_greedily(pool, graph, aim, front);
+    if (begins_with_segments(graph, aim))
+        effort += cut_into_segments(pool, graph, aim, front);
+    Team team = gather(pool, graph, aim, front);
     if (aim->descends) {
         remat_search_descend(team.part[0].search, aim->effort - improve);
         remat_search_improve(team.part[0].search, improve, aim->cheaply);
     } else {
-        sweep(&team, aim, improve);
+        effort += sweep(pool, graph, &team, aim, improve);
     }
     for (int k = 0; k < team.count; k++)
         effort += remat_search_effort(team.part[k].search);

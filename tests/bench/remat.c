@@ -140,6 +140,7 @@ static RematProblem read_problem(Pool *pool, const char *path) {
     check_end(&reader);
     fclose(reader.file);
     return (RematProblem){.noperation = noperation,
+                          .nforward = (int)head[2],
                           .ntensor = noperation,
                           .operation = operation,
                           .bytes = bytes,

@@ -366,12 +366,52 @@ static void check_typical(void) {
     pool_free(pool);
 }
 
+/* A chain of layers forth and back: layer k reads what layer k - 1 wrote, and its gradient reads that, too.
+ */
+static RematProblem long_chain(Pool *pool, int layers) {
+    RematOperation *operation = NEW_ARRAY(pool, RematOperation, 2 * layers);
+    int64_t *bytes = NEW_ARRAY(pool, int64_t, 2 * layers);
+    for (int o = 0; o < 2 * layers; o++) {
+        int *const tensor = NEW_ARRAY(pool, int, 3);
+        const int layer = o < layers ? o : 2 * layers - 1 - o;
+        tensor[0] = o, tensor[1] = o - 1, tensor[2] = layer - 1;
+        operation[o] = (RematOperation){.nread = o == 0                     ? 0
+                                                 : o < layers || layer == 0 ? 1
+                                                                            : 2,
+                                        .nwrite = 1,
+                                        .write = tensor,
+                                        .read = tensor + 1,
+                                        .cost = 1,
+                                        .repeatable = true,
+                                        .in_place = -1};
+        bytes[o] = 1000;
+    }
+    return (RematProblem){.noperation = 2 * layers,
+                          .ntensor = 2 * layers,
+                          .nforward = layers,
+                          .operation = operation,
+                          .bytes = bytes};
+}
+
+/* A chain of n layers needs about 2 sqrt(n) of its tensors if each layer runs twice. */
+static void check_long_chain(void) {
+    enum { LAYERS = 900, ROOT = 30, MORE = 5 };
+    Pool *pool = pool_new();
+    const RematProblem problem = long_chain(pool, LAYERS);
+    const RematQuestion question = {.capacity = (2 * ROOT + MORE) * 1000, .effort = 100000000};
+    RematSchedule found;
+    CHECK(remat_schedule(pool, &problem, &question, &found));
+    CHECK(found.cost <= 3 * LAYERS);
+    pool_free(pool);
+}
+
 int main(int count, char **word) {
     int problems = count > 1 ? atoi(word[1]) : 3000, repeated = 0;
     static Exhaustive exhaustive;
     uint64_t random = 7;
     check_overflow();
     check_typical();
+    check_long_chain();
     for (int i = 0; i < problems; i++) {
         Case c;
         random_case(&c, &random);
