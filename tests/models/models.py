@@ -80,6 +80,8 @@ MODELS = [
     Model("nafnet", (16, 24), 2, [{"width": 4, "enc": [1, 1], "middle": 2, "dec": [1, 1]}],
           [("noisy", "image", 3), ("clean", "image", 3)], ("adamw", {"lr": 1e-3, "betas": (0.9, 0.9), "weight_decay": 0}), "mse",
           [({}, 29159715)], clip=0.01),
+    Model("restormer", (16, 24), 2, [{"dim": 4, "blocks": [1, 1, 1, 1], "heads": [1, 2, 2, 4], "refine": 1}],
+          [("noisy", "image", 3), ("clean", "image", 3)], ("adamw", {"lr": 3e-4, "weight_decay": 1e-4}), "l1", [({}, 26126644)], clip=0.01),
     Model("enet", (32, 32), 3, [{"classes": 3, "width": 8, "drops": [0, 0]}], CITY,
           ("adam", {"lr": 5e-4, "weight_decay": 2e-4}), "cross_entropy", [({}, 351660)]),
     Model("pix2pix", (32, 48), 2, [{"widths": [3, 4, 5, 6]}], [PHOTO, ("truth", "image", 3)], ("adam", {"lr": 2e-4, "betas": (0.5, 0.999)}),

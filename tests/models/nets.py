@@ -713,6 +713,105 @@ class NAFNet(nn.Module):
         return photo + self.ending(x)
 
 
+# ---- swz30/Restormer ----
+
+
+class ChannelNorm(nn.Module):
+    """Its weights have a name more in front."""
+
+    def __init__(self, channels):
+        super().__init__()
+        self.body = nn.Module()
+        self.body.weight, self.body.bias = nn.Parameter(torch.ones(channels)), nn.Parameter(torch.zeros(channels))
+
+    def forward(self, x):
+        mean = x.mean(1, keepdim=True)
+        y = (x - mean) / ((x - mean).square().mean(1, keepdim=True) + 1e-5).sqrt()
+        return y * self.body.weight[:, None, None] + self.body.bias[:, None, None]
+
+
+def plain_conv(inputs, outputs, kernel, groups=1):
+    return nn.Conv2d(inputs, outputs, kernel, padding=kernel // 2, groups=groups, bias=False)
+
+
+class MDTA(nn.Module):
+    def __init__(self, c, heads):
+        super().__init__()
+        self.temperature = nn.Parameter(torch.ones(heads, 1, 1))
+        self.qkv = plain_conv(c, 3 * c, 1)
+        self.qkv_dwconv = plain_conv(3 * c, 3 * c, 3, 3 * c)
+        self.project_out = plain_conv(c, c, 1)
+
+    def forward(self, x):
+        heads = len(self.temperature)
+        q, k, v = (part.flatten(2).unflatten(1, (heads, -1)) for part in self.qkv_dwconv(self.qkv(x)).chunk(3, 1))
+        products = F.normalize(q, dim=-1) @ F.normalize(k, dim=-1).transpose(2, 3) * self.temperature
+        return self.project_out((products.softmax(3) @ v).flatten(1, 2).unflatten(2, x.shape[2:]))
+
+
+class GDFN(nn.Module):
+    def __init__(self, c):
+        super().__init__()
+        hidden = int(c * 2.66)
+        self.project_in = plain_conv(c, 2 * hidden, 1)
+        self.dwconv = plain_conv(2 * hidden, 2 * hidden, 3, 2 * hidden)
+        self.project_out = plain_conv(hidden, c, 1)
+
+    def forward(self, x):
+        gate, value = self.dwconv(self.project_in(x)).chunk(2, 1)
+        return self.project_out(F.gelu(gate) * value)
+
+
+class RestormerBlock(nn.Module):
+    def __init__(self, c, heads):
+        super().__init__()
+        self.norm1, self.attn, self.norm2, self.ffn = ChannelNorm(c), MDTA(c, heads), ChannelNorm(c), GDFN(c)
+
+    def forward(self, x):
+        y = x + self.attn(self.norm1(x))
+        return y + self.ffn(self.norm2(y))
+
+
+class Resized(nn.Module):
+    def __init__(self, inputs, outputs, shuffle):
+        super().__init__()
+        self.body = nn.Sequential(plain_conv(inputs, outputs, 3), shuffle)
+
+    def forward(self, x):
+        return self.body(x)
+
+
+class Restormer(nn.Module):
+    def __init__(self, dim=48, blocks=(4, 6, 6, 8), heads=(1, 2, 4, 8), refine=4):
+        super().__init__()
+        level = lambda c, k, count: nn.Sequential(*[RestormerBlock(c, heads[k]) for _ in range(count)])
+        down = lambda c: Resized(c, c // 2, nn.PixelUnshuffle(2))
+        up = lambda c: Resized(c, 2 * c, nn.PixelShuffle(2))
+        self.patch_embed = nn.Module()
+        self.patch_embed.proj = plain_conv(3, dim, 3)
+        self.encoder_level1 = level(dim, 0, blocks[0])
+        self.down1_2, self.encoder_level2 = down(dim), level(2 * dim, 1, blocks[1])
+        self.down2_3, self.encoder_level3 = down(2 * dim), level(4 * dim, 2, blocks[2])
+        self.down3_4, self.latent = down(4 * dim), level(8 * dim, 3, blocks[3])
+        self.up4_3, self.reduce_chan_level3 = up(8 * dim), plain_conv(8 * dim, 4 * dim, 1)
+        self.decoder_level3 = level(4 * dim, 2, blocks[2])
+        self.up3_2, self.reduce_chan_level2 = up(4 * dim), plain_conv(4 * dim, 2 * dim, 1)
+        self.decoder_level2 = level(2 * dim, 1, blocks[1])
+        self.up2_1, self.decoder_level1 = up(2 * dim), level(2 * dim, 0, blocks[0])
+        self.refinement = level(2 * dim, 0, refine)
+        self.output = plain_conv(2 * dim, 3, 3)
+
+    def forward(self, photo):
+        first = self.encoder_level1(self.patch_embed.proj(photo))
+        second = self.encoder_level2(self.down1_2(first))
+        third = self.encoder_level3(self.down2_3(second))
+        x = self.latent(self.down3_4(third))
+        x = self.decoder_level3(self.reduce_chan_level3(torch.cat([self.up4_3(x), third], 1)))
+        x = self.decoder_level2(self.reduce_chan_level2(torch.cat([self.up3_2(x), second], 1)))
+        x = self.refinement(self.decoder_level1(torch.cat([self.up2_1(x), first], 1)))
+        return photo + self.output(x)
+
+
 # ---- davidtvs/PyTorch-ENet ----
 
 
@@ -823,4 +922,4 @@ class ENet(nn.Module):
 NETS = {"milesial": Milesial, "unet_2015": UNet2015, "attention_unet": AttentionUNet, "resunet": ResUNet,
         "unet_plus_plus": NestedUNet, "dncnn": DnCNN, "drunet": DRUNet, "resnet34_unet": Resnet34UNet,
         "pp_liteseg": PPLiteSeg, "fast_scnn": FastSCNN,
-        "nafnet": NAFNet, "enet": ENet, **nets_3d.NETS, **nets_by_hand.NETS}
+        "nafnet": NAFNet, "restormer": Restormer, "enet": ENet, **nets_3d.NETS, **nets_by_hand.NETS}

@@ -36,6 +36,7 @@ EXAMPLES = {
     "nafnet/nafnet": ["-Dwidth=4", "-Denc=[1,1,1,1]", "-Dmiddle=1", "-Ddec=[1,1,1,1]", "--size=64x48"],
     "pp_liteseg/pp_liteseg": ["-Dbase=8", "-Dlayers=[1,1,1]", "-Darm=[4,6,8]", "-Dmid=[4,6,6]", "--size=128x128"],
     "resnet34_unet/resnet34_unet": ["-Dwidth=4", "-Dblocks=[1,1,1,1]", "-Ddecoder=[16,8,6,4,4]", "--size=64x64"],
+    "restormer/restormer": ["-Ddim=4", "-Dblocks=[1,1,1,1]", "-Dheads=[1,1,2,2]", "-Drefine=1", "--size=32x24"],
     "resunet/resunet": ["-Dfilters=[4,6,8,12]", "--size=64x48"],
     "segment/cells": ["-Dbase=4", "--size=64x40"],
     "unet_2015/unet_2015": ["-Dwidth=2", "-Dsize=188"],
@@ -82,7 +83,7 @@ def least(tools, file, options, whole):
 
 def compare(tools, file, kernels, folder):
     """Complaints about one example with one kind of kernels."""
-    common = ["--programs=train,eval,predict", "--batch=%d" % BATCH, *kernels]
+    common = ["--programs=train,eval,predict", "--batch=%d" % BATCH, "--staging=f32", *kernels]  # the harness hands floats over
     kept = ["--micro-batches=off", "--bands=off"]
     name = "fast %s" if kernels != ["--kernels=reference"] else "%s"
     build = random_nets.Build(tools, Net, file, name % "whole", common + kept)
