@@ -90,7 +90,8 @@ static void insert(Nearest *to, Near found) {
     }
 }
 
-/* What the point before it in a column has, one row further away, is near POINT, too. */
+/* Hands on to POINT the nearest cells of the point before it in its column, which are one row further away.
+ */
 static void pass_on(const Map *map, int32_t before, int32_t point) {
     for (int k = 0; k < CELLS; k++) {
         Near found = map->nearest[before].near[k];
@@ -112,7 +113,8 @@ static void search_columns(const Map *map) {
     }
 }
 
-/* The two nearest of point X of a row, from those of columns up to FAR away; distances are squared. */
+/* Returns the two cells nearest to point X of a row, looking at columns up to FAR away; distances are
+ * squared. */
 static Nearest search_row(const Map *map, int32_t row, int32_t x, int32_t far) {
     const int32_t begin = x > far ? x - far : 0, end = x + far < map->width ? x + far + 1 : map->width;
     Nearest found = {{{-1, 0}, {-1, 0}}};

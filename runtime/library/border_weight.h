@@ -20,10 +20,10 @@ UNET_MUST_USE bool border_weight_bytes(int32_t height, int32_t width, size_t *by
  *     w(x) = w_c(x) + w0 exp(-(d1(x) + d2(x))^2 / (2 sigma^2))
  *
  * w_c balances the classes: the mean count of a class that is there, over the count of the class of x.  d1
- * and d2 are the distances to the nearest cell and to the second nearest; the term is that of points of
- * class 0, the background; cells count that are at most 6 sigma of rows and of columns away.  A cell is all
- * points of one class above 0 that touch along rows and columns.  A point of no class (UNET_IGNORED) has
- * weight 0.
+ * and d2 are the distances to the nearest cell and to the second nearest; points of class 0, the
+ * background, have the term; cells count that are at most 6 sigma of rows and of columns away.  A cell is
+ * all points of one class above 0 that touch along rows and columns.  A point of no class (UNET_IGNORED)
+ * has weight 0.
  *
  * SCRATCH: border_weight_bytes(), aligned as malloc aligns.  Time: points of background times 24 sigma. */
 void border_weight(const BorderWeight *by, int32_t height, int32_t width, const uint8_t *classes,

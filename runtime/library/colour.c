@@ -32,7 +32,7 @@ static float unit(float value) {
 
 /* ---- distort ---------------------------------------------------------------------------------- */
 
-/* The brightness of point I: that of a grey picture is its value. */
+/* Returns the brightness of point I; the brightness of a grey picture is its value. */
 static float grey(const Picture *picture, size_t i) {
     const float *v = picture->value;
     const size_t plane = points(picture);
@@ -57,7 +57,7 @@ static void change_contrast(const Picture *picture, float factor) {
     size_t count = 0;
     for (size_t i = 0; i < points(picture); i++) {
         const double value = (double)grey(picture, i);
-        sum += isnan(value) ? 0 : value; /* what is missing: dataset_missing.c */
+        sum += isnan(value) ? 0 : value; /* a missing number: dataset_missing.c */
         count += isnan(value) ? 0 : 1;
     }
     blend(picture, factor, count > 0 ? (float)(sum / (double)count) : 0);

@@ -1,5 +1,4 @@
-/* command_line.c - reads a command line: first which command it is, then the options, each of which must be
- * one of that command's, and the words. */
+/* command_line.c - reads a command line: first the command, then its options and words. */
 #include "command_line_page.h"
 #include "unet/words.h"
 
@@ -58,7 +57,8 @@ static const char *behind(const UnetOptionRow *row, const char *argument) {
     return NULL;
 }
 
-/* The row of the option in ARGUMENT: that of COMMAND, or else that of another one; NULL: there is none. */
+/* Returns the row of the option in ARGUMENT, one of COMMAND if it has the option, else one of another
+ * command; NULL: there is none. */
 static const UnetOptionRow *find_option(const UnetGrammar *grammar, const char *argument, int command) {
     const UnetOptionRow *found = NULL;
     for (int i = 0; i < grammar->noption; i++) {
@@ -91,7 +91,7 @@ static int dashed_command(const UnetGrammar *grammar, const char *argument) {
     return found >= 0 && grammar->command[found].dashed ? found : -1;
 }
 
-/* Where the command stands in argv, or 0; sets it. */
+/* Sets the command, and returns its place in argv, or 0. */
 static int choose_command(const Reader *r) {
     for (int i = 1; i < r->argc && strcmp(r->argv[i], "--") != 0; i++) {
         const char *argument = r->argv[i];

@@ -261,7 +261,7 @@ static void print_zsh(UnetPage *script, const UnetGrammar *grammar, const char *
 
 /* ---- fish ----------------------------------------------------------------------------------------- */
 
-/* Where the command is COMMAND: -1, where none is named yet. */
+/* Prints a line for the command COMMAND; -1: for a line that names none yet. */
 static void print_fish_line(UnetPage *script, const UnetGrammar *grammar, const char *program,
                             int command) {
     unet_page_print(script, "complete -c %s -n '_complete_", program);

@@ -5,7 +5,7 @@
 
 #include "unet/command_line.h"
 
-/* What does not fit is left out. */
+/* Text that does not fit is left out. */
 typedef struct {
     char *text;
     size_t size, length;

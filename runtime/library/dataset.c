@@ -80,7 +80,7 @@ static bool fits_input(const UnetDataset *dataset, const UnetSource *source) {
                                          fits_window(layout->size + 1, dataset->program->size + 1));
 }
 
-/* The table comes from our own compiler: what is wrong here is our bug. */
+/* The table comes from our own compiler, so a fault here is our bug. */
 static UnetStatus check_source(UnetDataset *dataset, int32_t index, UnetError *error) {
     const UnetSource *source = &dataset->source[index];
     int32_t depth = 0;
@@ -154,7 +154,7 @@ static UnetStatus list_series(UnetDataset *dataset, bool own_size, UnetError *er
 
 /* ---- which samples ---------------------------------------------------------------------------- */
 
-/* The share of random_split: rounded down, and what is left over stays in training. */
+/* Returns the share of random_split, rounded down; the rest stays in training. */
 static int32_t held_out(const UnetData *data, int32_t count) {
     return data != NULL && data->holdout > 0 ? (int32_t)floor(data->holdout * count) : 0;
 }
@@ -164,8 +164,8 @@ static int ascending(const void *a, const void *b) {
 }
 
 /* As nnU-Net splits: scikit-learn's KFold(folds, shuffle=True) and, behind the last of these, a fifth that
- * the number of the fold draws.  ORDER becomes what is trained on, then what is held out; returns how many
- * that are. */
+ * the number of the fold draws.  ORDER lists the samples to train on, then the samples held out; returns
+ * how many are held out. */
 static int32_t fold_order(const UnetData *data, int32_t fold, int32_t count, int32_t *order) {
     const bool extra = fold >= data->folds;
     const int32_t share = count / data->folds, larger = count % data->folds;

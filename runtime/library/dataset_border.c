@@ -41,7 +41,7 @@ UnetStatus dataset_check_border(const UnetDataset *dataset, int32_t index, UnetE
                : unet_fail(error, UNET_BUG, "the data source \"%.100s\" has another size", source->name);
 }
 
-/* ---- working memory: weights, classes, a row, and that of border_weight() ---- */
+/* ---- working memory: weights, classes, a row, and the scratch of border_weight() ---- */
 
 typedef struct {
     size_t weights, classes, row, work, bytes;

@@ -1,7 +1,7 @@
 /* dataset_cache.c - the files of a small training set, decoded once and kept as bytes.
  *
  * Inflating a picture takes far longer than cutting a window out of it, and small sets fit in a few MiB.
- * What a sample contains does not depend on whether its files are kept. */
+ * A sample is the same whether its files are kept or not. */
 #include "dataset_parts.h"
 #include "size_math.h"
 

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* What has been found so far. */
+/* The problems found so far. */
 typedef struct {
     const UnetDataset *dataset;
     Listener *listener;
@@ -51,7 +51,7 @@ static UnetStatus read_classes(const Check *c, UnetImageReader *reader, const Sa
     return status;
 }
 
-/* The rows of a picture; only floats can be what is missing. */
+/* Reads the rows of a picture; only floats can stand for a missing number. */
 static UnetStatus read_picture(const Check *c, UnetImageReader *reader, const Sample *sample,
                                int32_t series, UnetError *error) {
     const UnetRowFormat format = unet_image_format(reader);
@@ -72,7 +72,7 @@ static UnetStatus read_picture(const Check *c, UnetImageReader *reader, const Sa
     return status;
 }
 
-/* A volume was decoded when the dataset was opened; what is left is to look at its classes. */
+/* Looks at the classes of a volume, which was decoded when the dataset was opened. */
 static UnetStatus check_volume(const Check *c, const Sample *sample, int32_t series, UnetError *error) {
     const UnetVoxels *volume = &sample->volume[series];
     const int32_t *size = volume->info.size, source = c->dataset->series[series].source;

@@ -29,7 +29,7 @@ const char *dataset_colour_text(int32_t colour, char text[COLOUR_TEXT_BYTES]) {
 
 /* ---- what occurs ------------------------------------------------------------------------------ */
 
-/* The place of COLOUR among those that were seen; -1: there are too many. */
+/* Returns the place of COLOUR among the colours seen so far; -1: there are too many. */
 static int32_t place_of(ColourCount *count, int32_t colour) {
     int32_t i = 0;
     while (i < count->colours && count->colour[i] != colour) {

@@ -2,8 +2,8 @@
  * a class above 0, the percentiles 0.5 and 99.5, mean and deviation of each channel.
  *
  * All voxels count, where nnU-Net draws a share of them.  A percentile lies between two numbers of certain
- * ranks, which are found exactly: numbers are counted by the upper half of their bits, and those that share
- * it with a wanted one by the lower half, too, so two passes do without a sorted copy.
+ * ranks, which are found exactly: numbers are counted by the upper half of their bits, and numbers that
+ * share it with a wanted one by the lower half, too, so two passes do without a sorted copy.
  */
 #include "dataset_parts.h"
 
@@ -15,7 +15,7 @@ enum { HALF = 1 << 16, RANKS = 4 };
 
 typedef struct {
     int64_t high[HALF];       /* numbers of each upper half */
-    int64_t low[RANKS][HALF]; /* of the upper half of a rank, those of each lower half */
+    int64_t low[RANKS][HALF]; /* for the upper half of each rank, a count of each lower half */
     int32_t wanted[RANKS];    /* upper halves; -1: none */
     int64_t count;
     double origin, sum, squares; /* of distances to the first number */

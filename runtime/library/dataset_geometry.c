@@ -14,7 +14,7 @@
 
 enum { LINE_BYTES = 1024, AXES = 3, MOST_CODES = 8 };
 
-/* Where the axes x, y, z of a volume point, nearest: "RAS" is right, forward, up. */
+/* Writes the directions nearest to the axes x, y, z of a volume: "RAS" is right, forward, up. */
 static void axis_code(const UnetVolumeInfo *info, char code[AXES + 1]) {
     static const char letters[AXES][2] = {{'R', 'L'}, {'A', 'P'}, {'S', 'I'}};
     for (int axis = 0; axis < AXES; axis++) {

@@ -1,10 +1,10 @@
 /* dataset_intensity.c - what changes the numbers of the voxels of a window, once all of it is there: noise,
- * blur, brightness, contrast, low resolution and gamma, as nnU-Net computes them, on what is normalised
- * already.
+ * blur, brightness, contrast, low resolution and gamma, as nnU-Net computes them, on numbers that are
+ * normalised already.
  *
- * Of a sample each line of the file's transforms happens by chance, all channels alike; then each channel
- * has a factor or an exponent of its own.  Those from LOW to HIGH lie half of the time below 1 and else
- * above.  What it draws follows from the seed, the epoch and the sample.
+ * Chance decides for each sample and each line of the file's transforms, for all channels alike; then each
+ * channel has a factor or an exponent of its own.  A factor from LOW to HIGH lies half of the time below 1
+ * and else above.  The random numbers follow from the seed, the epoch and the sample.
  */
 #include "dataset_reading.h"
 #include "unet/layout.h"
@@ -22,7 +22,7 @@ typedef struct {
     UnetKey key;
 } Change;
 
-/* Which numbers a key draws for what: chances, then those of each channel, then noise. */
+/* The numbers that a key draws: chances, then numbers of each channel, then noise. */
 enum { FIRST_CHANCE, SECOND_CHANCE, SIGMA, OF_CHANNELS = 8, A_CHANNEL = 8, NOISE = 1 << 16 };
 
 /* All values of a channel. */
@@ -250,9 +250,8 @@ static void blur_channel(const Change *c, int32_t channel) {
 
 /* ---- low resolution --------------------------------------------------------------------------- */
 
-/* What point I of COUNT becomes when an axis goes down to FEWER points and back up: one between those that
- * two of the fewer were taken from, PART of the way.  Down: the nearest, by the middles of the points; up:
- * linear. */
+/* A point of an axis that goes down to FEWER points and back up lies between the points that two of the
+ * fewer were taken from, PART of the way.  Down: the nearest, by the middles of the points; up: linear. */
 typedef struct {
     int32_t from[2];
     float part;
@@ -342,7 +341,7 @@ bool volume_plan_scratch(UnetDataset *dataset) {
 /* ---- all of them ------------------------------------------------------------------------------ */
 
 static void apply(const Change *c) {
-    if (c->transform->op == UNET_DO_DISTORT) { /* its probability is that of each change */
+    if (c->transform->op == UNET_DO_DISTORT) { /* each change has its probability */
         change_light(c);
         return;
     }

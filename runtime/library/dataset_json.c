@@ -18,7 +18,7 @@
 
 enum { MOST_LABELS = UNET_IGNORED, TEXT_BYTES = 512 };
 
-/* What the file says. */
+/* The contents of the file. */
 typedef struct {
     const UnetDataset *dataset;
     Listener *listener;
@@ -145,7 +145,7 @@ static UnetStatus compare_channels(Description *d, UnetError *error) {
     return problem(d, error);
 }
 
-/* ---- what is told ----------------------------------------------------------------------------- */
+/* ---- the report -------------------------------------------------------------------------------- */
 
 static void tell_normalizing(const Description *d, UnetNote *note, void *context) {
     const UnetSource *source = image_source(d->dataset);

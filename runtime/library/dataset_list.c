@@ -1,7 +1,7 @@
-/* dataset_list.c - samples that stand in a text file, one a line: the names of their files, or what the
- * stars of the patterns stand for.
+/* dataset_list.c - samples that stand in a text file, one a line: the names of their files, or the
+ * text that the stars of the patterns stand for.
  *
- * Words are separated by blanks; empty lines and those that begin with `#` say nothing.  Lines may end as
+ * Words are separated by blanks; empty lines and lines that begin with `#` say nothing.  Lines may end as
  * on Windows, and a mark of UTF-8 may stand in front of the first.  Samples keep the order of the lines.
  *
  * Requires: the series.  Provides: UnetDataset.stems, the first word of each line; FileSeries.word. */

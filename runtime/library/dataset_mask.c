@@ -1,8 +1,8 @@
-/* dataset_mask.c - `normalize "zscore_masked"`: what is normalised is 0 beside the mask of its volume.
+/* dataset_mask.c - `normalize "zscore_masked"`: normalised numbers are 0 beside the mask of their volume.
  *
- * Numbers beside the mask are 0 in the files, too, so a point between voxels of which a share lies in the
- * mask has the sum of these, each less the mean: what the other voxels took away is given back.  Once the
- * numbers of the window are changed, what lies beside the mask by more than half is 0 again, as in nnU-Net.
+ * Numbers beside the mask are 0 in the files, too, so a point between voxels that lie in the mask in part
+ * has the sum of these, each less the mean: the share of the other voxels is given back.  Once the numbers
+ * of the window are changed, a point that lies beside the mask by more than half is 0 again, as in nnU-Net.
  */
 #include "dataset_reading.h"
 #include "unet/layout.h"

@@ -1,11 +1,11 @@
-/* dataset_match.c - which files belong together: those for which the stars of all patterns stand for the
- * same.  A pattern without stars names one file that belongs to every sample.  Where sources name several
- * folders, the first pattern of one belongs to the first of another, and so on; a source of one pattern
- * serves all folders.  A file that the patterns of two sources take belongs to the one that says more of
- * its name: "*_mask.png" leaves nothing to "*.png".
+/* dataset_match.c - which files belong together: files for which the stars of all patterns stand for the
+ * same text.  A pattern without stars names one file that belongs to every sample.  Where sources name
+ * several folders, the first pattern of one belongs to the first of another, and so on; a source of one
+ * pattern serves all folders.  A file that the patterns of two sources take belongs to the one that says
+ * more of its name: "*_mask.png" leaves nothing to "*.png".
  *
- * Requires: the series.  Provides: dataset->stems; FileSeries.word, the names of its files; what was left
- * out of it.
+ * Requires: the series.  Provides: dataset->stems; FileSeries.word, the names of its files and of the
+ * files left out.
  */
 #include "dataset_parts.h"
 
@@ -73,7 +73,7 @@ typedef struct {
     UnetDataset *dataset;
     Listener *listener;
     UnetError *error;
-    FileSide *side; /* those of one series after those of another, */
+    FileSide *side; /* files of one series after files of another, */
     int32_t *first; /*   of series i from here on; one more behind the last */
     int32_t folders;
 } Matching;
@@ -167,7 +167,7 @@ static UnetStatus leave_twins(const Matching *m, FileSide *side) {
     return status;
 }
 
-/* What was left out of a pattern counts for its series. */
+/* Counts a file that was left out of a pattern for its series. */
 static void add_left(FileSide *side) {
     FileSeries *series = side->series;
     for (int reason = 0; reason < LEFT_REASONS; reason++) {
@@ -240,7 +240,7 @@ static UnetStatus missing(const Matching *m, const FileSide *present, const Foun
     return dataset_problem(m->listener, status, m->error);
 }
 
-/* A sample of which every series has a file, or a problem. */
+/* Adds a sample, which has a file of every series, or a problem. */
 static UnetStatus add_sample(const Matching *m, int32_t folder, const FileSide *leads,
                              const FoundFile *file) {
     UnetDataset *dataset = m->dataset;

@@ -1,8 +1,8 @@
-/* dataset_measure.c - the mean and deviation of the inputs that are normalised by what is measured.
+/* dataset_measure.c - the mean and deviation of the inputs that are normalised by measured numbers.
  *
- * All points of all files of the training samples count alike, before any transform; noise of the sources
- * is that of an epoch of its own, so that the result depends on the data alone.  Sums are taken of the
- * distance to the first value, in double, and lose nothing that matters.
+ * All points of all files of the training samples count alike, before any transform; the sources
+ * have the noise of an epoch of their own, so that the result depends on the data alone.  Sums are taken of
+ * the distance to the first value, in double, and lose nothing that matters.
  */
 #include "dataset_reading.h"
 #include "size_math.h"
@@ -31,7 +31,7 @@ static void add_row(Sums *sums, const float *value, int32_t channels, size_t cou
         const float *channel = value + (size_t)c * count;
         for (size_t i = 0; i < count; i++) {
             if (isnan(channel[i])) {
-                continue; /* what is missing has no value */
+                continue; /* a missing number has no value */
             }
             if (sums->count[c]++ == 0) {
                 sums->origin[c] = (double)channel[i];
@@ -53,7 +53,7 @@ static void finish(const Sums *sums, int32_t channels, UnetNormal *normal) {
     }
 }
 
-/* Whole rows of the largest files instead of those of a window. */
+/* Plans whole rows of the largest files instead of rows of a window. */
 static bool plan_whole(UnetDataset *whole) {
     whole->warps = false;
     for (int32_t i = 0; i < whole->nsample; i++) {

@@ -17,7 +17,8 @@ enum { KEY_BYTES = 256, POINTS_BYTES = 40 };
 
 /* ---- code points ------------------------------------------------------------------------------ */
 
-/* The code point at *AT, which goes behind it; what is no UTF-8 is a byte. */
+/* Returns the code point at *AT, which goes behind it; a byte that is no UTF-8 is a code point by itself.
+ */
 static uint32_t next_point(const char **at) {
     const unsigned char *c = (const unsigned char *)*at;
     const int more = c[0] >= 0xf0 ? 3 : c[0] >= 0xe0 ? 2 : c[0] >= 0xc0 ? 1 : 0;
@@ -70,7 +71,7 @@ static int by_key(const void *a, const void *b) {
     return strcmp(one, other);
 }
 
-/* A file of SIDE whose stem is like that of FILE, or NULL. */
+/* Returns a file of SIDE whose stem is like the stem of FILE, or NULL. */
 static const FoundFile *find_alike(FileSide *side, const FoundFile *file) {
     const size_t count = (size_t)side->found.count;
     if (side->alike == NULL && (side->alike = calloc(count + 1, sizeof *side->alike)) != NULL) {

@@ -1,15 +1,15 @@
 /* dataset_parts.h - what a dataset consists of; private to
  *     dataset.c        which builds it
  *     dataset_match.c  which finds the files that belong together
- *     dataset_partner.c which says what is missing
+ *     dataset_partner.c which names the missing files
  *     dataset_list.c   which reads lists of them
  *     dataset_scale.c  which finds out how fine they are
  *     dataset_probe.c  which reads their headers
  *     dataset_cache.c  which keeps the decoded files of small sets
  *     dataset_read.c   which reads samples
  *     dataset_measure.c which measures what inputs are normalised by
- *     dataset_fingerprint.c which measures what is of a class above 0
- *     dataset_warp.c   which reads those that are scaled, turned, bent or coloured
+ *     dataset_fingerprint.c which measures the voxels of classes above 0
+ *     dataset_warp.c   which reads samples that are scaled, turned, bent or coloured
  *     dataset_labels.c which makes classes of the numbers in files
  *     dataset_colours.c which knows the colours of classes
  *     dataset_missing.c which knows what to do where there is no number
@@ -44,14 +44,14 @@ typedef struct {
     StemList word;  /* what its files are called, one for each stem */
     bool coloured;  /* colours of its pictures are changed; else it fills no picture that is compared */
     int32_t found;  /* files of its patterns, */
-    int32_t left[LEFT_REASONS];             /*   those that were left out, */
+    int32_t left[LEFT_REASONS];             /*   files that were left out, */
     char left_name[LEFT_REASONS][256];      /*   and one of these */
     int32_t highest;                        /* of its files */
     size_t widest;                          /* bytes of the longest row of one */
     int32_t files;                          /* whose header was read, */
     int32_t with[UNET_IMAGE_TRAITS];        /* and how many of them have a trait */
     int64_t strange;                        /* voxels that are not finite, */
-    int64_t rounded;                        /*   and those of labels that were no whole numbers */
+    int64_t rounded;                        /*   and points of labels that were no whole numbers */
     char with_name[UNET_IMAGE_TRAITS][256]; /* of the first of these: as long as a file's name may be */
 } FileSeries;
 
@@ -100,13 +100,13 @@ typedef struct {
     size_t bytes;     /* of all rows, once all are read */
 } FileCache;
 
-/* Where the parts of a reading thread's working memory start, in bytes; see dataset_read.c.  Only what is
- * warped has those from `rasters` on. */
+/* Where the parts of a reading thread's working memory start, in bytes; see dataset_read.c.  Only warped
+ * samples have the parts from `rasters` on. */
 typedef struct {
     size_t files, values, operands, normal, fill, maps[3], nowhere, beside;
     size_t border;            /* what sources that are border_weight() need */
     size_t plane;             /* of volumes that are blurred, */
-    size_t corners, labelled; /* and of those that are turned */
+    size_t corners, labelled; /* and of volumes that are turned */
     size_t rasters;           /* of each series: how its rows lie */
     size_t decoded;           /* rows of all series that are not kept, decoded */
     size_t pictures;          /* of all series whose colours are changed: what the window shows */
@@ -135,7 +135,7 @@ struct UnetDataset {
     bool several_folders;
     char *folder;
     char *cache_folder; /* of decoded volumes, or NULL: beside them */
-    StemList stems;     /* those of one folder after those of another */
+    StemList stems;     /* stems of one folder after stems of another */
     uint16_t *
         *class_of; /* per source that fills labels: from the numbers in its files to classes; or NULL */
     FileSeries *series; /* in the order in which sources and terms name them */
@@ -149,7 +149,7 @@ struct UnetDataset {
     ScratchPlan scratch;
 };
 
-/* Who hears of problems.  With no listener (NULL) the first one ends what is being done. */
+/* Who hears of problems.  With no listener (NULL) the first problem ends the work. */
 typedef struct {
     UnetProblemReport *report;
     void *context;
@@ -197,13 +197,13 @@ int32_t dataset_valid(const UnetDataset *dataset, int axis, int32_t shown);
 
 /* dataset_volume.c: whether TERM pushes an operand, and does not fill one that is there. */
 bool dataset_pushes(const UnetSourceTerm *term);
-/* dataset_decode.c: decodes those of all samples that are not decoded yet. */
+/* dataset_decode.c: decodes the volumes of all samples that are not decoded yet. */
 void dataset_decode_volumes(const UnetDataset *dataset, UnetDataPlace place);
 /* dataset_mask.c: whether what SOURCE fills is normalised over masks. */
 bool dataset_is_masked(const UnetDataset *dataset, int32_t source);
 /* How the files of a series are resampled: labels take the nearest voxel. */
 UnetSampling dataset_sampling(const UnetDataset *dataset, int32_t series);
-/* Opens the volumes of a sample, of which SIZE comes to be known. */
+/* Opens the volumes of a sample, and finds its SIZE. */
 UNET_MUST_USE UnetStatus dataset_probe_volumes(UnetDataset *dataset, Sample *sample, UnetError *error);
 void dataset_close_volumes(UnetDataset *dataset, Sample *sample);
 /* A voxel of a class above 0, as KEY draws first its class and then itself: (height, width, depth); false:
@@ -265,7 +265,7 @@ UNET_MUST_USE UnetStatus dataset_to_classes(const UnetDataset *dataset, const Sa
 
 /* dataset_missing.c: whether the inputs can hold what it does with them. */
 UNET_MUST_USE UnetStatus dataset_check_missing(const UnetDataset *dataset, UnetError *error);
-/* COUNT numbers of a file of a picture, of which some may be none. */
+/* Settles COUNT numbers of a file of a picture; some may be missing. */
 UNET_MUST_USE UnetStatus dataset_settle_missing(const UnetDataset *dataset, const Sample *sample,
                                                 int32_t series, float *value, size_t count,
                                                 UnetError *error);
@@ -290,10 +290,10 @@ void dataset_count_colours(ColourCount *count, const char *path, int32_t channel
 void dataset_describe_colours(const UnetDataset *dataset, int32_t source, ColourCount *count,
                               UnetNote *note, void *context);
 
-/* What check-data counts of the files of a source. */
+/* The counts that check-data makes of the files of a source. */
 typedef struct {
     int64_t files;
-    int64_t points[UNET_IGNORED + 1];     /* of each class; behind them those that count nowhere */
+    int64_t points[UNET_IGNORED + 1];     /* of each class; behind them the points that count nowhere */
     int64_t files_with[UNET_IGNORED + 1]; /* that have any */
     int32_t least[3], most[3];            /* sizes: height, width, depth */
 } LabelCount;

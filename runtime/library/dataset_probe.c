@@ -1,5 +1,5 @@
 /* dataset_probe.c - reads the header of every file: whether it can be read, whether its size fits the
- * window and those of its partners.
+ * window and its partners.
  *
  * Requires: the samples, and how fine the files of each source are.  Provides: the size of each sample and
  * the bytes of its files; UnetDataset.decoder_bytes.  Samples with a problem are left out where somebody
@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a decoder takes for one file: its state and windows, a buffer of the file, a few rows, and those
- * that it holds at once, all of an interlaced image; and what resizing takes. */
+/* Returns the bytes that a decoder takes for one file: its state and windows, a buffer of the file, a few
+ * rows, the rows that it holds at once (all rows of an interlaced image), and the bytes of resizing. */
 static size_t decoder_bytes(const UnetImageInfo *info) {
     const size_t channels = info->channels > 4 ? (size_t)info->channels : 4;
     const size_t number = (size_t)info->bits / 8, row = (size_t)info->own[1] * channels * number;
@@ -63,7 +63,7 @@ static UnetStatus probe(FileSeries *series, const char *path, UnetImageInfo *inf
     return status;
 }
 
-/* Whether evaluation can measure a sample of which the window shows SHOWN points of the coarsest file. */
+/* Returns whether evaluation can measure a sample whose window shows SHOWN points of the coarsest file. */
 static bool can_measure(const UnetDataset *dataset, const int32_t shown[2]) {
     return dataset->program->measured[1] > 0 && dataset_valid(dataset, 0, shown[0]) > 0 &&
            dataset_valid(dataset, 1, shown[1]) > 0;
@@ -112,7 +112,7 @@ static UnetStatus check_size(const UnetDataset *dataset, const char *path, const
     return UNET_OK;
 }
 
-/* The size of the first file settles that of the sample. */
+/* Takes the size of the first file as the size of the sample. */
 static UnetStatus settle_size(const UnetDataset *dataset, const char *path, const UnetImageInfo *info,
                               Sample *sample, UnetError *error) {
     const int32_t size[2] = {info->height, info->width};
@@ -194,7 +194,7 @@ static UnetStatus compare_proportions(const char *path, const UnetImageInfo *inf
                      path, info->own[0], info->own[1], first, of_first->own[0], of_first->own[1]);
 }
 
-/* Where no --staging was given, files keep what their names promise of their numbers. */
+/* Without --staging, files keep the bits that their names promise; checks that they do. */
 static UnetStatus check_bits(const UnetDataset *dataset, const FileSeries *series, const char *path,
                              const UnetImageInfo *info, UnetError *error) {
     const int32_t input = dataset->source[series->source].input;
@@ -258,7 +258,7 @@ UnetStatus dataset_probe(UnetDataset *dataset, Listener *listener, UnetError *er
         }
         status = dataset_problem(listener, status, error);
         if (status != UNET_OK) {
-            dataset->nsample = kept; /* those that are open */
+            dataset->nsample = kept; /* series that are open */
             return status;
         }
     }
@@ -266,7 +266,8 @@ UnetStatus dataset_probe(UnetDataset *dataset, Listener *listener, UnetError *er
     return UNET_OK;
 }
 
-/* What pictures of SERIES become; where their source fills no input itself, what the first input is. */
+/* Returns the type that pictures of SERIES become: the type of their input, or, if their source fills none,
+ * of the first input. */
 static UnetType stored_type(const UnetDataset *dataset, const FileSeries *series) {
     const int32_t input = dataset->source[series->source].input;
     return dataset->program->inputs[input < 0 ? 0 : input].type;

@@ -177,7 +177,7 @@ static float *operand_of(const Reading *at, int32_t index, int32_t k) {
                   : at->scratch.operand + (size_t)(k - 1) * at->scratch.operand_row;
 }
 
-/* What TERM stands for, if it is no operation; SERIES: its files. */
+/* Pushes the value of TERM, which is no operation; SERIES: its files. */
 static UnetStatus push(const Reading *at, const UnetSourceTerm *term, int32_t series, const UnetKey *key,
                        int32_t channels, float *operand) {
     size_t count = (size_t)channels * (size_t)reading_columns(at);
@@ -226,8 +226,8 @@ UnetStatus reading_evaluate(const Reading *at, int32_t index) {
 
 /* ---- into the inputs -------------------------------------------------------------------------- */
 
-/* Whether point (Y, X) of the window lies beside the file; of what is warped, where the row comes from is
- * known.
+/* Returns whether point (Y, X) of the window lies beside the file; for a warped picture the source of the
+ * row is known.
  */
 static bool is_beside(const Reading *at, int32_t y, int32_t x) {
     const int32_t point[2] = {y, x};
@@ -370,7 +370,7 @@ static UnetStatus read_files(Reading *at) {
     return status;
 }
 
-/* nnU-Net's rule: the last samples of a batch show what is of a class above 0, as many as their share says;
+/* nnU-Net's rule: the last samples of a batch show points of a class above 0, as many as their share says;
  * its rounding, of halves to even, makes that one of two for a share of 0.33. */
 static void centre_on_foreground(Reading *at, int32_t batch) {
     const UnetDataset *dataset = at->dataset;
@@ -429,7 +429,8 @@ static UnetStatus read_pass(Reading *at, int32_t multiple) {
     return read_files(at);
 }
 
-/* Whether source INDEX was read in the pass of an earlier one, or will be in that of a later one. */
+/* Returns whether source INDEX was read in the pass of an earlier source, or will be read in the pass of a
+ * later one. */
 static bool is_done(const UnetDataset *dataset, int32_t index) {
     if (dataset->scale[index].multiple == ANY_MULTIPLE) {
         return true;

@@ -26,7 +26,7 @@ typedef struct {
 } Turn;
 
 /* The eight voxels around a place, -1 for one that lies beside the volume, their weights, and the sum of
- * the weights of those that are there. */
+ * the weights of the voxels inside. */
 enum { CORNERS = 8 };
 typedef struct {
     int64_t voxel[CORNERS];
@@ -49,7 +49,7 @@ typedef struct {
     /* of volumes that are turned: of each point of a row, and a map of it for labels */
     Corners *corners;
     int32_t *labelled;
-    /* of what is warped: */
+    /* of a warped sample: */
     Raster *raster; /* one per series */
     uint8_t *decoded;
     float *picture, *degraded, *lines;
@@ -106,7 +106,7 @@ Scratch scratch_at(const ScratchPlan *plan, char *base);
 /* Row (slice, row) of the files of a term, the channels side by side. */
 void volume_push(const Reading *at, int32_t series, int32_t channel, float *operand);
 
-/* What SOURCE is normalised by in this sample, or NULL. */
+/* Returns the numbers that normalise SOURCE in this sample, or NULL. */
 const UnetNormal *reading_normal(const Reading *at, const UnetSource *source);
 
 /* Reads all sources, of volumes. */
@@ -135,10 +135,10 @@ void mask_window(Reading *at, int32_t source);
 /* Draws what the window, whose place is known, is turned, scaled and mirrored by. */
 void turn_draw(Reading *at);
 
-/* Finds the voxels that row (slice, row) of the window shows, and those of its points that show any. */
+/* Finds the voxels that row (slice, row) of the window shows, and the points of the row that show any. */
 void turn_row(const Reading *at);
 
-/* What the file of a term has there, and of labels which points show some. */
+/* Pushes the numbers that the file of a term has there, and for labels the points that show some. */
 void turn_push(const Reading *at, int32_t series, float *operand);
 
 /* INTO: VALUE of each point as far as it shows voxels, and FILL of each channel for the rest. */

@@ -9,7 +9,8 @@
  *
  * The sizes in the model decide.  An input s times as large as the first is filled from files s times as
  * large.  One that is s times smaller is filled from files s times smaller, if they are that; from files as
- * large as those of the first input it gets the centre of the window, as does an input of any smaller size.
+ * large as the files of the first input it gets the centre of the window, as does an input of any smaller
+ * size.
  *
  * Requires: sources and series; the stems of all files.  Provides: UnetDataset.scale, base, widest,
  * measured_multiple. */
@@ -55,7 +56,7 @@ static bool first_size(const UnetDataset *dataset, int32_t index, int32_t size[2
     return true;
 }
 
-/* Whether the files of source INDEX are TIMES smaller than those of the first input. */
+/* Whether the files of source INDEX are TIMES smaller than the files of the first input. */
 static bool files_are_smaller(const UnetDataset *dataset, int32_t index, int32_t times) {
     int32_t first = -1, own = dataset->scale[index].series, large[2], small[2];
     for (int32_t s = 0; s < dataset->nsource; s++) {
@@ -65,7 +66,7 @@ static bool files_are_smaller(const UnetDataset *dataset, int32_t index, int32_t
            first_size(dataset, own, small) && ratio(large, small) == times;
 }
 
-/* What an input asks of its source. */
+/* Returns the scale that an input asks of its source. */
 static SourceScale scale_of_input(const UnetDataset *dataset, int32_t index) {
     const int32_t *window = dataset->program->size + 1;
     const int32_t *size = dataset->program->inputs[dataset->source[index].input].size + 1;

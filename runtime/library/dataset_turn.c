@@ -3,10 +3,10 @@
  *
  *     window --mirrored, scaled, turned about its middle--> volume --8 voxels--> point
  *
- * Numbers are linear between voxels; what lies beside the volume has the value that `pad` says, which comes
- * to the share of its voxels once all else is normalised.  Of labels each value has the weights of its
- * voxels, and the heaviest counts, the least of those that are as heavy; what lies beside is one, too, and
- * comes before them all.  That is what nnU-Net computes, class by class.
+ * Numbers are linear between voxels; a point beside the volume has the value that `pad` says, which comes
+ * to the share of its voxels once all else is normalised.  Each label has the weights of its voxels, and
+ * the heaviest label counts, or the least of equally heavy ones; a point beside the volume is a label, too,
+ * and comes before them all.  nnU-Net computes the same, class by class.
  *
  * Requires: the place of the window.  Provides: in some samples of training another way to their rows.
  */
@@ -35,9 +35,9 @@ static bool turn_needed(const UnetTransform *transform, int32_t count) {
     return false;
 }
 
-/* ---- what is drawn ---------------------------------------------------------------------------- */
+/* ---- random numbers --------------------------------------------------------------------------- */
 
-/* In what M does to a place, which it is given from the right, STEP comes first. */
+/* Composes M with STEP, which comes first: M takes a place from the right. */
 static void compose(double m[3][3], double step[3][3]) {
     double both[3][3];
     for (int i = 0; i < 3; i++) {

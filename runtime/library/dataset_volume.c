@@ -147,7 +147,7 @@ static UnetStatus open_volume(UnetDataset *dataset, Sample *sample, int32_t i, c
     return status;
 }
 
-/* What is there of the sample: all, or the box of what is not 0 in some input. */
+/* Places the sample: all of it, or the box of all voxels that are not 0 in some input. */
 static void place_sample(const UnetDataset *dataset, Sample *sample) {
     const int32_t *size = sample->volume[0].info.size;
     int32_t begin[3] = {size[0], size[1], size[2]}, end[3] = {0, 0, 0};
@@ -173,7 +173,7 @@ static void place_sample(const UnetDataset *dataset, Sample *sample) {
     }
 }
 
-/* What normalises each source whose volumes have their own. */
+/* Finds the numbers that normalise each source whose volumes have their own. */
 static void find_normals(const UnetDataset *dataset, const Sample *sample) {
     for (int32_t s = 0; s < dataset->nsource; s++) {
         const int32_t input = dataset->source[s].input;
@@ -233,7 +233,7 @@ static bool is_foreground(const UnetDataset *dataset, int32_t series, int32_t va
 
 enum { PART = 256 }; /* voxels that are looked at together */
 
-/* Voxel NUMBER of those of VALUE, counted slice by slice. */
+/* Finds voxel NUMBER of the voxels of VALUE, counted slice by slice. */
 static bool find_voxel(const UnetVoxels *volume, int32_t k, int64_t number, int32_t voxel[3]) {
     const int32_t *size = volume->info.size;
     const uint32_t *count = volume->count + (size_t)k * (size_t)size[0];
@@ -276,7 +276,7 @@ bool dataset_has_foreground(const UnetDataset *dataset, const Sample *sample) {
 
 bool dataset_draw_foreground(const UnetDataset *dataset, const Sample *sample, const UnetKey *key,
                              int32_t voxel[3]) {
-    enum { CLASS_DRAW = WINDOW_AXES, VOXEL_DRAW }; /* behind those of a window */
+    enum { CLASS_DRAW = WINDOW_AXES, VOXEL_DRAW }; /* behind the draws of a window */
     const int32_t series = dataset_series_of_labels(dataset);
     const UnetVoxels *volume = &sample->volume[series < 0 ? 0 : series];
     int32_t present[UNET_MOST_VALUES];

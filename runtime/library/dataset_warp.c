@@ -14,10 +14,10 @@
 
 #include <string.h>
 
-/* ---- what is coloured ------------------------------------------------------------------------- */
+/* ---- colours ---------------------------------------------------------------------------------- */
 
-/* Whether INPUT is a picture: one that the network sees or that its output is compared with, and not, say,
- * a map of weights. */
+/* Returns whether INPUT is a picture: the network sees it, or its output is compared with it, and it is
+ * not, say, a map of weights. */
 static bool is_picture(const UnetModel *model, int32_t input) {
     const UnetInput *into = &model->inputs[input];
     bool compared = !into->is_target;
@@ -27,7 +27,8 @@ static bool is_picture(const UnetModel *model, int32_t input) {
     return compared && into->kind != UNET_LABELS;
 }
 
-/* Whether what source INDEX reads is part of a picture, its own or that of a source that names it. */
+/* Returns whether source INDEX reads a part of a picture, its own or the picture of a source that names it.
+ */
 static bool makes_picture(const UnetDataset *dataset, int32_t index) {
     const int32_t input = dataset->source[index].input;
     bool makes = input >= 0 && is_picture(dataset->model, input);
@@ -107,7 +108,7 @@ static View view_of(const Reading *at) {
     return (View){&at->warp, &at->window, at->multiple};
 }
 
-/* Where the points of the row come from that raster_place was asked for last. */
+/* Returns the sources of the points of the row that raster_place was asked for last. */
 static const double (*from_of(const Reading *at))[2] {
     return (const double(*)[2])at->scratch.from;
 }
@@ -133,7 +134,7 @@ static UnetStatus decode_rows(const Reading *at, int32_t series, int32_t begin, 
     return status;
 }
 
-/* What the window shows of file SERIES comes into memory; decoded rows go to *SPACE. */
+/* Reads into memory the part of file SERIES that the window shows; decoded rows go to *SPACE. */
 static UnetStatus read_raster(const Reading *at, int32_t series, uint8_t **space) {
     Raster *raster = &at->scratch.raster[series];
     const CachedFile *kept;
@@ -176,7 +177,7 @@ static void copy_row(const Picture *picture, int32_t y, float *row, bool out) {
     }
 }
 
-/* The picture of file SERIES, behind those of the series before it in the same pass. */
+/* Returns the picture of file SERIES, behind the pictures of the series before it in the same pass. */
 static Picture coloured_picture(const Reading *at, int32_t series) {
     float *value = at->scratch.picture;
     for (int32_t i = 0;; i++) {

@@ -35,7 +35,7 @@ typedef struct {
 } Head;
 _Static_assert(sizeof(Head) <= UNET_BUFFER_HEAD, "the head of a buffer");
 
-/* Where the parts of a buffer begin, and its bytes; and the parts. */
+/* The parts of a buffer, with the places where they begin, and its bytes. */
 typedef struct {
     int64_t arena, staged, row, input, bytes;
 } Places;
@@ -135,7 +135,7 @@ static bool is_normalized(const UnetInput *input) {
     return input->normalizing != UNET_AS_READ && !unet_normal_is_each(input->normalizing);
 }
 
-/* What input I is normalised by; NULL: it is not. */
+/* Returns the numbers that normalise input I; NULL: it is not normalised. */
 static UnetNormal *normal_of(const Parts *parts, int32_t i) {
     const UnetInput *inputs = parts->head->model->inputs;
     int32_t before = 0;
@@ -144,7 +144,7 @@ static UnetNormal *normal_of(const Parts *parts, int32_t i) {
     return is_normalized(&inputs[i]) ? &parts->head->normal[before] : NULL;
 }
 
-/* What is to be measured stands in files of weights; until one is loaded, such an input is taken as it is.
+/* Measured numbers stand in files of weights; until one is loaded, such an input is taken as it is.
  */
 static UnetNormal start_normal(const UnetInput *input) {
     UnetNormal normal = input->normal;
@@ -378,7 +378,7 @@ static UnetStatus run(const Parts *parts, const UnetProgram *program, const Unet
     return status == UNET_OK ? device->end(parts->head->device, parts->arena, error) : status;
 }
 
-/* Where the inputs of a step lie, as UnetStep has them; those of the arena are brought band by band. */
+/* Places the inputs of a step, as UnetStep has them; inputs in the arena are brought band by band. */
 static void place_inputs(const Parts *parts, const UnetProgram *program) {
     char *next = parts->staged;
     for (int32_t i = 0; i < parts->head->model->ninput; i++) {

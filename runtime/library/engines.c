@@ -146,7 +146,7 @@ static double read_seconds(Reader *r, const json_t *object, const char *name) {
     return 0;
 }
 
-/* Which of NAMES, some of which may be NULL, stands there. */
+/* Returns the number of the name that stands there; some of NAMES may be NULL. */
 static int read_choice(Reader *r, const json_t *object, const char *name, const char *const *names,
                        int count) {
     const char *text = json_string_value(json_object_get(object, name));

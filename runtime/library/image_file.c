@@ -53,7 +53,7 @@ off_t image_file_place(const ImageFile *file) {
     return file->start + (off_t)file->at;
 }
 
-/* What was read stays where it holds the place that is asked for. */
+/* Keeps the bytes that were read if they hold the place that is asked for. */
 bool image_file_seek(ImageFile *file, off_t offset, int whence) {
     const off_t place = image_file_place(file);
     if (whence == SEEK_CUR && __builtin_add_overflow(place, offset, &offset)) {

@@ -39,7 +39,7 @@ static bool fail_reading(UnetImageReader *reader, int error) {
 
 /* ---- the header ------------------------------------------------------------------------------- */
 
-/* What giflib calls. */
+/* Reads bytes for giflib. */
 static int read_bytes(GifFileType *gif, GifByteType *bytes, int count) {
     UnetImageReader *reader = gif->UserData;
     const size_t got = image_file_read(&reader->file, bytes, (size_t)count);

@@ -79,7 +79,7 @@ static bool read_at(UnetImageReader *reader, uint64_t place, uint8_t *bytes, siz
            image_file_read(&reader->file, bytes, count) == count;
 }
 
-/* Where the codes begin: at once, or in a box. */
+/* Finds the place where the codes begin: at once, or in a box. */
 static bool find_codes(UnetImageReader *reader, uint64_t *place) {
     uint8_t box[16];
     *place = 0;
@@ -273,7 +273,7 @@ static bool decode_row(UnetImageReader *reader) {
     return fail(reader, "its rows come at once");
 }
 
-/* OpenJPEG refuses what is cut short when it decodes it. */
+/* OpenJPEG refuses a file that is cut short when it decodes the file. */
 static bool is_complete(ImageFile *file) {
     (void)file;
     return true;

@@ -24,7 +24,7 @@ typedef struct Jpeg {
     UnetImageMemory *memory;
     UnetImageReader *reader;
     bool started, ready; /* ready: libjpeg's object is there, and takes memory from ours */
-    struct Jpeg *next;   /* of those that are kept */
+    struct Jpeg *next;   /* of the objects that are kept */
 } Jpeg;
 
 typedef struct {
@@ -59,7 +59,8 @@ static void on_start(j_decompress_ptr jpeg) {
     (void)jpeg;
 }
 
-/* The next bytes of the file; at its end what ends an image, of which libjpeg warns. */
+/* Hands over the next bytes of the file; at its end the mark that ends an image, about which libjpeg warns.
+ */
 static boolean on_fill(j_decompress_ptr jpeg) {
     static const JOCTET end[] = {0xff, JPEG_EOI};
     ImageFile *file = &((Jpeg *)jpeg->client_data)->reader->file;
@@ -151,7 +152,7 @@ static void destroy_kept(void *first) {
     }
 }
 
-/* An object of libjpeg: that of an image before, where memory is kept.  NULL: no memory. */
+/* Returns an object of libjpeg: the object of an image before, if memory is kept.  NULL: no memory. */
 static Jpeg *find_jpeg(UnetImageMemory *memory) {
     ImageKept *kept = memory != NULL ? image_memory_kept(memory) : NULL;
     Jpeg *d = kept != NULL ? kept->object : NULL;

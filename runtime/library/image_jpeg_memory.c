@@ -11,14 +11,14 @@
 
 enum { ROW_BYTES = 64 }; /* of rows of samples: what vector instructions of libjpeg write at once */
 
-/* In front of what is taken. */
+/* Lies in front of each piece of memory that is taken. */
 typedef struct Piece {
     struct Piece *next;
 } Piece;
 
 enum { PIECE_BYTES = 64 };
 
-/* Rows of which libjpeg tells first, and which are taken when it has told of all. */
+/* Rows that libjpeg announces first, and that are taken when it has announced all. */
 struct jvirt_sarray_control {
     JSAMPARRAY rows;
     JDIMENSION width, height;

@@ -114,7 +114,8 @@ const UnetImageKind *unet_image_kind_of_bytes(const uint8_t bytes[8]) {
 
 const char *unet_image_trait(int trait, UnetType into) {
     static const struct {
-        const char *told, *in_8_bits, *in_16_bits; /* of what is stored in so many; NULL: the same */
+        const char *told, *in_8_bits,
+            *in_16_bits; /* the name when so many bits are stored; NULL: the same */
     } traits[UNET_IMAGE_TRAITS] = {
         {"alpha is dropped", NULL, NULL},
         {"grey fills three channels alike", NULL, NULL},

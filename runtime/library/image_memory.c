@@ -59,8 +59,8 @@ static Head *take_out(Head **at) {
     return head;
 }
 
-/* Takes a block out of those that nobody has: of just BYTES, or, where these are many, the least that has
- * as many; NULL: there is none. */
+/* Takes a block that nobody has: a block of just BYTES, or, if BYTES are many, the smallest that has as
+ * many; NULL: there is none. */
 static Head *take_spare(UnetImageMemory *memory, size_t bytes) {
     Head **best = NULL;
     for (Head **at = &memory->spare; *at != NULL; at = &(*at)->next) {

@@ -1,9 +1,9 @@
 /* image_npy.c - arrays of NumPy as images: (height, width), (height, width, channels) or (channels, height,
  * width), in C's order or Fortran's.
  *
- * Numbers of 8 and 16 bits without a sign are those of pictures, truths are 0 and 1 (of pictures: 255), and
- * all others are kept as they are.  Where rows lie one after another they are read one by one; else all
- * numbers are read in the order of the file, each to its place.
+ * Numbers of 8 and 16 bits without a sign are numbers of pictures, truths are 0 and 1 (in pictures: 255),
+ * and all other numbers are kept as they are.  Rows that lie one after another are read one by one; else
+ * all numbers are read in the order of the file, each to its place.
  */
 #include "image_npy.h"
 
@@ -21,7 +21,8 @@ static bool fail(UnetImageReader *reader, const char *why) {
 
 /* ---- the shape -------------------------------------------------------------------------------- */
 
-/* Of three axes the channels are the last or the first: as many as are asked for, else the few. */
+/* Returns whether the channels are the first of three axes, not the last: the axis of the size asked for,
+ * else the short one. */
 static bool channels_first(const NpyHead *head, int32_t asked) {
     const int64_t first = head->size[0], last = head->size[2];
     const int64_t wanted = asked > 0 ? asked : 1;
@@ -114,7 +115,7 @@ bool image_array_row(UnetImageReader *reader, ImageArray *array) {
     return true;
 }
 
-/* Where number I of the file belongs in the rows. */
+/* Returns the place of number I of the file in the rows. */
 static size_t place_of(const UnetImageReader *reader, const ImageArray *array,
                        const int64_t stride[NPY_AXES], int64_t i) {
     int64_t at[3] = {0, 0, 0};
@@ -197,7 +198,7 @@ static bool decode_all(UnetImageReader *reader) {
     return image_array_all(reader, reader->decoder);
 }
 
-/* Where its numbers end was seen when it was opened. */
+/* The end of its numbers was checked when it was opened. */
 static bool is_complete(ImageFile *file) {
     (void)file;
     return true;

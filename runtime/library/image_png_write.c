@@ -4,8 +4,8 @@
 #include <png.h>
 #include <stdlib.h>
 
-/* Of zlib.  Photographs of 12 megapixels take a third of the time that they take at its default, and are 2
- * % larger. */
+/* The level of zlib.  Photographs of 12 megapixels take a third of the time of its default, and are 2 %
+ * larger. */
 enum { LEVEL = 4 };
 
 typedef struct {

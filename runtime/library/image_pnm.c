@@ -228,7 +228,7 @@ static bool decode_row(UnetImageReader *reader) {
     return true;
 }
 
-/* Where its rows lie was seen when it was opened. */
+/* The places of its rows were checked when it was opened. */
 static bool is_complete(ImageFile *file) {
     (void)file;
     return true;

@@ -78,7 +78,7 @@ static bool swaps_axes(const UnetImageReader *reader) {
     return reader->turn > 4;
 }
 
-/* Of the picture before it is resized. */
+/* Describes the picture before it is resized. */
 static UnetImageInfo own_info(const UnetImageReader *reader) {
     UnetImageInfo info = reader->shape;
     info.interlaced = holds_all(reader);
@@ -97,7 +97,7 @@ static bool resizes(const UnetImageReader *reader) {
 
 /* ---- opening ---------------------------------------------------------------------------------- */
 
-/* What the build leaves out is refused with the package that brings it. */
+/* Refuses a format that the build leaves out, and names the package that brings it. */
 static UnetStatus fail_format(const UnetImageReader *reader, const uint8_t *signature, UnetError *error) {
     const UnetImageKind *kind = unet_image_kind_of_bytes(signature);
     if (kind != NULL && kind->package != NULL) {
@@ -174,7 +174,7 @@ static UnetStatus check_classes(UnetImageReader *reader, UnetError *error) {
     return UNET_OK;
 }
 
-/* How the channels of the file become those that are asked for. */
+/* Finds how the channels of the file become the channels that are asked for. */
 static UnetStatus check_channels(UnetImageReader *reader, int32_t channels, UnetError *error) {
     UnetImageInfo *shape = &reader->shape;
     const bool has_alpha = (shape->traits & UNET_IMAGE_ALPHA) != 0;
@@ -358,7 +358,7 @@ static bool turn_all(UnetImageReader *reader, size_t bytes) {
     return true;
 }
 
-/* Where the decoder leaves rows one by one, all of them for an image that is to be turned. */
+/* Decodes row by row, all rows for an image that is to be turned. */
 static bool decode_each(UnetImageReader *reader) {
     uint8_t *all = reader->rows;
     bool good = true;
@@ -569,7 +569,7 @@ UnetStatus unet_image_skip_rows(UnetImageReader *reader, int32_t count, UnetErro
     return status;
 }
 
-/* ---- what is missing -------------------------------------------------------------------------- */
+/* ---- missing numbers -------------------------------------------------------------------------- */
 
 bool unet_settle_missing(const UnetImageWay *way, float *value, size_t count) {
     const float settled = way->missing == UNET_MISSING_VALUE ? (float)way->missing_value : NAN;

@@ -3,8 +3,8 @@
  * samples side by side or in planes.
  *
  * Strips of pixels are decoded line by line.  Tiles and planes are decoded a band at a time: the rows that
- * one row of tiles, or one strip of each plane, has.  What the header promises is checked against the
- * length of the file before memory is taken: see begin_tiff(). */
+ * one row of tiles, or one strip of each plane, has.  The promises of the header are checked against
+ * the length of the file before memory is taken: see begin_tiff(). */
 #include "image_format.h"
 #include "number.h"
 #include "size_math.h"
@@ -161,8 +161,8 @@ static bool are_kept(const Decoder *d) {
     return d->numbers != NUMBER_UNSIGNED || d->bits > 16;
 }
 
-/* Of 8 and 16 bits, of which one number stands for none, and somebody asks for that: they are scaled, but
- * as floats, among which it is NaN. */
+/* Returns whether 8 or 16 bits are scaled to floats: one number stands for none, which becomes NaN, and
+ * somebody asks for it. */
 static bool are_scaled(const UnetImageReader *reader) {
     const Decoder *d = reader->decoder;
     return reader->way.missing != UNET_MISSING_REFUSED && !isnan(d->nodata) && !are_kept(d) &&
@@ -344,7 +344,7 @@ static bool check_units(UnetImageReader *reader) {
     return units > 0 || fail(reader, "it has no picture");
 }
 
-/* The size of a tile or strip, checked against that of the image, and whether bands are needed. */
+/* The size of a tile or strip, checked against the size of the image, and whether bands are needed. */
 static bool plan_units(UnetImageReader *reader) {
     Decoder *d = reader->decoder;
     const uint32_t height = (uint32_t)reader->shape.height, width = (uint32_t)reader->shape.width;
@@ -571,7 +571,7 @@ static bool decode_row(UnetImageReader *reader) {
     return true;
 }
 
-/* Where its parts lie was seen when it was opened. */
+/* The places of its parts were checked when it was opened. */
 static bool is_complete(ImageFile *file) {
     (void)file;
     return true;
