@@ -211,7 +211,8 @@ static bool read_attention(const Call *call, Attention *of) {
         (of->a.causal && !equal_points(call, "attention(causal = true)", "q", of->q, "k", of->k)) ||
         !argument_windows(call, of) || !argument_bias(call, of))
         return false;
-    of->a.scale = 1 / sqrt((double)(shape_channels(shape_of(call, of->q)) / of->a.heads));
+    const int64_t channels = shape_channels(shape_of(call, of->q)) / of->a.heads;
+    of->a.scale = 1 / sqrt((double)channels);
     return argument_scale(call, &of->a.scale); /* left out: products as large as of one channel */
 }
 

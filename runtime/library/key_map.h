@@ -1,9 +1,9 @@
 /* key_map.h - other names for the tensors of a file; private to the runtime.
  *
- * A map is a text file; each line says `THEIRS -> OURS`, an empty line and what follows a '#' says nothing.
- * A '*' in THEIRS stands for any characters, dots included, as few as fit; those of OURS take what the
- * stars of THEIRS stood for, in order.  The first line that fits a name counts; `THEIRS ->` leaves the
- * tensor out; a name that no line fits stays.
+ * A map is a text file; each line says `THEIRS -> OURS`, an empty line and text behind a '#' say nothing.
+ * A '*' in THEIRS stands for any characters, dots included, as few as fit; the stars of OURS take the text
+ * that the stars of THEIRS stood for, in order.  The first line that fits a name counts; `THEIRS ->` leaves
+ * the tensor out; a name that no line fits stays.
  */
 #ifndef UNET_KEY_MAP_H
 #define UNET_KEY_MAP_H

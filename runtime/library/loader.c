@@ -5,11 +5,11 @@
  *     released   head              fill        released + open
  *        |--held--|--- ready -------|--- being read ---|
  *
- * A slot takes memory once it is open. The first one is enough where reading is short beside a step: the
- * next batch is read when this one is done with. Where steps wait for that, another is opened.
+ * A slot takes memory once it is open. One slot is enough if reading is short beside a step: the next
+ * batch is read when the step is done with this one. If steps wait for batches, another slot is opened.
  *
- * Work is handed out sample by sample in one order, under one lock; what a sample contains is a function of
- * its number alone, so it does not matter which thread reads it or when.
+ * Work is handed out sample by sample in one order, under one lock; the contents of a sample are a function
+ * of its number alone, so it does not matter which thread reads it or when.
  */
 #include "unet/loader.h"
 #include "size_math.h"
@@ -35,7 +35,7 @@ typedef struct {
     int32_t (*valid)[3];
     int32_t *samples;
     int32_t n;      /* samples of the batch, */
-    int32_t end;    /*   of which those in front of this one are read, from the first of this process on */
+    int32_t end;    /*   samples in front of this one are read, from the first of this process on */
     int32_t issued; /* handed out to threads: those in front of it */
     int32_t done;   /* as many are read as if all in front of it were */
     uint32_t epoch;
@@ -72,7 +72,7 @@ struct UnetLoader {
     int64_t batches; /* of an epoch */
     int64_t released, head, fill;
     int32_t open;           /* slots in use */
-    Slot *filling;          /* that of batch FILL, once it is started */
+    Slot *filling;          /* the slot of batch FILL, once it is started */
     UnetLoaderWait watched; /* since the last slot was opened, or the stream begun, */
     double since;           /*   which was then */
     UnetShuffle shuffle;
@@ -93,7 +93,7 @@ int64_t unet_stream_batches(const UnetStream *stream) {
 
 /* ---- handing out work (under the lock) ---------------------------------------------------------- */
 
-/* Of batch K, which was started. */
+/* Returns the slot of batch K, which was started. */
 static Slot *slot_of(const UnetLoader *loader, int64_t k) {
     Slot *slot = loader->slot;
     while (slot->batch != k) {
@@ -118,8 +118,8 @@ static int32_t room_of(const UnetStream *stream) {
                                  : unet_dataset_program(stream->dataset)->batch;
 }
 
-/* The inputs of a slot lie where the program wants them: one after the other, on multiples of 64.  Of those
- * in front of the first one that this process reads there are none, and so their place is counted back. */
+/* The inputs of a slot lie where the program wants them: one after the other, on multiples of 64.  A slot
+ * has no inputs in front of the first that this process reads, so their place is counted back. */
 static void lay_out(const UnetLoader *loader, Slot *slot) {
     const UnetStream *stream = &loader->stream;
     const UnetProgram *program = unet_dataset_program(stream->dataset);
@@ -240,7 +240,7 @@ static void *work(void *argument) {
 
 /* ---- memory ------------------------------------------------------------------------------------- */
 
-/* What a loader for several datasets needs. */
+/* The needs of a loader for several datasets. */
 typedef struct {
     size_t slot, scratch, decoder; /* bytes of each */
     size_t batch, samples;
@@ -252,7 +252,7 @@ static size_t larger(size_t a, size_t b) {
     return a > b ? a : b;
 }
 
-/* Of several processes each reads a share of a batch: no slot is larger than the model says. */
+/* Each of several processes reads a share of a batch: no slot is larger than the model says. */
 static bool measure(const UnetModel *model, const UnetDataset *const *datasets, int32_t ndataset,
                     int32_t threads, int32_t slots, Need *need) {
     const size_t most = (size_t)(model->loader_ring_bytes / model->ring);

@@ -80,8 +80,9 @@ static size_t format_header(UnetLog *log) {
 
 enum { NOT_OURS = -1 };
 
-/* What to keep of the FILE: the offset behind its last complete row whose step is at most STEP, and behind
- * ROWS rows at most, which becomes their number.  NOT_OURS: it has other columns than HEADER. */
+/* Returns how many bytes of FILE to keep: the offset behind its last complete row whose step is at most
+ * STEP, and behind at most ROWS rows; ROWS becomes their number.  NOT_OURS: it has other columns than
+ * HEADER. */
 static off_t end_of_step(FILE *file, const char *header, int64_t step, int64_t *rows) {
     char text[4096];
     bool is_header = true, at_start = true;

@@ -17,7 +17,7 @@ static bool is_little_endian(void) {
     return low != 0;
 }
 
-/* What stands behind KEY and its colon, or NULL. */
+/* Returns the text behind KEY and its colon, or NULL. */
 static const char *value_of(const char *text, const char *key) {
     const char *found = strstr(text, key);
     if (found == NULL) {

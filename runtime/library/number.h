@@ -23,7 +23,7 @@ static inline float half_value(uint16_t half) {
     return float_of_bits(sign | ((magnitude << 13) + (112u << 23)));
 }
 
-/* The number at AT, of 8, 16, 32 or 64 BITS, those of floats 16 at least. */
+/* Returns the number at AT, of 8, 16, 32 or 64 BITS; a float has at least 16. */
 double file_number(NumberKind kind, int bits, const uint8_t *at);
 
 #endif

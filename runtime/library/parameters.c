@@ -128,7 +128,8 @@ int64_t unet_parameter_draws(const UnetModel *model) {
 
 enum { MOMENT_PREFIX = 64 };
 
-/* What stands in front of the parameter's name in that of its moment WHICH: "optimizer.exp_avg.". */
+/* Writes the prefix that the name of moment WHICH has in front of the parameter's name:
+ * "optimizer.exp_avg.". */
 static void write_moment_prefix(char prefix[MOMENT_PREFIX], const UnetModel *model, int which) {
     (void)snprintf(prefix, MOMENT_PREFIX, "optimizer.%s.", model->training->moments[which]);
 }
@@ -136,7 +137,7 @@ static void write_moment_prefix(char prefix[MOMENT_PREFIX], const UnetModel *mod
 typedef struct {
     const UnetModel *model;
     const char *arena;
-    bool moments; /* with the weights that are trained, which need not be those that are used */
+    bool moments; /* with the weights that are trained, which need not be the weights that are used */
     int32_t all;  /* parameters and moments */
     const UnetTensor *more;
     char prefix[UNET_MOST_MOMENTS][MOMENT_PREFIX];

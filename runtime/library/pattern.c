@@ -190,7 +190,7 @@ static bool match_star(const Component *c, const char *at, const char *name, Tex
     return false;
 }
 
-/* NAME is an ending: one dot and what follows, or that of a packed volume. */
+/* Returns whether NAME is an ending: one dot and more, or the ending of a packed volume. */
 static bool is_ending(const char *name) {
     return *name == '.' && name[1] != '\0' &&
            (strrchr(name, '.') == name || strcasecmp(name, ".nii.gz") == 0);

@@ -1,5 +1,5 @@
-/* pattern.h - the files that a pattern matches, and what its stars stand for; private to the runtime.  What
- * patterns mean stands in unet/pattern.h.
+/* pattern.h - the files that a pattern matches, and the text that its stars stand for; private to the
+ * runtime.  The meaning of patterns stands in unet/pattern.h.
  *
  * Names that start with a dot match only a pattern that does.  Two stars are "a:b" in the stem, or "." for
  * no folder.  Folders behind symbolic links do not count. */
@@ -53,7 +53,7 @@ void found_close_up(FoundList *found);
 
 /* ---- patterns --------------------------------------------------------------------------------- */
 
-/* What part of a pattern's component its characters are; END is behind the last. */
+/* The characters of a part of a pattern's component; END is behind the last. */
 typedef struct {
     const char *end;
     const char *ending; /* from here on case does not matter; END: nowhere */

@@ -9,7 +9,7 @@ static bool is_filled(const View *view) {
     return view->window->pad == UNET_PAD_VALUE || view->window->pad == UNET_PAD_ZERO;
 }
 
-/* Where sampling reads what lies at POSITION. */
+/* Returns the point that sampling reads for POSITION. */
 static int32_t inside(const View *view, int64_t position, int32_t size) {
     if (position >= 0 && position < size) {
         return (int32_t)position;
@@ -23,7 +23,7 @@ static int64_t whole_part(double position) {
     return whole - ((double)whole > position);
 }
 
-/* Where nothing bends, points lie on a line. */
+/* Points lie on a line if nothing bends. */
 void raster_place(const View *view, int32_t y, int32_t width, double (*from)[2]) {
     const double multiple = view->multiple;
     const bool straight = view->warp->grid == 0;

@@ -1,9 +1,9 @@
-/* resample.c - slices of one grid from those of another (unet/resample.h).
+/* resample.c - slices of one grid from slices of another (unet/resample.h).
  *
  *     fed    --> along x --> along y --> one of two planes --> along z --> taken
  *
- * Slice k of the old grid lies in plane k mod 2: what a slice of the new grid needs are two neighbours; of
- * splines it needs more, and there are as many planes.
+ * Slice k of the old grid lies in plane k mod 2: a slice of the new grid needs two neighbours; splines
+ * need more, and there are as many planes.
  */
 #include "unet/resample.h"
 #include "size_math.h"
@@ -45,7 +45,7 @@ static void place(const Axis *axis, UnetInterpolation how) {
     }
 }
 
-/* The weight of a voxel in the spline at a point that lies AWAY from it: the B-spline of order 3, of which
+/* The weight of a voxel in the spline at a point that lies AWAY from it: the B-spline of order 3, whose
  * coefficients are sums over voxels, too. */
 static double basis(double away) {
     const double t = fabs(away);
@@ -147,7 +147,7 @@ static float between(float a, float b, double part) {
     return (float)((double)a + ((double)b - (double)a) * part);
 }
 
-/* The last voxel of which point I is made. */
+/* Returns the last voxel that point I is made of. */
 static int32_t high(const Axis *axis, int32_t i) {
     return axis->taps > 0      ? axis->low[i] + axis->taps - 1
            : axis->part[i] > 0 ? axis->low[i] + 1
@@ -184,7 +184,7 @@ static int32_t voxel_of(const Axis *axis, int32_t i, int32_t k) {
     return axis->low[i] + k < last ? axis->low[i] + k : last;
 }
 
-/* A row for point I of AXIS from those of its voxels: tap K reads ROW[K]. */
+/* Makes a row for point I of AXIS from the rows of its voxels: tap K reads ROW[K]. */
 static void mix(const UnetResampler *r, const Axis *axis, int32_t i, const float *const row[MOST_TAPS],
                 float *out) {
     const size_t count = (size_t)r->axis[2].to;

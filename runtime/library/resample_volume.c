@@ -97,7 +97,7 @@ static void choose_axes(const UnetVolumeInfo *source, const UnetSampling *sampli
     }
 }
 
-/* Where the new voxels lie: the corners of the volume stay. */
+/* Places the new voxels: the corners of the volume stay. */
 static void place_grid(UnetVolumeInfo *info, const int32_t size[AXES]) {
     for (int i = 0; i < AXES; i++) {
         const double step = (double)info->size[i] / size[i];

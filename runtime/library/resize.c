@@ -98,7 +98,7 @@ static bool has_bytes(const UnetResizeShape *shape) {
     return shape->bits == 8;
 }
 
-/* Of numbers of a row on their way. */
+/* Returns the bytes that numbers of a row take on their way. */
 static size_t line_bytes(const UnetResizeShape *shape) {
     return shape->nearest ? (size_t)shape->bits / 8 : has_bytes(shape) ? 1 : sizeof(double);
 }
@@ -109,7 +109,7 @@ static size_t sum_bytes(const UnetResizeShape *shape) {
 
 enum { PARTS = 6, SELF = 0, SEEN, WEIGHT, WHOLE, LINE, SUM };
 
-/* Where each part begins, and behind the last the bytes of all; false: they cannot be counted. */
+/* Finds where each part begins, and behind the last the bytes of all; false: they cannot be counted. */
 static bool lay_out(const UnetResizeShape *shape, size_t begin[PARTS + 1]) {
     const size_t columns = (size_t)shape->to[1], open = shape->nearest ? 0 : (size_t)most_open(shape);
     size_t numbers, sums, bytes[PARTS] = {sizeof(UnetResize), columns * sizeof(Seen)};

@@ -1,9 +1,9 @@
 /* safetensors_read.c - reading safetensors files: 8 bytes of header length, a JSON object that gives every
  * tensor's type, shape and place, then the values without a gap.
  *
- * The header is not trusted.  What is checked: its length against the file's and against what its reader
- * needs, for its JSON takes some twenty times as much memory; JSON without duplicate keys;
- * types, ranks and products of dimensions; that the places of the tensors cover the data exactly once. */
+ * The header is not trusted.  These are checked: its length against the file's and against the memory of
+ * its reader, for its JSON takes some twenty times as much memory; JSON without duplicate keys; types,
+ * ranks and products of dimensions; that the places of the tensors cover the data exactly once. */
 #include "unet/safetensors.h"
 #include "foreign.h"
 #include "key_map.h"
@@ -26,7 +26,7 @@ struct UnetSafetensors {
     int fd;
     int64_t data_start; /* in the file */
     json_t *header;     /* owns all names, */
-    char **renamed;     /* but for those that a map made: one for each tensor as opened, or NULL */
+    char **renamed;     /* a name for each tensor as opened, or NULL for a name that no map made */
     int32_t nrenamed;
     json_t *metadata; /* part of it, or NULL */
     int32_t count;
@@ -383,7 +383,7 @@ UnetStatus unet_safetensors_rename(UnetSafetensors *file, const char *path, Unet
     return UNET_OK;
 }
 
-/* ---- what is in it ---------------------------------------------------------------------------- */
+/* ---- the contents ----------------------------------------------------------------------------- */
 
 const char *unet_safetensors_path(const UnetSafetensors *file) {
     return file->path;

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Where header text goes: only counted, or through a buffer into a file. */
+/* Header text on its way: only counted, or through a buffer into a file. */
 typedef struct {
     UnetAtomicFile *file; /* NULL: count */
     uint64_t total;
@@ -76,7 +76,7 @@ static void put_metadata(Sink *sink, const UnetMetadata *metadata, int32_t count
     put_text(sink, "}");
 }
 
-/* What is to be written. */
+/* The tensors to write. */
 typedef struct {
     const char *path;
     UnetTensorSource *source;

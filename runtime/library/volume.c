@@ -42,7 +42,7 @@ const char *unet_volume_package(void) {
 
 /* ---- grids ------------------------------------------------------------------------------------ */
 
-/* Where the voxel (x, y, z) lies. */
+/* Finds the place of the voxel (x, y, z). */
 static void place(const UnetVolumeInfo *info, const double voxel[3], double at[3]) {
     for (int i = 0; i < 3; i++) {
         const double *row = info->affine[i];

@@ -58,7 +58,7 @@ static UnetStatus fail(const NiftiReader *reader, UnetError *error, const char *
 
 /* ---- the header ------------------------------------------------------------------------------- */
 
-/* What zlib says, which calls the file <fd:3>. */
+/* Returns the message of zlib without its name for the file, <fd:3>. */
 static const char *reason(const char *message) {
     const char *end = strstr(message, ">: ");
     return end != NULL ? end + 3 : message;
@@ -230,7 +230,7 @@ static UnetStatus read_header(NiftiReader *reader, UnetError *error) {
     return status;
 }
 
-/* What stands between header and voxels: extensions, which nobody here reads. */
+/* Skips the extensions between header and voxels, which nobody here reads. */
 static UnetStatus skip_to_voxels(NiftiReader *reader, UnetError *error) {
     char skipped[4096];
     UnetStatus status = UNET_OK;

@@ -1,5 +1,5 @@
 /* volume_npy.c - arrays of NumPy as volumes: (depth, height, width), in C's order or Fortran's; voxels of 1
- * mm, as they lie.  Of Fortran's order the numbers are held whole: a slice is spread over the file. */
+ * mm, as they lie.  Numbers in Fortran's order are held whole, because a slice is spread over the file. */
 #include "npy.h"
 #include "volume_format.h"
 
@@ -109,7 +109,7 @@ static UnetVoxel voxel_of(const NpyHead *head) {
                            : (is_signed ? UNET_VOXEL_I16 : UNET_VOXEL_U16);
 }
 
-/* A header as NIfTI has it, of which results that are written as NIfTI have their place. */
+/* Makes a header as NIfTI has it, which gives results that are written as NIfTI their place. */
 static void make_header(UnetVolumeInfo *info) {
     const int32_t bytes = UNET_NIFTI_HEADER;
     const int16_t dim[8] = {
@@ -154,7 +154,7 @@ static size_t held_numbers(const ArrayReader *reader) {
     return slice_voxels(reader) * (reader->head.fortran ? (size_t)reader->info.size[0] : 1);
 }
 
-/* All numbers lie in the file; then memory is taken for those that are held. */
+/* Checks that all numbers lie in the file, then takes memory for the numbers that are held. */
 static UnetStatus take_memory(ArrayReader *reader, UnetError *error) {
     const size_t bytes = npy_number_bytes(&reader->head);
     const uint64_t all = (uint64_t)slice_voxels(reader) * (uint64_t)reader->info.size[0] * bytes;
@@ -253,7 +253,7 @@ static int put_voxel(const ArrayReader *reader, const uint8_t *at, size_t i, voi
     return isfinite(value) ? 0 : 1;
 }
 
-/* Where number (Z, Y, X) lies among those that are held. */
+/* Returns the place of number (Z, Y, X) among the numbers that are held. */
 static size_t place_of(const ArrayReader *reader, int32_t z, int32_t y, int32_t x) {
     const int32_t *size = reader->info.size;
     return reader->head.fortran ? ((size_t)x * (size_t)size[1] + (size_t)y) * (size_t)size[0] + (size_t)z

@@ -1,7 +1,7 @@
 /* volume_write.c - writes NIfTI-1 files, packed by gzip where their names say so.
  *
- * A file has one channel behind the other.  Where all come a piece at a time, those behind the first wait
- * in a file that has no name any more, so that it goes with the process, whatever ends that.
+ * A file has one channel behind the other.  If all channels come a piece at a time, the channels behind the
+ * first wait in a file that has no name any more, so that it goes with the process, whatever ends it.
  */
 #include "unet/atomic_file.h"
 #include "unet/volume.h"
@@ -193,7 +193,7 @@ UnetStatus unet_volume_write_channel(UnetVolumeWriter *writer, int32_t channel, 
     return status;
 }
 
-/* What waits of CHANNEL, behind what was written. */
+/* Writes the waiting part of CHANNEL behind the part that was written. */
 static UnetStatus write_waiting(UnetVolumeWriter *writer, int32_t channel, UnetError *error) {
     uint8_t piece[1 << 12];
     const off_t end = place_of(writer, channel, writer->waiting[channel]);

@@ -1,9 +1,9 @@
-/* voxels.c - volumes decoded into files, and what is known of all their voxels (unet/voxels.h).
+/* voxels.c - volumes decoded into files, and facts about all their voxels (unet/voxels.h).
  *
  *     head, 4096 bytes | voxels | facts | values | counts of values by slices | mask
  *
  * The head says of what file it is and how long each part; a file whose length is not the sum of these does
- * not count.  What is written last comes last: facts are known once all voxels were decoded.
+ * not count.  Facts come behind the voxels, because they are known once all voxels were decoded.
  */
 #define _DEFAULT_SOURCE /* realpath */
 #include "unet/voxels.h"
@@ -31,8 +31,7 @@ typedef struct {
     double whole; /* UnetSampling.whole */
     int64_t source_bytes, source_seconds, source_nanoseconds;
     int64_t voxel_bytes;
-    double
-        spacing[3]; /* to which it is resampled, the way of which stands in the file's name; 0: it is not */
+    double spacing[3]; /* it is resampled to this, in the way that the file's name says; 0: it is not */
     UnetVolumeInfo info;
     int32_t source_size[3], also_unused;
     double source_spacing[3];
@@ -101,7 +100,7 @@ static UnetStatus cache_path(char out[UNET_PATH_BYTES], const char *path, const 
                                         : unet_fail(error, UNET_IO, "%s: the name is too long", path);
 }
 
-/* ---- what is known of all voxels -------------------------------------------------------------- */
+/* ---- facts about all voxels ------------------------------------------------------------------- */
 
 typedef struct {
     UnetVoxelFacts facts;
@@ -203,7 +202,7 @@ void unet_voxels_row(const UnetVoxels *volume, int32_t z, int32_t y, int32_t x, 
     }
 }
 
-/* The box of what is not 0 in the files, or, where there is nothing, all. */
+/* Finds the box of all voxels that are not 0 in the files, or, if there are none, of all voxels. */
 static void file_box(const UnetVoxels *channel, int32_t channels, int32_t begin[3], int32_t end[3]) {
     for (int axis = 0; axis < 3; axis++) {
         begin[axis] = INT32_MAX;
@@ -252,7 +251,7 @@ bool unet_voxels_masked(const UnetVoxels *channel, int32_t channels, int32_t z, 
                        row * (((size_t)channel->source_size[2] + 7) / 8) + (size_t)at / 8, at % 8);
 }
 
-/* Of one channel they are counted already. */
+/* Counts the voxels of the mask; one channel has them counted already. */
 static double count_masked(const UnetVoxels *channel, int32_t channels) {
     int64_t count = channels == 1 ? channel->facts.file.masked : 0;
     const size_t bytes = channels == 1 ? 0 : extent_mask_bytes(channel->source_size);
@@ -264,7 +263,7 @@ static double count_masked(const UnetVoxels *channel, int32_t channels) {
     return (double)(count > 0 ? count : 1);
 }
 
-/* What lies beside the box, or the mask, is 0, and adds nothing to the sums. */
+/* Voxels beside the box, or the mask, are 0, and add nothing to the sums. */
 void unet_voxels_normal(const UnetVoxels *channel, int32_t channels, UnetNormal *normal) {
     int32_t begin[3], end[3];
     file_box(channel, channels, begin, end);
@@ -283,8 +282,8 @@ static size_t slice_bytes(const UnetVolumeInfo *info) {
     return (size_t)info->size[1] * (size_t)info->size[2] * unet_voxel_bytes(info->type);
 }
 
-/* Where decoded slices go: into FILE, or, where that is NULL, one behind the other into MEMORY; both NULL:
- * only facts are wanted, and no values. */
+/* The place of decoded slices: FILE, or, if it is NULL, one behind the other in MEMORY; both NULL: only
+ * facts are wanted, and no values. */
 typedef struct {
     UnetSampledVolume *reader;
     UnetAtomicFile *file;

@@ -1,8 +1,8 @@
-/* voxels_extent.c - where a volume is not 0: the box around it, and the mask (unet/voxels.h).
+/* voxels_extent.c - the part of a volume that is not 0: the box around it, and the mask (unet/voxels.h).
  *
- * A hole is what is 0 and cannot be left, voxel by voxel along the axes, through others that are 0.  So
- * what is outside is found from the faces of the volume: sweeps forth and back pass on that a voxel is
- * outside, until one changes nothing.
+ * A hole is a set of voxels that are 0 and that no path along the axes through voxels of 0 leads out of. So
+ * the outside is found from the faces of the volume: sweeps forth and back pass on that a voxel is outside,
+ * until one changes nothing.
  */
 #include "voxels_extent.h"
 
@@ -73,8 +73,8 @@ void extent_row(Extent *extent, int32_t z, int32_t y, const float *row) {
 
 typedef struct {
     const int32_t *size;
-    const uint8_t *full; /* what is not 0 */
-    uint8_t *inside;     /* what is not known to be outside */
+    const uint8_t *full; /* voxels that are not 0 */
+    uint8_t *inside;     /* voxels that are not known to be outside */
 } Sweep;
 
 static bool bit(const uint8_t *row, int32_t x) {

@@ -1,10 +1,10 @@
-/* voxels_extent.h - what is known of a volume as its file has it, before it is resampled. */
+/* voxels_extent.h - facts about a volume as its file has it, before it is resampled. */
 #ifndef VOXELS_EXTENT_H
 #define VOXELS_EXTENT_H
 
 #include "unet/voxels.h"
 
-/* Of the rows that came so far. */
+/* Facts about the rows that came so far. */
 typedef struct {
     int32_t size[3]; /* z, y, x */
     UnetFileFacts facts;

@@ -61,10 +61,10 @@ static void turn(double degrees, double *cosine, double *sine) {
     *sine = sin(degrees * PI / 180);
 }
 
-/* ---- what is drawn ---------------------------------------------------------------------------- */
+/* ---- random numbers --------------------------------------------------------------------------- */
 
-/* One transform on its way back: the affine map from what it makes to what it is given, whose size CANVAS
- * becomes that of what it makes. */
+/* One transform on its way back: the affine map from its result to its operand; CANVAS, the size of the
+ * operand, becomes the size of the result. */
 typedef struct {
     const UnetTransform *transform;
     UnetKey key;

@@ -29,7 +29,7 @@ typedef struct {
 /* Whether a transform does more than cut and mirror. */
 bool warp_needed(const UnetTransform *transform, int32_t count);
 
-/* What KEY (whose stream is replaced) draws for a file of this size; the window has SIZE. */
+/* Draws from KEY (whose stream is replaced) for a file of this size; the window has SIZE. */
 void warp_draw(Warp *warp, const UnetTransform *transform, int32_t count, const int32_t file[2],
                const int32_t size[2], const UnetKey *key);
 

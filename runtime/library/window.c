@@ -94,7 +94,7 @@ static bool is_mirrored(UnetPad pad, int64_t position, int32_t size) {
            unet_pad_index(pad, position + 1, size) < unet_pad_index(pad, position, size);
 }
 
-/* Where a coarse point is reflected, its fine ones are too, in reverse order. */
+/* If a coarse point is reflected, its fine points are too, in reverse order. */
 void window_map(const Window *window, int axis, int32_t multiple, int32_t *map) {
     int32_t size = window->size[axis] * multiple;
     for (int32_t i = 0; i < size; i++) {

@@ -6,7 +6,7 @@
 #include "unet/model.h"
 #include "unet/rng.h"
 
-/* Axes here: 0 height, 1 width, 2 depth, of which a picture has one slice. */
+/* Axes here: 0 height, 1 width, 2 depth; a picture has one slice. */
 enum { WINDOW_AXES = 3 };
 
 typedef struct {
@@ -25,8 +25,8 @@ const UnetTransform *window_crop(const UnetTransform *transform, int32_t count);
 Window window_whole(const UnetTransform *transform, int32_t count, const int32_t file[WINDOW_AXES],
                     const int32_t size[WINDOW_AXES]);
 
-/* What KEY draws for a crop: where a window of SIZE starts along an axis of FILE; for a flip: whether it
- * mirrors it. */
+/* Draw from KEY, for a crop: the start of a window of SIZE along an axis of FILE; for a flip: whether it
+ * mirrors the axis. */
 int64_t window_start(const UnetTransform *crop, int32_t file, int32_t size, const UnetKey *key, int axis);
 bool window_flips(const UnetTransform *flip, const UnetKey *key, int axis);
 

@@ -11,7 +11,7 @@
 
 enum { LONGEST = 64, NEAR = 2, SHORTEST_BEGINNING = 3 };
 
-/* What other programs call it, and its name here. */
+/* A name in other programs, and the name here. */
 static const struct {
     const char *theirs, *ours;
 } other_words[] = {
