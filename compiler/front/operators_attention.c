@@ -228,30 +228,33 @@ static ValueId row_numbers(const Call *call, int64_t heads, Shape y) {
     return call->l->options->program == PROGRAM_TRAIN ? value_new(call->l->graph, value) : -1;
 }
 
-ValueId build_attention(Call *call) {
+/* Appends the node; KEPT: the numbers that the gradient reads, or -1.  Returns its first result. */
+static ValueId attention_node(Call *call, const Attention *of, Shape out, ValueId kept) {
     Graph *g = call->l->graph;
-    Attention of = {.a = {0}};
-    if (!read_attention(call, &of))
-        return -1;
-    Shape out = shape_of(call, of.q);
-    out.dim[0] = shape_channels(shape_of(call, of.v));
-    if (!small_enough(call, out))
-        return -1;
-    const ValueId in[] = {value_joined(g, of.q, call->span), value_joined(g, of.k, call->span),
-                          value_joined(g, of.v, call->span),
-                          of.bias < 0 ? -1 : value_joined(g, of.bias, call->span)};
-    const ValueId results[] = {output_new(call, out), row_numbers(call, of.a.heads, out),
-                               -1}; /* the target's scratch */
+    const ValueId in[] = {value_joined(g, of->q, call->span), value_joined(g, of->k, call->span),
+                          value_joined(g, of->v, call->span),
+                          of->bias < 0 ? -1 : value_joined(g, of->bias, call->span)};
+    const ValueId results[] = {output_new(call, out), kept, -1}; /* the target's scratch */
     node_new(g,
              (Node){.op = call->op,
                     .nin = 4,
                     .nout = 3,
-                    .a = {.kind = ATTRIBUTES_ATTENTION, .attention = of.a},
+                    .a = {.kind = ATTRIBUTES_ATTENTION, .attention = of->a},
                     .name = call->name,
                     .span = call->span,
                     .via = call->l->via},
              in, results);
     return results[0];
+}
+
+ValueId build_attention(Call *call) {
+    Attention of = {.a = {0}};
+    if (!read_attention(call, &of))
+        return -1;
+    Shape out = shape_of(call, of.q);
+    out.dim[0] = shape_channels(shape_of(call, of.v));
+    return small_enough(call, out) ? attention_node(call, &of, out, row_numbers(call, of.a.heads, out))
+                                   : -1;
 }
 
 /* ---- attention over channels ---- */
@@ -304,26 +307,9 @@ static ValueId product_tables(const Call *call, const Attention *of) {
 }
 
 ValueId build_channel_attention(Call *call) {
-    Graph *g = call->l->graph;
     Attention of = {.a = {0}};
     if (!read_channel_attention(call, &of))
         return -1;
     const Shape out = shape_of(call, of.q);
-    if (!small_enough(call, out))
-        return -1;
-    const ValueId in[] = {value_joined(g, of.q, call->span), value_joined(g, of.k, call->span),
-                          value_joined(g, of.v, call->span),
-                          of.bias < 0 ? -1 : value_joined(g, of.bias, call->span)};
-    const ValueId results[] = {output_new(call, out), product_tables(call, &of),
-                               -1}; /* the target's scratch */
-    node_new(g,
-             (Node){.op = call->op,
-                    .nin = 4,
-                    .nout = 3,
-                    .a = {.kind = ATTRIBUTES_ATTENTION, .attention = of.a},
-                    .name = call->name,
-                    .span = call->span,
-                    .via = call->l->via},
-             in, results);
-    return results[0];
+    return small_enough(call, out) ? attention_node(call, &of, out, product_tables(call, &of)) : -1;
 }
