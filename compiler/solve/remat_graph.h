@@ -56,8 +56,8 @@ typedef struct {
                    */
 } RematAim;
 
-/* Finds orders that are cheap or need little, and hands all of them to FRONT.  Returns the effort. */
 struct RematFront; /* remat_front.h */
+
 /* Drops one tensor after the other from the given order, until MOST is added to the cost; cheap orders go
  * to FRONT. Returns the effort. */
 int64_t remat_greedy(Pool *pool, const RematGraph *graph, int64_t most, int64_t effort,
@@ -67,6 +67,7 @@ int64_t remat_greedy(Pool *pool, const RematGraph *graph, int64_t most, int64_t 
  * little beyond EFFORT. */
 int64_t remat_segments(Pool *pool, const RematGraph *graph, int64_t effort, struct RematFront *front);
 
+/* Finds orders that are cheap or need little, and hands all of them to FRONT.  Returns the effort. */
 int64_t remat_search(Pool *pool, const RematGraph *graph, const RematAim *aim, struct RematFront *front);
 
 #endif

@@ -134,7 +134,8 @@ static bool is_dropped(const Segments *s, int t) {
     return !s->is_kept[t] && s->last[t] < s->begin[s->segment[s->graph->maker[t]] + 1];
 }
 
-/* Marks the operations that make again what the backward pass reads, and what these read. */
+/* Marks the operations that run again: they make tensors that the backward pass reads, or that marked
+ * operations read. */
 static void find_needed(Segments *s) {
     const RematGraph *graph = s->graph;
     for (int o = graph->nforward - 1; o >= 0; o--) {
@@ -183,7 +184,7 @@ static bool write_order(Segments *s, int again) {
     return true;
 }
 
-/* All segments but some of the last ones run again. */
+/* Adds orders that run the first segments again: all but the last, three quarters, half, and a quarter. */
 static void add_orders(Segments *s, RematFront *front) {
     enum { PARTS = 4 };
     find_needed(s);

@@ -74,7 +74,7 @@ static void work_on(Team *team, int begin, int end, int64_t each, int64_t improv
     }
 }
 
-/* Orders that compute the forward pass again segment by segment. */
+/* Adds orders that compute the forward pass again segment by segment.  Returns the effort. */
 static int64_t cut_into_segments(Pool *pool, const RematGraph *graph, const RematAim *aim,
                                  RematFront *front) {
     enum { SHARE = 8 };
@@ -100,9 +100,10 @@ static int64_t sweep(Pool *pool, const RematGraph *graph, Team *team, const Rema
     if (aim->brief)
         return 0;
     front->early = remat_front_copy(front);
-    if (!begins_with_segments(graph, aim))
+    if (!begins_with_segments(graph, aim)) {
         effort = cut_into_segments(pool, graph, aim, front);
-    meet(team);
+        meet(team);
+    }
     work_on(team, RUNS_IN_BRIEF, REMAT_RUNS, each, improve / 2);
     return effort;
 }

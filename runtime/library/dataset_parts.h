@@ -100,7 +100,7 @@ typedef struct {
     size_t bytes;     /* of all rows, once all are read */
 } FileCache;
 
-/* Where the parts of a reading thread's working memory start, in bytes; see dataset_read.c.  Only warped
+/* The starts, in bytes, of the parts of a reading thread's working memory; see dataset_read.c.  Only warped
  * samples have the parts from `rasters` on. */
 typedef struct {
     size_t files, values, operands, normal, fill, maps[3], nowhere, beside;
