@@ -382,10 +382,17 @@ def by_channel_letters(s, x):
     return torch.einsum("bdn,bdc->bnc", v, shares).transpose(1, 2).view(x.shape) / s.t
 
 
+def one_operator(q, k, v):
+    """Attention by PyTorch's one operator, which PyTorch has since its version 2."""
+    if hasattr(F, "scaled_dot_product_attention"):
+        return F.scaled_dot_product_attention(q, k, v)
+    return torch.softmax(q @ k.transpose(-2, -1) * q.shape[-1] ** -0.5, -1) @ v
+
+
 def of_all_channels(s, x):
     """By one operator, and of one head."""
     rows = x.flatten(2)
-    first = F.scaled_dot_product_attention(rows, rows.tanh(), rows * 2)
+    first = one_operator(rows, rows.tanh(), rows * 2)
     return (first + torch.softmax(rows @ rows.transpose(1, 2) / s.t, -1) @ rows).view(x.shape)
 
 
