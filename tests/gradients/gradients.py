@@ -30,7 +30,7 @@ sys.path.insert(0, os.path.dirname(HERE))
 import emitted  # noqa: E402
 TOLERANCE = 1e-6
 BATCH = 3
-LARGEST = {2: 13, 3: 6}  # extents, so that the reference kernels stay quick
+LARGEST = {1: 30, 2: 13, 3: 6}  # extents, so that the reference kernels stay quick
 WORK = 30000  # products of one convolution and one sample, for the same reason
 SMALL_WORK, LARGE_WORK = 4e6, 16e6  # operations of a step for each parameter: a third of a second, or more than a second
 CHANNELS = [1, 2, 3, 4, 5, 7, 17]
@@ -117,10 +117,10 @@ class Net:
     def __init__(self, draw, axes):
         self.draw, self.random, self.axes = draw, draw.random, axes
         self.lines, self.names, self.features = [], itertools.count(), set()
-        size = tuple(self.random.randint(*((7, 12) if axes == 2 else (3, 6))) for _ in range(axes))
+        size = tuple(self.random.randint(*{1: (12, 24), 2: (7, 12), 3: (3, 6)}[axes]) for _ in range(axes))
         self.input = Tensor("photo", 3 if axes == 2 else 2, size)
         self.x = self.input
-        self.kind = "image" if axes == 2 else "volume"
+        self.kind = {1: "signal", 2: "image", 3: "volume"}[axes]
         self.seen("axes", axes)
         self.seen("valid samples", draw.pick("valid samples"))
 
@@ -752,6 +752,15 @@ def random_nets(options):
             yield number, net, text
 
 
+def signal_nets(seed, count):
+    """Nets of one axis, which draw by themselves."""
+    draw = Draw(seed)
+    for _ in range(count):
+        net = Net(draw, 1)
+        net.grow(8)
+        yield net
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--unetc", required=True)
@@ -760,9 +769,9 @@ def main():
     parser.add_argument("--keep", help="a folder for the files of nets that fail")
     options = parser.parse_args()
     nets = list(random_nets(options))
-    for net in grouped_net(options.seed), functions_net(options.seed), arithmetic_net(options.seed, 2), \
-            arithmetic_net(options.seed, 3), given_net(options.seed), bordered_net(options.seed, 2), \
-            bordered_net(options.seed, 3), attention_net(options.seed, 2), attention_net(options.seed, 3), \
+    for net in *signal_nets(options.seed, 6), grouped_net(options.seed), functions_net(options.seed), arithmetic_net(options.seed, 2), \
+            arithmetic_net(options.seed, 3), given_net(options.seed), bordered_net(options.seed, 1), bordered_net(options.seed, 2), \
+            bordered_net(options.seed, 3), attention_net(options.seed, 1), attention_net(options.seed, 2), attention_net(options.seed, 3), \
             channel_attention_net(options.seed, 2), channel_attention_net(options.seed, 3), \
             windows_net(options.seed, 2), windows_net(options.seed, 3), compared_net(options.seed), \
             slopes_net(options.seed, 2), slopes_net(options.seed, 3):
