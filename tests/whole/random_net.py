@@ -123,7 +123,7 @@ class Net:
                           "    steps     %d" % STEPS, "}"]) + "\n"
 
     def tensor(self, size):
-        return "%s(%s)" % ("volume" if self.AXES == 3 else "image", ", ".join(str(n) for n in [self.channels] + size))
+        return "%s(%s)" % ({1: "signal", 2: "image", 3: "volume"}[self.AXES], ", ".join(str(n) for n in [self.channels] + size))
 
     def target(self):
         return self.tensor([])
@@ -137,14 +137,15 @@ class Varied(Net):
     """Small enough for many builds."""
 
     BASES, BATCHES, MOST_CONVOLUTIONS = [2, 3, 4, 5], (1, 3), 1
-    ENLARGED = {2: ["upconv({x}, {c})", "resize(conv({x}, {c}, 1), scale = 2, mode = \"bilinear\")",
+    ENLARGED = {1: ["upconv({x}, {c})", "resize(conv({x}, {c}, 1), scale = 2, mode = \"linear\")"],
+                2: ["upconv({x}, {c})", "resize(conv({x}, {c}, 1), scale = 2, mode = \"bilinear\")",
                     "pixel_shuffle(conv({x}, 4 * {c}, 3), 2)"],
                 3: ["upconv({x}, {c})", "resize(conv({x}, {c}, 1), scale = 2)"]}
 
     def __init__(self, number):
         rng = random.Random("net %d" % number)
         self.number = number
-        self.AXES = 3 if number % 5 == 4 else 2
+        self.AXES = self.axes(number)
         self.precision = ["f32", "bf16", "f32", "f32", "f16", "f32", "f32"][number % 7]
         self.method = ["auto", "direct", "winograd"][number % 37 % 3]
         self.shares = number % 31 % 2 == 0  # weights, between two convolutions
@@ -158,12 +159,18 @@ class Varied(Net):
         self.eval_batch = 1 + self.batch // 2
         self.extras()
 
+    @staticmethod
+    def axes(number):
+        return 3 if number % 5 == 4 else 1 if number % 41 % 6 == 5 else 2
+
     def extent(self):
+        if self.AXES == 1:
+            return 2**self.depth * self.rng.randint(5, 12)
         return 2**self.depth * self.rng.randint(1 if self.AXES == 3 else 2, 5 // self.depth)
 
     def image_losses(self, which):
         losses = super().image_losses(which)
-        return losses[:-1] if self.AXES == 3 or self.factor > 1 else losses
+        return losses[:-1] if self.AXES != 2 or self.factor > 1 else losses
 
     def beneath(self, bottom):
         width = self.base + 4 * self.depth

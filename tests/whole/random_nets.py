@@ -3,7 +3,7 @@
 
     random_nets.py --unetc=build/unetc --runtime=build/lib/libunet_runtime.a [--from=NET] [--count=N] [--keep=FOLDER]
 
-Each net (random_net.py: pictures or volumes, f32, bf16 or f16, losses of all kinds, shared and idle weights, larger targets) is
+Each net (random_net.py: signals, pictures or volumes, f32, bf16 or f16, losses of all kinds, shared and idle weights, larger targets) is
 predicted, takes three steps on random numbers, and is evaluated after the first.  With the reference kernels,
   without a budget, with one thread and with three,
   with --no-reuse,
@@ -162,7 +162,7 @@ def variant(tools, net, file, options, which, free):
     if which == "no reuse":
         return ["--no-reuse"]
     if which == "bands":
-        return ["--bands=%d" % (1 + net.number % net.size[-2])]
+        return ["--bands=%d" % (1 + net.number % net.size[-2:][0])]
     how = ["--micro-batches=off", "--bands=off"] if net.number % 2 else []  # then all it can do is to compute again
     return how + [budget(tools, net, file, options + how, free)]
 
