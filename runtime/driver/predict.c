@@ -101,10 +101,13 @@ static UnetStatus check_place(const char *in, const char *path, UnetError *error
     return UNET_OK;
 }
 
-/* Of what goes to a folder: PNG, or TIFF of what that does not hold. */
-static const char *folder_suffix(const Prediction *prediction, int i) {
+/* Of what goes to a folder: a signal of a signal, else PNG, or TIFF of what that does not hold. */
+static const char *folder_suffix(const Prediction *prediction, const char *in, int i) {
+    const bool classes = prediction->driver->model->outputs[i].kind == UNET_LABELS;
     const int32_t channels = prediction->program->outputs[i].channels;
     const bool plain = (channels == 1 || channels == 3) && prediction->driver->options.bits <= 16;
+    if (!prediction->volumes && !classes && unet_image_is_signal(in))
+        return ".wav";
     return prediction->volumes ? ".nii.gz" : plain ? ".png" : ".tif";
 }
 
@@ -115,7 +118,7 @@ UnetStatus output_path(const Prediction *prediction, const char *in, int i, char
     const char *out = driver->options.output, *name = prediction->into_folder ? last_part(in) : out;
     bool several = driver->model->noutput > 1;
     size_t stem = stem_length(name);
-    const char *suffix = !prediction->into_folder ? name + stem : folder_suffix(prediction, i);
+    const char *suffix = !prediction->into_folder ? name + stem : folder_suffix(prediction, in, i);
     if (prediction->into_folder && prediction->volumes)
         stem = without_channel(name, stem);
     int folder = prediction->into_folder ? (int)without_slashes(out) : 0;
@@ -145,6 +148,10 @@ static UnetStatus check_format(const Prediction *prediction, const char *path, i
         return unet_fail(error, UNET_USAGE,
                          "%s holds %d bits at most, and --bits asks for %d: name it .tif or .npy", path,
                          (int)unet_image_bits(path, bits), (int)bits);
+    if (!prediction->volumes && bits > 0 && bits < unet_image_bits(path, bits))
+        return unet_fail(error, UNET_USAGE,
+                         "%s holds %d bits at least, and --bits asks for %d: write --bits=%d", path,
+                         (int)unet_image_bits(path, bits), (int)bits, (int)unet_image_bits(path, bits));
     if (!prediction->volumes)
         return unet_image_check_name(path, prediction->program->outputs[i].channels,
                                      prediction->driver->model->outputs[i].kind == UNET_LABELS, error);
