@@ -43,9 +43,10 @@ static UnetStatus take_freeze(void *result, const UnetValue *value, UnetError *e
     return UNET_OK;
 }
 
-/* "256x256" or "64x128x128" */
+/* "256x256", "64x128x128", or of a signal "16384" */
 static UnetStatus take_size(void *result, const UnetValue *given, UnetError *error) {
-    int64_t *size = ((Reading *)result)->command.lower.size;
+    LowerOptions *lower = &((Reading *)result)->command.lower;
+    int64_t *size = lower->size;
     const char *text = given->text;
     long long value[AXES];
     int n = 0, used = 0;
@@ -53,15 +54,19 @@ static UnetStatus take_size(void *result, const UnetValue *given, UnetError *err
         n = 3;
     else if (sscanf(text, "%lldx%lld%n", &value[0], &value[1], &used) == 2 && text[used] == '\0')
         n = 2;
+    else if (sscanf(text, "%lld%n", &value[0], &used) == 1 && text[used] == '\0')
+        n = 1;
     if (n == 0)
         return unet_fail(error, UNET_USAGE,
-                         "`--size=%s`: write HEIGHTxWIDTH, such as 256x256, or DEPTHxHEIGHTxWIDTH", text);
-    size[0] = 0;
+                         "`--size=%s`: write HEIGHTxWIDTH, such as 256x256, DEPTHxHEIGHTxWIDTH, or LENGTH",
+                         text);
+    size[0] = size[1] = 0;
     for (int k = 0; k < n; k++) {
         if (value[k] < 1 || value[k] > 1 << 24)
             return unet_fail(error, UNET_USAGE, "`--size=%s`: use numbers from 1 to 16777216", text);
         size[AXES - n + k] = value[k];
     }
+    lower->nsize = n;
     return UNET_OK;
 }
 
@@ -316,7 +321,7 @@ static const UnetOptionRow options[] = {
      .help = "with `ranks`: each process holds and updates a slice of the optimizer's state, of as many as "
              "--processes says, or as `ranks`"},
     {"--size", .kind = UNET_TEXT, .commands = FILES | OF(ONNX), .tag = TRAINING, .take = take_size,
-     .value = "HxW", .help = "size of the inputs, or DxHxW, instead of what the file says"},
+     .value = "HxW", .help = "size of the inputs, or DxHxW, or a signal's length, instead of the file's"},
     {"-D", .letter = 'D', .kind = UNET_TEXT, .commands = FILES | OF(ONNX), .tag = TRAINING,
      .take = take_define, .value = "NAME=VALUE", .help = "another value of a `let` of the file"},
     {"--freeze", .kind = UNET_TEXT, .commands = FILES, .tag = TRAINING, .take = take_freeze,

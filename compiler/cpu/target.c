@@ -25,7 +25,7 @@ static void lay_out_dense(const Value *value, Layout *s) {
 }
 
 static void lay_out(const Value *value, int64_t batch, Layout *s) {
-    if (!value->per_sample || value->shape.rank < AXES) {
+    if (!value->per_sample || value->shape.rank < SIGNAL_RANK) {
         lay_out_dense(value, s);
         s->bytes = size_rounded(size_product(s->bytes, batch), ALIGN);
         return;

@@ -175,7 +175,7 @@ _Static_assert((int)TYPE_F32 == (int)UNET_F32 && (int)TYPE_F64 == (int)UNET_F64 
  */
 static void set_window(UnetConvolution *c, const Window *w, Shape dense, Shape sampled,
                        const CudaParts *parts) {
-    c->axes = dense.rank - 1;
+    c->axes = dense.rank == SIGNAL_RANK ? 2 : dense.rank - 1; /* cuDNN takes no fewer */
     for (int k = 0; k < AXES; k++) {
         const bool part = k == 1 && parts->rows > 0;
         c->in[k] = part ? parts->dense : shape_extent(dense, k);

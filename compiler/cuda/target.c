@@ -40,7 +40,7 @@ static int64_t channels_at_a_point(const Value *value) {
 }
 
 static void lay_out(const Value *value, int64_t batch, Layout *s) {
-    if (!value->per_sample || value->shape.rank < AXES) {
+    if (!value->per_sample || value->shape.rank < SIGNAL_RANK) {
         lay_out_dense(value, batch, s);
         return;
     }

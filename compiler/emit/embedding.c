@@ -23,12 +23,12 @@ static const char *output_name(Pool *pool, const Output *out) {
     return pool_text(pool, "output_%s", out->name);
 }
 
-/* "input_noisy[3][256][256]"; of labels no channels, of an image no depth. */
+/* "input_noisy[3][256][256]"; of labels no channels, and no axes that the map does not have. */
 static const char *with_sizes(const Program *program, const char *name, ValueId v, bool labels) {
     Pool *pool = program->graph->pool;
     const Shape shape = program->graph->value[v].shape;
     const char *text = labels ? name : pool_text(pool, "%s[%lld]", name, (long long)shape_channels(shape));
-    for (int axis = shape.rank == AXES + 1 ? 0 : 1; axis < AXES; axis++)
+    for (int axis = AXES + 1 - shape.rank; axis < AXES; axis++)
         text = pool_text(pool, "%s[%lld]", text, (long long)shape_extent(shape, axis));
     return text;
 }
@@ -136,12 +136,11 @@ static const char *number_text(Pool *pool, double number) {
 /* Of the first input. */
 static const char *size_constants(const Plan *plan) {
     static const char *const axis[] = {"DEPTH", "HEIGHT", "WIDTH"};
-    const Input *in = &plan->model->input[0];
-    const Shape shape = plan->model->graph->value[in->value].shape;
+    const Shape shape = plan->model->graph->value[plan->model->input[0].value].shape;
     Text text = text_new(plan->pool);
-    for (int k = in->kind == KIND_VOLUME ? 0 : 1; k < AXES; k++)
-        text_line(&text, "#define %s_%s %lld", upper(plan->pool, plan->model->name), axis[k],
-                  (long long)shape_extent(shape, k));
+    for (int k = AXES + 1 - shape.rank; k < AXES; k++)
+        text_line(&text, "#define %s_%s %lld", upper(plan->pool, plan->model->name),
+                  shape.rank == SIGNAL_RANK ? "LENGTH" : axis[k], (long long)shape_extent(shape, k));
     return text.bytes;
 }
 

@@ -119,8 +119,10 @@ static int64_t parameter_count(const Plan *plan) {
 
 /* ---- inputs, outputs, results ---- */
 
-static const char *const kind_name[] = {
-    [KIND_IMAGE] = "UNET_IMAGE", [KIND_VOLUME] = "UNET_VOLUME", [KIND_LABELS] = "UNET_LABELS"};
+static const char *const kind_name[] = {[KIND_IMAGE] = "UNET_IMAGE",
+                                        [KIND_VOLUME] = "UNET_VOLUME",
+                                        [KIND_SIGNAL] = "UNET_SIGNAL",
+                                        [KIND_LABELS] = "UNET_LABELS"};
 
 static const char *const pad_name[] = {
     [PAD_NONE] = "UNET_PAD_NONE",       [PAD_VALUE] = "UNET_PAD_VALUE",
@@ -196,12 +198,13 @@ static void inputs_and_outputs(const Tables *t) {
     text_line(t->out, "};");
     text_line(t->out, "static const UnetOutput output[] = {");
     for (int i = 0; i < m->noutput; i++) {
-        bool volume = m->graph->value[m->output[i].value].shape.rank == 4;
+        const int rank = m->graph->value[m->output[i].value].shape.rank;
         const int64_t classes = m->output[i].classes;
         text_line(t->out, "    {%s, %s, %lld},", c_quoted(t->plan->pool, m->output[i].name),
-                  kind_name[classes > 0 ? KIND_LABELS
-                            : volume    ? KIND_VOLUME
-                                        : KIND_IMAGE],
+                  kind_name[classes > 0           ? KIND_LABELS
+                            : rank == VOLUME_RANK ? KIND_VOLUME
+                            : rank == SIGNAL_RANK ? KIND_SIGNAL
+                                                  : KIND_IMAGE],
                   (long long)classes);
     }
     text_line(t->out, "};");

@@ -39,6 +39,7 @@ typedef struct LowerOptions {
     bool shards_optimizer;
     bool probabilities; /* outputs of classes have their probabilities beside them */
     int64_t size[AXES]; /* depth, height, width of the inputs */
+    int nsize;          /* the numbers that --size gives; 0: the option is not there */
     int64_t seed;
     bool has_seed;
 } LowerOptions;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 static const char *const kinds[] = {
-    [KIND_IMAGE] = "image", [KIND_VOLUME] = "volume", [KIND_LABELS] = "labels"};
+    [KIND_IMAGE] = "image", [KIND_VOLUME] = "volume", [KIND_SIGNAL] = "signal", [KIND_LABELS] = "labels"};
 
 enum { FEW = 4 }; /* channels: more of them are rather a height or a width */
 static const int64_t MAX_EXTENT = INT64_C(1) << 24;
@@ -15,13 +15,13 @@ static const int64_t MAX_EXTENT = INT64_C(1) << 24;
 /* ---- inputs and targets ---- */
 
 static void report_type(Lower *l, const Stmt *stmt, const char *name) {
-    static const char *const types[] = {"image", "volume", "labels", "index"};
-    const char *near = unet_nearest_word(name, types, 4);
+    static const char *const types[] = {"image", "volume", "signal", "labels", "index"};
+    const char *near = unet_nearest_word(name, types, (int)(sizeof types / sizeof *types));
     diag_begin(l->diag, ERROR, "U0212", stmt->value->mark, "there is no type `%s`", name);
     if (near != NULL)
         diag_help(l->diag, "did you mean `%s`?", near);
     diag_note(l->diag, "the types are: image(channels, height, width), volume(channels, depth, height, "
-                       "width), labels(classes)");
+                       "width), signal(channels, length), labels(classes)");
     diag_end(l->diag);
 }
 
@@ -41,7 +41,7 @@ static bool find_kind(Lower *l, const Stmt *stmt, Kind *kind) {
     if (strcmp(name, "index") == 0) {
         diag_begin(l->diag, ERROR, "U0202", stmt->value->mark, "`%s` is not in this version of unetc",
                    name);
-        diag_note(l->diag, "this version has: image volume labels");
+        diag_note(l->diag, "this version has: image volume signal labels");
         diag_end(l->diag);
     } else {
         report_type(l, stmt, name);
@@ -71,7 +71,10 @@ static bool read_ignore(Lower *l, const Arg *arg, int64_t *ignore) {
 static bool report_named(Lower *l, const Expr *type, const Arg *arg, Kind kind) {
     static const char *const of_files[] = {"values",  "others", "colours", "round", "channels",
                                            "missing", "exif",   "page",    "entry", "alpha"};
-    const char *plural = kind == KIND_LABELS ? "labels" : kind == KIND_VOLUME ? "volumes" : "images";
+    static const char *const plural[] = {[KIND_IMAGE] = "images",
+                                         [KIND_VOLUME] = "volumes",
+                                         [KIND_SIGNAL] = "signals",
+                                         [KIND_LABELS] = "labels"};
     bool in_files = false;
     for (size_t i = 0; i < sizeof of_files / sizeof *of_files; i++)
         in_files |= strcmp(arg->name, of_files[i]) == 0;
@@ -79,7 +82,7 @@ static bool report_named(Lower *l, const Expr *type, const Arg *arg, Kind kind) 
     if (in_files)
         diag_help(l->diag,
                   "it says how files are read: in the section `data` write `%s(\"folder/*.png\", %s = %s)`",
-                  plural, arg->name, expr_text(l->pool, arg->value));
+                  plural[kind], arg->name, expr_text(l->pool, arg->value));
     else
         diag_help(l->diag, kind == KIND_LABELS ? "it takes the number of classes, `ignore`, and sizes"
                                                : "it takes channels and sizes");
@@ -107,7 +110,7 @@ static bool read_dimensions(Lower *l, const Expr *type, Kind kind, Shape *shape,
         bool good = d.kind == DATUM_INTEGER && d.integer >= least && d.integer <= most;
         if (!good || shape->rank == MAX_RANK) {
             diag_begin(l->diag, ERROR, "U0213", arg->span,
-                       shape->rank == MAX_RANK ? "too many sizes: an image has 3, a volume 4"
+                       shape->rank == MAX_RANK ? "too many sizes: a signal has 2, an image 3, a volume 4"
                        : classes               ? "the number of classes is a whole number from %lld to %lld"
                                                : "a size is a whole number from %lld to %lld",
                        (long long)least, (long long)most);
@@ -126,17 +129,21 @@ static bool read_dimensions(Lower *l, const Expr *type, Kind kind, Shape *shape,
 
 /* How many sizes KIND has, channels or classes among them; labels are as the first input is. */
 static int sizes_of(const Lower *l, Kind kind, const Shape *given) {
-    enum { IMAGE = 3, VOLUME = 4 };
+    static const int ranks[] = {[KIND_IMAGE] = IMAGE_RANK,
+                                [KIND_VOLUME] = VOLUME_RANK,
+                                [KIND_SIGNAL] = SIGNAL_RANK,
+                                [KIND_LABELS] = IMAGE_RANK};
     const Model *model = l->model;
     if (kind == KIND_LABELS && model->ninput > 0)
         return l->graph->value[model->input[0].value].shape.rank;
-    return kind == KIND_VOLUME || (kind == KIND_LABELS && given->rank == VOLUME) ? VOLUME : IMAGE;
+    return kind == KIND_LABELS && given->rank == VOLUME_RANK ? VOLUME_RANK : ranks[kind];
 }
 
 /* "image(3, 64, 64)" of what was given: sizes alone, or a batch in front; else an example. */
 static const char *meant(Lower *l, const Shape *given, Kind kind) {
     static const char *const example[] = {[KIND_IMAGE] = "image(3, 256, 256)",
                                           [KIND_VOLUME] = "volume(1, 64, 128, 128)",
+                                          [KIND_SIGNAL] = "signal(1, 16384)",
                                           [KIND_LABELS] = "labels(2, 256, 256)"};
     const int64_t *dim = given->dim;
     if (kind == KIND_IMAGE && given->rank == 4)
@@ -147,16 +154,25 @@ static const char *meant(Lower *l, const Shape *given, Kind kind) {
                          (long long)dim[1]);
     if (kind == KIND_IMAGE && given->rank == 2)
         return pool_text(l->pool, "image(3, %lld, %lld)", (long long)dim[0], (long long)dim[1]);
-    if (kind == KIND_LABELS && sizes_of(l, kind, given) == 4)
+    if (kind == KIND_SIGNAL && given->rank == 3)
+        return pool_text(l->pool, "signal(%lld, %lld)", (long long)dim[1], (long long)dim[2]);
+    if (kind == KIND_SIGNAL && given->rank == 1 && dim[0] > FEW)
+        return pool_text(l->pool, "signal(1, %lld)", (long long)dim[0]);
+    if (kind == KIND_LABELS && sizes_of(l, kind, given) == VOLUME_RANK)
         return "labels(2, 64, 128, 128)";
+    if (kind == KIND_LABELS && sizes_of(l, kind, given) == SIGNAL_RANK)
+        return "labels(2, 16384)";
     return example[kind];
 }
 
 static bool report_sizes(Lower *l, const Stmt *stmt, Kind kind, const Shape *given) {
+    static const char *const axes[] = {[SIGNAL_RANK] = "length",
+                                       [IMAGE_RANK] = "height and width",
+                                       [VOLUME_RANK] = "depth, height and width"};
+    const int rank = sizes_of(l, kind, given);
     diag_begin(l->diag, ERROR, "U0213", stmt->value->span, "`%s` needs its %s and %s", stmt->name,
-               kind == KIND_LABELS ? "classes" : "channels",
-               sizes_of(l, kind, given) == 4 ? "depth, height and width" : "height and width");
-    if (kind == KIND_IMAGE && given->rank == 4)
+               kind == KIND_LABELS ? "classes" : "channels", axes[rank]);
+    if (kind != KIND_LABELS && given->rank == rank + 1)
         diag_note(l->diag, "the batch is not part of the shape: `train` has the setting `batch`");
     diag_help(l->diag, "write `%s : %s`", stmt->name, meant(l, given, kind));
     diag_end(l->diag);
@@ -194,6 +210,21 @@ static void give_size(Lower *l, Shape *shape) {
     }
 }
 
+/* A signal has one size in --size, an image or a volume has more. */
+static bool is_right_size(Lower *l, const Stmt *stmt, Shape shape) {
+    const int given = l->options->nsize;
+    if (given == 0 || l->model->ninput > 0 || (given == 1) == (shape.rank == SIGNAL_RANK))
+        return true;
+    diag_begin(l->diag, ERROR, "U0315", stmt->value->span, "--size gives %d size%s, and `%s` is %s", given,
+               given == 1 ? "" : "s", stmt->name, map_text(shape));
+    diag_help(l->diag, "write --size=%s",
+              shape.rank == SIGNAL_RANK  ? "LENGTH"
+              : shape.rank == IMAGE_RANK ? "HEIGHTxWIDTH"
+                                         : "DEPTHxHEIGHTxWIDTH");
+    diag_end(l->diag);
+    return false;
+}
+
 /* Sizes come from the declaration, else from the first input. */
 static bool complete_shape(Lower *l, const Stmt *stmt, Kind kind, Shape *shape) {
     const int rank = sizes_of(l, kind, shape);
@@ -211,7 +242,7 @@ static bool complete_shape(Lower *l, const Stmt *stmt, Kind kind, Shape *shape) 
     }
     if (own_size && kind != KIND_LABELS)
         ask_for_order(l, stmt, *shape);
-    if (own_size)
+    if (own_size && is_right_size(l, stmt, *shape))
         give_size(l, shape);
     return true;
 }

@@ -11,9 +11,13 @@
 
 enum { MAX_STEPS = 64, MAX_TRIES = 600, MAX_WORK = 500000 };
 
-const char *axis_text(int axis) {
+const char *axis_text(Shape map, int axis) {
     static const char *const text[AXES] = {"depth", "height", "width"};
-    return text[axis];
+    return map.rank == SIGNAL_RANK ? "length" : text[axis];
+}
+
+const char *map_text(Shape map) {
+    return map.rank == SIGNAL_RANK ? "a signal" : map.rank == VOLUME_RANK ? "a volume" : "an image";
 }
 
 const char *extents_text(Lower *l, Shape shape) {
@@ -79,7 +83,7 @@ static void explain_extent(Lower *l, ValueId v, int axis) {
     if (origin->class != CLASS_STAGING || path.count < 2)
         return;
     int last = path.count - 1;
-    const char *text = pool_text(l->pool, "%s %lld of `%s` (line %d) is", axis_text(axis),
+    const char *text = pool_text(l->pool, "%s %lld of `%s` (line %d) is", axis_text(origin->shape, axis),
                                  (long long)path.extent[last], origin->name, origin->span.line);
     const char *before = "";
     for (int i = last - 1; i >= 0; i--) {
@@ -129,8 +133,8 @@ static void suggest_extent(Lower *l, ValueId v, int axis) {
     if (choice == NULL)
         return;
     if (multiple > 1 && size % multiple != 0 && less % multiple == 0 && more % multiple == 0)
-        diag_help(l->diag, "%s %lld is not divisible by %lld: use %s%s", axis_text(axis), (long long)size,
-                  (long long)multiple, choice,
+        diag_help(l->diag, "%s %lld is not divisible by %lld: use %s%s", axis_text(origin->shape, axis),
+                  (long long)size, (long long)multiple, choice,
                   path.only_halvings && path.halvings > 1
                       ? pool_text(l->pool, " (%d halvings)", path.halvings)
                       : "");
@@ -138,7 +142,7 @@ static void suggest_extent(Lower *l, ValueId v, int axis) {
         diag_help(
             l->diag,
             less > 0 && more > 0 ? "the nearest %ss that work are %s" : "the nearest %s that works is %s",
-            axis_text(axis),
+            axis_text(origin->shape, axis),
             less > 0 && more > 0 ? pool_text(l->pool, "%lld and %lld", (long long)less, (long long)more)
                                  : choice);
 }

@@ -288,7 +288,8 @@ Function *function_by_name(const char *name);
 void explain_sizes(Lower *l, ValueId a, ValueId b, const bool wrong[AXES]);
 const char *extents_text(Lower *l, Shape shape); /* "256 x 256" */
 const char *sizes_text(Lower *l, ValueId v);     /* the same of a value */
-const char *axis_text(int axis);
+const char *axis_text(Shape map, int axis);      /* "height"; of a signal "length" */
+const char *map_text(Shape map);                 /* "an image" */
 
 /* ---- lower_suggest.c: suggestions ---- */
 

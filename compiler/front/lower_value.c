@@ -56,10 +56,9 @@ static const char *tensor_text(Lower *l, ValueId id) {
                          (long long)l->model->input[value->input].classes);
     if (value->type == TYPE_U8)
         return "a map of classes";
-    const char *kind = value->class == CLASS_METRIC ? "a loss"
-                       : value->shape.rank == 3     ? "an image"
-                       : value->shape.rank == 4     ? "a volume"
-                                                    : "a vector";
+    const char *kind = value->class == CLASS_METRIC                            ? "a loss"
+                       : !value->per_sample || value->shape.rank < SIGNAL_RANK ? "a vector"
+                                                                               : map_text(value->shape);
     return pool_text(l->pool, "%s of %s", kind, shape_text(l->pool, value->shape));
 }
 

@@ -25,8 +25,10 @@ const Input *declared(const Lower *l, ValueId v) {
 
 /* "image(3)" where only the channels have to change and the sizes are those of the first input. */
 static const char *declaration_for(Lower *l, const Input *input, Shape wanted) {
-    static const char *const type[] = {
-        [KIND_IMAGE] = "image", [KIND_VOLUME] = "volume", [KIND_LABELS] = "labels"};
+    static const char *const type[] = {[KIND_IMAGE] = "image",
+                                       [KIND_VOLUME] = "volume",
+                                       [KIND_SIGNAL] = "signal",
+                                       [KIND_LABELS] = "labels"};
     const bool labels = input->kind == KIND_LABELS;
     const bool sized = input->size_span.line > 0 || l->model->ninput == 0 ||
                        !equal_extents(wanted, l->graph->value[input->value].shape);

@@ -37,8 +37,11 @@ bool small_enough(const Call *call, Shape shape) {
 
 /* ---- arguments per axis ---- */
 
+/* "axis: length", "axes: height and width" */
 static const char *axes_text(Shape shape) {
-    return shape.rank == 4 ? "depth, height and width" : "height and width";
+    return shape.rank == SIGNAL_RANK   ? "axis is the length"
+           : shape.rank == VOLUME_RANK ? "axes are depth, height and width"
+                                       : "axes are height and width";
 }
 
 static const char *input_text(const Call *call) {
@@ -51,10 +54,9 @@ static const char *input_text(const Call *call) {
 static bool report_axis_count(const Call *call, const Argument *a, Shape shape) {
     Lower *l = call->l;
     int axes = shape.rank - 1;
-    diag_begin(l->diag, ERROR, "U0315", a->span, "%d size%s given for %d axes", a->value.count,
-               a->value.count == 1 ? "" : "s", axes);
-    diag_note(l->diag, "%s is %s: its axes are %s", input_text(call),
-              shape.rank == 4 ? "a volume" : "an image", axes_text(shape));
+    diag_begin(l->diag, ERROR, "U0315", a->span, "%d size%s given for %d ax%ss", a->value.count,
+               a->value.count == 1 ? "" : "s", axes, axes == 1 ? "i" : "e");
+    diag_note(l->diag, "%s is %s: its %s", input_text(call), map_text(shape), axes_text(shape));
     note_via(l);
     diag_end(l->diag);
     return false;
@@ -73,7 +75,8 @@ bool argument_axes(const Call *call, const char *name, Shape shape, int64_t mini
                    int64_t *value) {
     const Argument *a = argument(call, name);
     int first = AXES - (shape.rank - 1);
-    value[0] = absent;
+    for (int axis = 0; axis < first; axis++)
+        value[axis] = absent;
     if (a->value.kind != DATUM_LIST) {
         int64_t number;
         if (!argument_integer(call, name, minimum, &number))
@@ -221,7 +224,7 @@ bool grow(const Call *call, Shape in, const Window *w, int64_t channels, Shape *
         extent = wrong ? INT64_MAX / 2 : extent + w->kernel[axis] - w->before[axis] - w->after[axis];
         if (extent < 1 && (l->only_axis < 0 || l->only_axis == axis)) {
             diag_begin(l->diag, ERROR, "U0404", argument(call, "padding")->span,
-                       "`padding` removes the whole %s of the result", axis_text(axis));
+                       "`padding` removes the whole %s of the result", axis_text(in, axis));
             diag_help(l->diag, "use a smaller `padding`");
             note_via(l);
             diag_end(l->diag);
@@ -283,7 +286,7 @@ static bool report_axes(const Pair *p, int axis) {
                    extents_text(l, a), extents_text(l, b));
     else
         diag_begin(l->diag, ERROR, "U0401", p->span, "`%s` needs equal %ss: %lld and %lld", p->name,
-                   axis_text(axis), (long long)shape_extent(a, axis), (long long)shape_extent(b, axis));
+                   axis_text(a, axis), (long long)shape_extent(a, axis), (long long)shape_extent(b, axis));
     diag_label(l->diag, "%s, %s", operand_text(l, p->text_a, p->a), operand_text(l, p->text_b, p->b));
     note_via(l);
     explain_sizes(l, p->a, p->b, wrong);
@@ -295,8 +298,8 @@ static bool report_axes(const Pair *p, int axis) {
 bool equal_sizes(const Pair *p) {
     Shape a = p->l->graph->value[p->a].shape, b = p->l->graph->value[p->b].shape;
     if (a.rank != b.rank) {
-        diag_begin(p->l->diag, ERROR, "U0401", p->span,
-                   "`%s` needs two images or two volumes, not one of each", p->name);
+        diag_begin(p->l->diag, ERROR, "U0401", p->span, "`%s` needs maps of one kind: %s and %s", p->name,
+                   map_text(a), map_text(b));
         diag_end(p->l->diag);
         return false;
     }

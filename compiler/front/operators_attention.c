@@ -115,8 +115,8 @@ static bool windows_divide(const Call *call, const Attention *of) {
         if (extent % window == 0 || (l->only_axis >= 0 && l->only_axis != axis))
             continue;
         diag_begin(l->diag, ERROR, "U0408", argument(call, "window")->span,
-                   "windows of %lld points do not divide the %s %lld", (long long)window, axis_text(axis),
-                   (long long)extent);
+                   "windows of %lld points do not divide the %s %lld", (long long)window,
+                   axis_text(map, axis), (long long)extent);
         diag_note(l->diag, "`q` is %s: all windows have the same extents", shape_text(l->pool, map));
         diag_help(l->diag, "make it larger first, with `pad(x, %s)`, and smaller afterwards, with `crop`",
                   points_behind(l->pool, map, of->a.window));
@@ -140,7 +140,7 @@ static bool argument_shift(const Call *call, Attention *of) {
                 call, "shift",
                 pool_text(call->l->pool,
                           "`shift` must be less than the %s %lld of a window, and this is %lld",
-                          axis_text(axis), (long long)window, (long long)shift),
+                          axis_text(shape_of(call, of->q), axis), (long long)window, (long long)shift),
                 pool_text(call->l->pool, "half a window is usual: `shift = %lld`", (long long)window / 2));
     }
     return true;

@@ -35,7 +35,7 @@ static bool has_points(const Call *call, Around around, Shape in, int axis, int6
     if ((around != AROUND_REFLECT && around != AROUND_WRAP) || amount <= most || !checked(call, axis))
         return true;
     diag_begin(l->diag, ERROR, "U0412", call->span, "%lld points cannot be repeated of a %s of %lld",
-               (long long)amount, axis_text(axis), (long long)extent);
+               (long long)amount, axis_text(in, axis), (long long)extent);
     diag_note(l->diag, "\"reflect\" repeats fewer points than there are, \"wrap\" all of them at most");
     note_via(l);
     diag_end(l->diag);
@@ -91,7 +91,7 @@ static bool lies_inside(const Call *call, Shape in, int axis, int64_t front, int
     if (front + size <= shape_extent(in, axis) || !checked(call, axis))
         return true;
     diag_begin(l->diag, ERROR, "U0412", call->span, "%lld points behind %lld are more than a %s of %lld",
-               (long long)size, (long long)front, axis_text(axis), (long long)shape_extent(in, axis));
+               (long long)size, (long long)front, axis_text(in, axis), (long long)shape_extent(in, axis));
     note_via(l);
     diag_end(l->diag);
     return false;
@@ -137,14 +137,14 @@ ValueId build_roll(Call *call) {
 }
 
 ValueId build_flip(Call *call) {
-    static const char *const image[] = {"h", "w", NULL}, *const volume[] = {"d", "h", "w", NULL};
+    static const char *const letters[] = {"d", "h", "w", NULL};
     ValueId x;
     int choice;
     if (!argument_feature_map(call, "x", &x))
         return -1;
     const Shape in = shape_of(call, x);
     Attributes a = unchanged();
-    if (!argument_choice(call, "axis", in.rank > AXES ? volume : image, &choice))
+    if (!argument_choice(call, "axis", letters + first_axis(in), &choice))
         return -1;
     a.resize.border[first_axis(in) + choice] = UNET_BORDER_FLIP;
     return append_border(call, OP_BORDER, x, a, in);
@@ -162,7 +162,7 @@ static bool fit_along(const Call *call, ValueId a, ValueId b, int axis) {
     if (fit)
         return true;
     diag_begin(l->diag, ERROR, "U0401", call->span, "%s and %s cannot stand side by side along the %s",
-               shape_text(l->pool, x), shape_text(l->pool, y), axis_text(axis));
+               shape_text(l->pool, x), shape_text(l->pool, y), axis_text(x, axis));
     diag_note(l->diag, "channels, and extents along other axes, have to be equal");
     note_via(l);
     diag_end(l->diag);

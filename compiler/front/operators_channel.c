@@ -114,7 +114,7 @@ ValueId build_pixel_unshuffle(Call *call) {
     }
     if (wrong[1] || wrong[2]) {
         diag_begin(l->diag, ERROR, "U0401", call->span, "the %s is no multiple of %lld",
-                   axis_text(wrong[1] ? 1 : 2), (long long)fold);
+                   axis_text(out, wrong[1] ? 1 : 2), (long long)fold);
         explain_sizes(l, x, x, wrong);
         note_via(l);
         diag_end(l->diag);

@@ -109,7 +109,7 @@ static bool scaled_size(const Call *call, const Ratio ratio[AXES], Shape *out) {
         if (extent > 0 || (l->only_axis >= 0 && l->only_axis != axis))
             continue;
         diag_begin(l->diag, ERROR, "U0412", call->span, "`scale` leaves nothing of the %s %lld",
-                   axis_text(axis), (long long)before);
+                   axis_text(*out, axis), (long long)before);
         diag_help(l->diag, "use a larger `scale`, or a larger input");
         note_via(l);
         diag_end(l->diag);
@@ -127,11 +127,14 @@ static bool size_like(const Call *call, Ratio ratio[AXES], Shape *out) {
         return false;
     const Shape wanted = shape_of(call, like);
     if (wanted.rank != in.rank) {
-        diag_begin(l->diag, ERROR, "U0401", argument(call, "like")->span,
-                   "`%s` needs two images or two volumes, not one of each", call->signature->name);
-        note_via(l);
-        diag_end(l->diag);
-        return false;
+        const Pair pair = {l,
+                           call->signature->name,
+                           argument(call, "like")->span,
+                           argument(call, "x")->value.tensor,
+                           like,
+                           NULL,
+                           NULL};
+        return equal_sizes(&pair);
     }
     for (int axis = 0; axis < AXES; axis++) {
         ratio[axis] = (Ratio){shape_extent(wanted, axis), shape_extent(in, axis)};
@@ -141,7 +144,7 @@ static bool size_like(const Call *call, Ratio ratio[AXES], Shape *out) {
     return small_enough(call, *out);
 }
 
-enum { NEAREST, NEAREST_EXACT, BILINEAR };
+enum { NEAREST, NEAREST_EXACT, BILINEAR, LINEAR };
 
 /* PyTorch's positions along one axis: those of points of OUT among points of IN. Where corners are aligned,
  * the first and the last lie on each other; else the edges of the image do. */
@@ -184,7 +187,8 @@ static bool whole_steps(const Call *call, const ResizeAttributes *a, Shape in, S
             continue;
         diag_begin(l->diag, ERROR, "U0401", call->span,
                    "labels are made smaller by whole factors: the %s %lld is no multiple of %lld",
-                   axis_text(axis), (long long)shape_extent(in, axis), (long long)shape_extent(out, axis));
+                   axis_text(in, axis), (long long)shape_extent(in, axis),
+                   (long long)shape_extent(out, axis));
         note_via(l);
         diag_end(l->diag);
         return false;
@@ -208,7 +212,7 @@ static ValueId resized_labels(Call *call, ValueId x, Attributes a, Shape out) {
 }
 
 ValueId build_resize(Call *call) {
-    static const char *const modes[] = {"nearest", "nearest_exact", "bilinear", NULL};
+    static const char *const modes[] = {"nearest", "nearest_exact", "bilinear", "linear", NULL};
     ValueId x;
     int mode;
     bool align_corners, labels;
@@ -217,6 +221,7 @@ ValueId build_resize(Call *call) {
         !argument_choice(call, "mode", modes, &mode) ||
         !argument_truth(call, "align_corners", &align_corners))
         return -1;
+    mode = mode == LINEAR ? BILINEAR : mode; /* another name, for a map of one axis */
     const Shape in = shape_of(call, x);
     Shape out = in;
     if (align_corners && mode != BILINEAR) {
@@ -250,8 +255,8 @@ static bool can_match(const Call *call, int how, ValueId x, ValueId like) {
         wrong[axis] = true;
         if ((how == CROP ? from >= to : from <= to) || (l->only_axis >= 0 && l->only_axis != axis))
             continue;
-        diag_begin(l->diag, ERROR, "U0401", call->span, "the %s %lld cannot be %s to %lld", axis_text(axis),
-                   (long long)from, how == CROP ? "cropped" : "padded", (long long)to);
+        diag_begin(l->diag, ERROR, "U0401", call->span, "the %s %lld cannot be %s to %lld",
+                   axis_text(in, axis), (long long)from, how == CROP ? "cropped" : "padded", (long long)to);
         diag_help(l->diag, how == CROP ? "\"pad\" and \"replicate\" make a tensor larger"
                                        : "\"crop\" makes a tensor smaller");
         explain_sizes(l, x, like, wrong);
@@ -308,7 +313,7 @@ ValueId build_adaptive_avg_pool(Call *call) {
         if (size[axis] <= shape_extent(in, axis) || (l->only_axis >= 0 && l->only_axis != axis))
             continue;
         diag_begin(l->diag, ERROR, "U0412", argument(call, "size")->span,
-                   "`adaptive_avg_pool` cannot divide the %s %lld into %lld parts", axis_text(axis),
+                   "`adaptive_avg_pool` cannot divide the %s %lld into %lld parts", axis_text(in, axis),
                    (long long)shape_extent(in, axis), (long long)size[axis]);
         diag_help(l->diag, "`resize` makes a tensor larger");
         note_via(l);

@@ -19,14 +19,13 @@ typedef struct {
     bool good;
 } Reader;
 
-static const char *const sources_here[] = {"images",   "volumes", "labels",       "list",
-                                           "gaussian", "uniform", "border_weight"};
+static const char *const sources_here[] = {"images", "volumes",  "signals", "labels",
+                                           "list",   "gaussian", "uniform", "border_weight"};
 static const char *const sources_later[] = {"random_index", "diffuse"};
 enum {
     HERE = sizeof sources_here / sizeof *sources_here,
     LATER = sizeof sources_later / sizeof *sources_later,
     MOST_COLUMNS = 1000, /* of a list */
-    VOLUME_RANK = 4,     /* channels, depth, height, width */
     MOST_CHANNELS = 1000 /* of volumes, whose files have a number of four digits */
 };
 
@@ -70,7 +69,11 @@ static void push_term(Reader *r, SourceTerm term) {
 }
 
 const char *reading_call(const Input *input) {
-    return input->kind == KIND_LABELS ? "labels" : input->kind == KIND_VOLUME ? "volumes" : "images";
+    static const char *const call[] = {[KIND_IMAGE] = "images",
+                                       [KIND_VOLUME] = "volumes",
+                                       [KIND_SIGNAL] = "signals",
+                                       [KIND_LABELS] = "labels"};
+    return call[input->kind];
 }
 
 /* Whether what is filled has three axes. */
@@ -109,9 +112,10 @@ static void report_not_a_source(Reader *r, const Expr *expr, const char *what) {
     diag_begin(diag, ERROR, "U0619", expr->span, "%s", what);
     help_source(r, expr);
     if (!is_call_of_source(expr)) /* else its arguments are wrong */
-        diag_note(diag,
-                  "sources of this version: images volumes labels list gaussian uniform border_weight, "
-                  "numbers, earlier sources, and + - * /");
+        diag_note(
+            diag,
+            "sources of this version: images volumes signals labels list gaussian uniform border_weight, "
+            "numbers, earlier sources, and + - * /");
     diag_end(diag);
 }
 
@@ -130,7 +134,7 @@ static void report_later(Reader *r, const Expr *call) {
     r->good = false;
     diag_begin(diag, ERROR, "U0202", call->mark, "the source `%s` is not in this version of unetc",
                call->text);
-    diag_note(diag, "this version has: images volumes labels list gaussian uniform border_weight");
+    diag_note(diag, "this version has: images volumes signals labels list gaussian uniform border_weight");
     diag_end(diag);
 }
 
@@ -147,18 +151,18 @@ static bool is_right_call(Reader *r, const Expr *call) {
                labels = strcmp(call->text, "labels") == 0 ||
                         (lists && input != NULL && input->kind == KIND_LABELS),
                wanted = input != NULL && input->kind == KIND_LABELS,
-               volumes = strcmp(call->text, "volumes") == 0;
+               volumes = strcmp(call->text, "volumes") == 0, signals = strcmp(call->text, "signals") == 0,
+               files = volumes || signals || strcmp(call->text, "images") == 0;
     if (labels && input == NULL && is_wrong_name(r->l, r->source->name))
         r->good = false; /* its declaration has an error already */
     else if (labels && !wanted)
         report_wrong_files(r, call,
-                           input == NULL                ? "no target"
-                           : input->kind == KIND_VOLUME ? "a volume"
-                                                        : "an image",
+                           input == NULL ? "no target" : map_text(r->l->graph->value[input->value].shape),
                            input == NULL ? NULL : reading_call(input));
     else if (wanted && !labels)
-        report_wrong_files(r, call, "labels",
-                           strcmp(call->text, "images") == 0 || volumes ? "labels" : NULL);
+        report_wrong_files(r, call, "labels", files ? "labels" : NULL);
+    else if (files && input != NULL && signals != (input->kind == KIND_SIGNAL))
+        report_wrong_files(r, call, map_text(r->l->graph->value[input->value].shape), reading_call(input));
     else if (volumes && input != NULL && !fills_volume(r))
         report_wrong_files(r, call, "an image", "images");
     else if (labels && call != expr_inside(r->expr))
@@ -331,10 +335,38 @@ static void help_with_volumes(Diag *diag, const char *name) {
         diag_help(diag, "name files that end in .nii, .nii.gz, .npy or .npz");
 }
 
-/* Whether files of this name can be what is read: volumes, or pictures. */
+/* Reports NAME, if it is the name of a WAV file and CALL reads no signals, or the other way round. */
+static bool suits_signals(Reader *r, const Call *call, const char *name) {
+    int index;
+    Diag *diag = r->l->diag;
+    const Input *input = find_input(r->l, r->source->name, &index);
+    const UnetImageKind *kind = unet_image_kind_of_name(name);
+    const bool is_wave = kind != NULL && strcmp(kind->name, "WAV") == 0,
+               wanted = strcmp(call->signature->name, "signals") == 0 ||
+                        (input != NULL && input->kind == KIND_SIGNAL &&
+                         strcmp(call->signature->name, "list") == 0);
+    if (is_wave == wanted || may_be_both(name) || strcmp(call->signature->name, "labels") == 0)
+        return true;
+    r->good = false;
+    if (wanted) {
+        diag_begin(diag, ERROR, "U0606", call->argument[0].span,
+                   "`%s` is a signal, and \"%s\" names no files of signals", r->source->name, name);
+        diag_help(diag, "name files that end in .wav or .npy");
+    } else {
+        diag_begin(diag, ERROR, "U0606", call->argument[0].span, "\"%s\" names signals, and this reads %s",
+                   name, call->signature->name);
+        diag_help(diag, "write `signals(\"%s\")` for an input that is declared as `signal(...)`", name);
+    }
+    diag_end(diag);
+    return false;
+}
+
+/* Whether files of this name can be the files that are read: volumes, signals, or pictures. */
 static void check_name(Reader *r, const Call *call, const char *name, bool volumes) {
     Diag *diag = r->l->diag;
     const Span span = call->argument[0].span;
+    if (!suits_signals(r, call, name))
+        return;
     if (volumes == unet_volume_is_name(name) || may_be_both(name)) {
         r->good &= unet_volume_is_name(name) ? check_volume_format(r->l, span)
                                              : check_image_format(r->l, name, span);
@@ -497,6 +529,14 @@ static void read_way(Reader *r, Call *call, ImageWay *way) {
             "`entry` is the name of an array in an archive: `images(\"*.npz\", entry = \"image\")`");
     else if (entry.kind == DATUM_TEXT)
         way->entry = entry.text;
+}
+
+static void read_signals(Reader *r, Call *call) {
+    SourceTerm files;
+    if (!read_files(r, call, "noisy/*.wav", &files))
+        return;
+    read_missing(r, call, &files.way);
+    push_term(r, files);
 }
 
 static void read_images(Reader *r, Call *call) {
@@ -813,6 +853,7 @@ static const struct {
      "page = none, entry = none, list = none, column = none)",
      read_images},
     {"volumes(pattern, list = none, column = none)", read_volumes},
+    {"signals(pattern, missing = none, list = none, column = none)", read_signals},
     {"labels(pattern, values = none, colours = none, others = \"error\", round = false, exif = false, "
      "alpha = false, page = none, entry = none, list = none, column = none)",
      read_labels},

@@ -17,6 +17,13 @@ static void help_unused_source(Lower *l, const DataSection *data, const char *na
         diag_help(l->diag, "did you mean `%s`? It fills nothing yet", near);
 }
 
+/* The ending of the files that usually fill INPUT. */
+static const char *ending_of(const Lower *l, const Input *input) {
+    return input->kind == KIND_SIGNAL                                ? "wav"
+           : l->graph->value[input->value].shape.rank == VOLUME_RANK ? "nii.gz"
+                                                                     : "png";
+}
+
 static void check_filled(Lower *l, const DataSection *data, bool targets) {
     for (int i = 0; i < l->model->ninput; i++) {
         const Input *input = &l->model->input[i];
@@ -27,7 +34,7 @@ static void check_filled(Lower *l, const DataSection *data, bool targets) {
                   input->name, input->span.line);
         help_unused_source(l, data, input->name);
         diag_help(l->diag, "add `%s = %s(\"%s/*.%s\")`", input->name, reading_call(input), input->name,
-                  l->graph->value[input->value].shape.rank == 4 ? "nii.gz" : "png");
+                  ending_of(l, input));
         diag_end(l->diag);
     }
 }

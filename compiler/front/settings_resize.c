@@ -87,6 +87,11 @@ static bool suits_inputs(Lower *l, const DataSection *data) {
 void resize_sources(Lower *l, DataSection *data, const DataSection *like, const int64_t *times) {
     if (like->fit == FIT_NONE)
         return;
+    if (l->model->ninput > 0 && l->model->input[0].kind == KIND_SIGNAL) {
+        report_resize(l, like, "`resize` is for pictures, and this section reads signals",
+                      "bring the files to one rate beforehand: `sox in.wav -r 16000 out.wav`");
+        return;
+    }
     if (source_reads_volumes(data)) {
         report_resize(l, like, "`resize` is for pictures, and this section reads volumes",
                       "write `spacing d, h, w`, the size of voxels in mm, to which volumes are resampled");

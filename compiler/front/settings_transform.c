@@ -56,10 +56,14 @@ void set_crop(Call *call) {
     add(call, crop);
 }
 
-/* Whether the first input is a volume. */
+/* Whether the first input is of KIND. */
+static bool is_of(const Call *call, Kind kind) {
+    const Model *model = call->l->model;
+    return model->ninput > 0 && model->input[0].kind == kind;
+}
+
 static bool is_of_volume(const Call *call) {
-    const Lower *l = call->l;
-    return l->model->ninput > 0 && l->graph->value[l->model->input[0].value].shape.rank == 4;
+    return is_of(call, KIND_VOLUME);
 }
 
 /* "h", "w", "d", or a list of them. */
@@ -83,12 +87,14 @@ bool read_axes(const Call *call, const char *name, unsigned *axes) {
 void set_flip(Call *call) {
     Transform flip = {.op = TRANSFORM_FLIP, .random = true};
     const bool volume = is_of_volume(call);
-    flip.axes = volume ? 7 : 6;
+    flip.axes = volume ? 7 : is_of(call, KIND_SIGNAL) ? 4 : 6;
     if (argument(call, "axes")->value.kind != DATUM_NONE && !read_axes(call, "axes", &flip.axes))
         return;
     if (!read_probability(call, &flip.p))
         return;
-    if (!volume && (flip.axes & 1) != 0)
+    if (is_of(call, KIND_SIGNAL) && flip.axes != 4)
+        report_setting(call, "axes", "a signal has one axis, \"w\": leave `axes` out");
+    else if (!volume && (flip.axes & 1) != 0)
         report_setting(call, "axes", "an image has no depth: leave out \"d\"");
     else
         add(call, flip);
@@ -248,13 +254,21 @@ static bool suits_volumes(const Transform *transform) {
     }
 }
 
+static bool suits_signals(const Transform *transform) {
+    return transform->op == TRANSFORM_CROP || transform->op == TRANSFORM_FLIP ||
+           transform->op == TRANSFORM_NOISE;
+}
+
 /* Only windows of volumes lie around what is of a class. */
 static void check_kind(Lower *l, const DataSection *data, const Transform *transform) {
     const bool volumes = source_reads_volumes(data);
     bool labels = false;
     for (int i = 0; i < data->nsource; i++)
         labels |= data->source[i].input >= 0 && l->model->input[data->source[i].input].kind == KIND_LABELS;
-    if (volumes && !suits_volumes(transform))
+    if (l->model->input[0].kind == KIND_SIGNAL && !suits_signals(transform))
+        report_kind(l, transform, "this version of unetc has no such transform for signals",
+                    "signals have: crop, flip, noise");
+    else if (volumes && !suits_volumes(transform))
         report_kind(
             l, transform, "this version of unetc has no such transform for volumes",
             "volumes have: crop, flip, rotate and scale without step, noise, blur up to 8, low_resolution, "

@@ -36,9 +36,10 @@ typedef enum {
 } Class;
 
 enum { MAX_RANK = 5, AXES = 3 };
+enum { SIGNAL_RANK = 2, IMAGE_RANK = 3, VOLUME_RANK = 4 }; /* of a feature map */
 
-/* Without the batch.  A feature map is (channels, height, width) or (channels, depth, height, width), a
- * vector (channels), a weight as in PyTorch, such as (out, in, height, width). */
+/* Without the batch.  A feature map is (channels, length), (channels, height, width) or (channels, depth,
+ * height, width), a vector (channels), a weight as in PyTorch, such as (out, in, height, width). */
 typedef struct {
     int rank;
     int64_t dim[MAX_RANK];
@@ -82,7 +83,8 @@ typedef enum {
     OPS
 } Op;
 
-/* A sliding window over the last three axes; an image has depth 1 with kernel 1, stride 1, no padding. */
+/* A sliding window over three axes.  A map that lacks an axis has extent 1 there, kernel 1, stride 1, no
+ * padding: an image has no depth, a signal has a width alone. */
 typedef struct {
     int64_t kernel[AXES], stride[AXES], dilation[AXES];
     int64_t before[AXES], after[AXES]; /* padding in front and behind */

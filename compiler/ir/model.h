@@ -7,7 +7,7 @@
 #include "base/table.h"
 #include "ir/graph.h"
 
-typedef enum { KIND_IMAGE, KIND_VOLUME, KIND_LABELS } Kind;
+typedef enum { KIND_IMAGE, KIND_VOLUME, KIND_SIGNAL, KIND_LABELS } Kind;
 
 /* How the numbers of an input become those that the network sees; as UnetNormalizing. */
 typedef enum {

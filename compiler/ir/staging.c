@@ -99,6 +99,8 @@ static const char *why_not_by_sections(Pool *pool, const Model *model, int input
 static const char *why_not_by_kind(const Model *model, int input) {
     if (model->input[input].kind == KIND_VOLUME)
         return "volumes hold numbers of any size";
+    if (model->input[input].kind == KIND_SIGNAL)
+        return "signals hold numbers below 0";
     if (model->input[input].normalizing != AS_READ)
         return "`normalize` makes fractions of its numbers";
     if (is_weighted(&model->data, input) || is_weighted(&model->eval_data, input))

@@ -39,7 +39,7 @@ typedef struct {
 } Way;
 
 static bool is_image(const Value *value) {
-    return value->per_sample && value->shape.rank == AXES;
+    return value->per_sample && (value->shape.rank == IMAGE_RANK || value->shape.rank == SIGNAL_RANK);
 }
 
 static int64_t extent_of(const Graph *g, ValueId v, int axis) {

@@ -6,7 +6,7 @@
 /* "height and width must be multiples of 8", or, where axes differ, of each its number. */
 static void size_line(const Graph *g, Shape input, Text *out) {
     static const char *const axis[AXES] = {"depth", "height", "width"};
-    const bool volume = input.rank == 4;
+    const bool volume = input.rank == VOLUME_RANK;
     int64_t by[AXES];
     fit_multiples(g, by);
     bool needed = true; /* not where sizes are made to match */
@@ -15,6 +15,13 @@ static void size_line(const Graph *g, Shape input, Text *out) {
     for (int k = 0; k < AXES; k++)
         by[k] = needed ? by[k] : 1;
     const char *comma = "";
+    if (input.rank == SIGNAL_RANK) {
+        if (by[2] > 1)
+            text_line(out, "the length must be a multiple of %lld", (long long)by[2]);
+        else
+            text_line(out, "any length will do");
+        return;
+    }
     if (by[1] == by[2] && (by[0] == by[1] || !volume)) {
         const char *all = volume ? "depth, height and width" : "height and width";
         if (by[1] > 1)

@@ -4,7 +4,7 @@
     from_pytorch.py MODULE:EXPRESSION --size=CxHxW [-o NAME.unet]
 
 MODULE is a Python file or an importable module, EXPRESSION what makes the network: `unet.py:UNet(3, 2)`.  A volume has
---size=CxDxHxW; a network of several inputs a --size for each.  Out of Python:
+--size=CxDxHxW, a signal --size=CxL; a network of several inputs has a --size for each.  Out of Python:
 
     from from_pytorch import convert
     convert(network, (3, 256, 256), "unet.unet")        # and unet.safetensors
@@ -67,7 +67,7 @@ def translated(network, size):
 
 
 def text_of(network, size):
-    """The .unet file of NETWORK for inputs of SIZE, (channels, height, width), or a list of such."""
+    """The .unet file of NETWORK for inputs of SIZE, (channels, height, width), (channels, length), or a list of such."""
     return translated(network, size)[1]
 
 
@@ -146,9 +146,9 @@ def load(source):
 
 
 def size_of(word):
-    if not re.fullmatch(r"[1-9]\d*(x[1-9]\d*){2,3}", word):
+    if not re.fullmatch(r"[1-9]\d*(x[1-9]\d*){1,3}", word):
         raise SystemExit("from_pytorch.py: --size=%s: write channels, height and width, such as 3x256x256, or channels, depth, "
-                         "height and width" % word)
+                         "height and width, or of a signal channels and length" % word)
     return tuple(int(number) for number in word.split("x"))
 
 

@@ -226,7 +226,7 @@ def check_command(module, modules):
         expect(run(folder, made.format("conv(3, 4)"), "--size=3x8x8"), 0, "conv2d.unet and conv2d.safetensors")
         expect(run(folder, made.format("Twin()"), "--size=3x8x8", "-o", "t.unet", "--no-check"), 0, "t.unet and t.safetensors")
         expect(run(folder, made.format("volume()"), "--size=2x4x4x4", "-o", "v.unet"), 0, "v.unet and")
-        expect(run(folder, made.format("conv(3, 4)"), "--size=3x8"), 1, "--size=3x8: write channels, height and width")
+        expect(run(folder, made.format("conv(3, 4)"), "--size=8"), 1, "--size=8: write channels, height and width")
         expect(run(folder, made.format("conv(3, 4)"), "--size=4x8x8"), 1, "the network itself fails on 4x8x8")
         expect(run(folder, made.format("conv(3, 4)"), "--size=3x8x8", "--size=3x8x8"), 1, "the network itself fails")
         expect(run(folder, made.format("nothing()"), "--size=3x8x8"), 1, "NameError: name 'nothing' is not defined")
@@ -348,7 +348,7 @@ def check_trained(tools, module, name, make, size):
         path, after = os.path.join(folder, "m.unet"), os.path.join(folder, "trained.safetensors")
         weights = module.convert(network, size, path, check=False)
         with open(path, "a") as file:
-            file.write(TRAIN.format(kind="image" if len(size) == 3 else "volume",
+            file.write(TRAIN.format(kind={2: "signal", 3: "image", 4: "volume"}[len(size)],
                                     size=", ".join(str(number) for number in [*before.shape[1:], 1, 1][:len(size)])))
         compile_step(tools, folder, {"input": x.numel(), "output": before.numel()})
         out = subprocess.run([os.path.join(folder, "step"), weights, after], check=True, stdout=subprocess.PIPE,

@@ -382,6 +382,26 @@ def by_channel_letters(s, x):
     return torch.einsum("bdn,bdc->bnc", v, shares).transpose(1, 2).view(x.shape) / s.t
 
 
+class SignalUNet(nn.Module):
+    """Layers of one dimension, and every second point as Wave-U-Net takes it."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.norm = nn.Conv1d(1, 8, 15, padding=7), nn.InstanceNorm1d(8, affine=True)
+        self.down, self.batch = nn.Conv1d(8, 16, 5, stride=2, padding=2), nn.BatchNorm1d(16)
+        self.gate = nn.Conv1d(16, 32, 3, padding="same", dilation=2)
+        self.up, self.layer, self.last = nn.ConvTranspose1d(16, 8, 4, stride=2, padding=1), nn.LayerNorm(8), nn.Conv1d(17, 1, 1)
+
+    def forward(self, x):
+        first = F.leaky_relu(self.norm(self.first(x)))
+        gated = F.glu(self.gate(F.relu(self.batch(self.down(first)))), 1)
+        small = F.max_pool1d(gated, 2) + F.avg_pool1d(gated, 2) + gated[:, :, ::2]
+        large = F.interpolate(small, scale_factor=2, mode="linear", align_corners=True) + F.interpolate(small, scale_factor=2)
+        up = self.up(large + gated * torch.sigmoid(F.adaptive_avg_pool1d(gated, 1)))
+        shifted = F.pad(self.layer(up.transpose(1, 2)).transpose(1, 2), (2, 1), mode="reflect")[:, :, 1:-2]
+        return torch.tanh(self.last(torch.cat([shifted, first, x], 1)))
+
+
 def one_operator(q, k, v):
     """Attention by PyTorch's one operator, which PyTorch has since its version 2."""
     if hasattr(F, "scaled_dot_product_attention"):
@@ -614,6 +634,13 @@ RIGHT = ONCE_WRONG + [
     ("channel_groups", of(of_channel_groups, qkv=nn.Linear(4, 12), out=nn.Linear(4, 4)), (3, 8, 6)),
     ("channels_by_letters", of(by_channel_letters, qkv=nn.Conv2d(4, 16, 1), t=nn.Parameter(torch.rand(1) + 1)), (3, 8, 6)),
     ("all_channels", of(of_all_channels, t=nn.Parameter(torch.rand(1) + 1)), (3, 8, 6)),
+    ("signal", SignalUNet, (1, 32)),
+    ("signal_layers", lambda: nn.Sequential(
+        nn.Conv1d(2, 4, 3, padding=1), nn.PReLU(4), nn.ReflectionPad1d(2), nn.Conv1d(4, 4, 5), nn.GroupNorm(2, 4), nn.ReplicationPad1d(1),
+        nn.Conv1d(4, 4, 3, groups=4), nn.AdaptiveMaxPool1d(16), nn.Upsample(scale_factor=2, mode="linear"), nn.Dropout(0.2),
+        nn.Conv1d(4, 2, 3, padding=1, padding_mode="circular")), (2, 32)),
+    ("signal_tokens", lambda: Formed(lambda s, x: s.o(with_heads(s, s.c(x))), c=nn.Conv1d(2, 4, 3, padding=1), norm=nn.LayerNorm(4),
+                                     qkv=nn.Linear(4, 12), out=nn.Linear(4, 4), o=nn.Conv1d(4, 2, 1)), (2, 32)),
     ("moved_output", of(lambda s, x: x.permute(0, 2, 3, 1)), IMAGE),
     ("turned_output", of(lambda s, x: x.tanh().transpose(2, 3)), (3, 8, 6)),
     ("tokens_out", of(lambda s, x: s.n(x.flatten(2).transpose(1, 2)), n=nn.LayerNorm(4)), (3, 8, 6)),
@@ -629,6 +656,8 @@ if hasattr(nn, "RMSNorm"):  # PyTorch 2.4
     RIGHT.append(("rms", of(lambda s, x: s.n(x.permute(0, 2, 3, 1)).permute(0, 3, 1, 2), n=nn.RMSNorm(4)), IMAGE))
 # Name, what makes it, size, what the error says.
 REFUSED = [
+    ("channels_in_a_row", of(lambda s, x: x * torch.sigmoid(s.k(x.mean((2, 3))[:, None])).transpose(1, 2)[..., None],
+                             k=nn.Conv1d(1, 1, 3, padding=1)), IMAGE, "a convolution along 1 of the 2 axes of a map"),
     ("batch_statistics", lambda: Formed(batch_statistics, c=conv(), b=nn.BatchNorm2d(4)), IMAGE, "statistics of the batch"),
     ("into_zeros", of(lambda s, x: x + x.new_zeros(x.shape).copy_(x)), IMAGE, "writes into a tensor of constants"),
     ("in_place_on_rows", of(lambda s, x: (x[:, :, 2:4].mul_(2), x)[1]), IMAGE, "changes a part of a tensor in place"),

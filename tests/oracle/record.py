@@ -495,6 +495,35 @@ class Borders(nn.Module):
         return self.answer(torch.cat(parts, 1))
 
 
+class Signals(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv1d(3, 6, 15, padding=7)
+        self.down = nn.Sequential(nn.Conv1d(6, 16, 4, stride=2, padding=1), nn.GroupNorm(4, 16), nn.PReLU())
+        self.parts = nn.Conv1d(16, 16, 3, padding=3, dilation=3)
+        self.each = nn.Sequential(nn.Conv1d(8, 8, 7, padding=3, groups=8, bias=False), nn.InstanceNorm1d(8, affine=True))
+        self.shares = nn.Linear(8, 8)
+        self.norm = nn.LayerNorm(8)
+        self.heads = nn.Conv1d(8, 24, 1)
+        self.up = nn.ConvTranspose1d(14, 6, 4, stride=2, padding=1)
+        self.wide = nn.Conv1d(6, 5, 3, padding=1)
+        self.few = nn.ConvTranspose1d(6, 4, 3, stride=2, padding=1, output_padding=1, groups=2)
+        self.answer = nn.Conv1d(21, 3, 5)
+
+    def forward(self, sound):
+        first = F.leaky_relu(self.first(sound))
+        beside = torch.tanh(first.roll(3, 2)) + first.flip(2) * F.pad(first, (3, 2), mode="reflect")[:, :, 2:42]
+        gated = F.glu(self.parts(self.down(beside)), 1)
+        small = F.max_pool1d(F.gelu(self.each(gated)), 2)
+        means = F.avg_pool1d(first, 4)
+        shares = torch.sigmoid(self.shares(F.adaptive_avg_pool1d(small, 1)[:, :, 0]))[:, :, None]
+        q, k, v = self.heads(self.norm((small * shares).transpose(1, 2)).transpose(1, 2)).chunk(3, 1)
+        up = F.silu(self.up(torch.cat([small + attention(q, k, v, heads=2), means], 1)))
+        wide = self.wide(F.interpolate(up, scale_factor=2, mode="linear"))
+        near = F.interpolate(means, size=sound.shape[2:])
+        return self.answer(F.pad(torch.cat([wide, near, self.few(up), beside], 1), (3, 1)))
+
+
 class Groups(nn.Module):
     def __init__(self):
         super().__init__()
@@ -556,7 +585,7 @@ class Scales(nn.Module):
 
 NETS = {"unet": UNet, "simple": Simple, "two_convolutions": TwoConvolutions, "variants": Variants,
         "activations": Activations, "resizing": Resizing, "classes": Classes, "batch_norm": BatchNorm,
-        "groups": Groups, "operators": Operators, "functions": Functions, "arithmetic": Arithmetic, "given": Given, "attention": Attention, "channel_attention": ChannelAttention, "windows": Windows, "volume_windows": VolumeWindows, "borders": Borders, "heads": Heads, "scales": Scales, "volumes": Volumes}
+        "groups": Groups, "operators": Operators, "functions": Functions, "arithmetic": Arithmetic, "given": Given, "attention": Attention, "channel_attention": ChannelAttention, "windows": Windows, "volume_windows": VolumeWindows, "borders": Borders, "signals": Signals, "heads": Heads, "scales": Scales, "volumes": Volumes}
 
 # ---- losses over classes; in a target of labels 255 counts nowhere ----------------------------------
 
@@ -857,7 +886,7 @@ def loss_of(case, answer, target, photo):
 
 def psnr(answer, target):
     """Mean over the samples, each clamped to 0..1."""
-    squares = (answer.clamp(0, 1) - target.clamp(0, 1)).square().mean(dim=(1, 2, 3))
+    squares = (answer.clamp(0, 1) - target.clamp(0, 1)).square().flatten(1).mean(1)
     return (-10 * squares.log10()).mean()
 
 
@@ -917,7 +946,7 @@ def relative_error(value, exact):
 
 def float_errors(case, state, photo, target, exact):
     """The largest relative error of PyTorch's float32 per gradient, over its ways of computing it."""
-    worst, last = {}, torch.channels_last if photo.dim() == 4 else torch.channels_last_3d
+    worst, last = {}, {3: torch.contiguous_format, 4: torch.channels_last, 5: torch.channels_last_3d}[photo.dim()]
     for onednn in (False, True):
         for threads in (1, 2):
             for layout in (torch.contiguous_format, last):

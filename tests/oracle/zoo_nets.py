@@ -13,10 +13,11 @@ MODULES = {
                "resnet": "dynamic_network_architectures.architectures.resnet"},
     "timm": {"timm": "timm"},
     "torchvision": {"models": "torchvision.models"},
+    "torchaudio": {"models": "torchaudio.models"},
 }
 # The package that a name's first part stands for.
 PACKAGES = {"smp": "segmentation_models_pytorch", "monai": "monai", "nnunet": "dynamic_network_architectures", "timm": "timm",
-            "torchvision": "torchvision"}
+            "torchvision": "torchvision", "torchaudio": "torchaudio"}
 NETS = """
 smp_unet_resnet18            3x64x64      smp.Unet("resnet18", encoder_weights=None)
 smp_unet_resnet34            3x64x64      smp.Unet("resnet34", encoder_weights=None)
@@ -69,6 +70,11 @@ monai_attention_unet         1x64x64      nets.AttentionUnet(2, 1, 2, (8, 16, 32
 monai_attention_unet_3d      1x32x32x32   nets.AttentionUnet(3, 1, 2, (8, 16, 32), (2, 2))
 monai_dynunet                1x64x64      nets.DynUNet(2, 1, 2, [3, 3, 3, 3], [1, 2, 2, 2], [2, 2, 2], filters=[8, 16, 32, 64])
 monai_dynunet_3d             1x16x32x32   nets.DynUNet(3, 1, 2, [3, 3, 3], [1, 2, [1, 2, 2]], [2, [1, 2, 2]], filters=[8, 16, 32], res_block=True)
+monai_unet_1d                1x128        nets.UNet(1, 1, 2, (8, 16, 32), (2, 2), num_res_units=2)
+monai_basic_unet_1d          1x128        nets.BasicUNet(1, 1, 2, features=(8, 8, 16, 32, 64, 8))
+monai_basic_unet_pp_1d       1x128        nets.BasicUNetPlusPlus(1, 1, 2, features=(8, 8, 16, 32, 64, 8))
+monai_attention_unet_1d      1x128        nets.AttentionUnet(1, 1, 2, (8, 16, 32), (2, 2))
+monai_dynunet_1d             1x128        nets.DynUNet(1, 1, 2, [3, 3, 3], [1, 2, 2], [2, 2], filters=[8, 16, 32])
 monai_segresnet              1x64x64      nets.SegResNet(2, 8, 1, 2)
 monai_segresnet_3d           1x32x32x32   nets.SegResNet(3, 8, 1, 2, blocks_down=(1, 2, 2), blocks_up=(1, 1))
 monai_segresnet_ds           1x64x64      nets.SegResNetDS(2, 8, 1, 2, dsdepth=2)
@@ -162,6 +168,8 @@ torchvision_efficientnet     3x64x64      models.efficientnet_b0()
 torchvision_swin             3x64x64      models.swin_t()
 torchvision_swin_v2          3x64x64      models.swin_v2_t()
 torchvision_vit              3x32x32      models.VisionTransformer(32, 8, 3, 4, 48, 96)
+torchaudio_wav2letter        1x1280       models.Wav2Letter(num_classes=10, input_type="waveform", num_features=1)
+torchaudio_conv_tasnet       1x256        models.ConvTasNet(2, 16, 32, 3, 16, 32, 3, 2)
 """
 
 

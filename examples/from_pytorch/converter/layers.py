@@ -6,7 +6,7 @@ a convolution's own padding.
 
 from .axes import value_of_channels
 from .sizes import normalised
-from .table import advice, after, given, listed, number, operator, plainly
+from .table import after, given, listed, number, operator, plainly
 from .values import Value, product
 
 
@@ -30,8 +30,6 @@ def conv(n):
     out, _, *kernel = weight.shape
     if is_pointwise(n, kernel):
         return pointwise(n, weight, bias)
-    if len(kernel) == 1:
-        n.refuse(advice("conv1d"))
     dilation, padding = listed(n["dilation"], len(kernel)), n["padding"]
     zeros = (same_zeros if padding == "same" else no_zeros)(kernel, dilation) if isinstance(padding, str) else [
         (p, p) for p in listed(padding, len(kernel))]
@@ -93,7 +91,8 @@ def padded(n, name, spatial):
     """The base of an argument, and the zeros around it that nobody has made yet."""
     value = n.tensor(name)
     if len(value.points) != spatial:
-        n.refuse("an operator of %d dimensions on a tensor of %d" % (spatial, len(value.points)))
+        n.refuse("a convolution along %d of the %d axes of a map; unetc convolves along all of them" % (
+            spatial, len(value.points)))
     if value.pads and all(number >= 0 for pair in value.pads for number in pair):
         return value.base, value.pads
     return n.translation.forced(n, value), [(0, 0)] * spatial
@@ -105,8 +104,6 @@ def upconv(n):
     weight, groups = n.weight("weight"), n["groups"]
     _, of_group, *kernel = weight.shape
     count, out = len(kernel), of_group * groups
-    if count == 1:
-        n.refuse(advice("conv1d"))
     if any(d != 1 for d in listed(n["dilation"], count)):
         n.refuse("a transposed convolution with a dilation; unetc has it without")
     kernel, stride = number(kernel), number(listed(n["stride"], count))

@@ -23,16 +23,17 @@ def pool_windows(n):
     return kernel, number(listed(n["stride"], spatial)) if n["stride"] else kernel, number(listed(n["padding"], spatial))
 
 
-@operator("max_pool2d max_pool3d max_pool2d_with_indices max_pool3d_with_indices",
+@operator("max_pool1d max_pool2d max_pool3d max_pool1d_with_indices max_pool2d_with_indices max_pool3d_with_indices",
           "self kernel_size stride padding dilation ceil_mode")
 def max_pool(n):
     source = n.plain("self")
     kernel, stride, padding = pool_windows(n)
+    spatial = len(n.tensor("self").points)
     name = n.emit("max_pool", [source], pool_arguments(n, kernel, stride) + given("padding", padding, 0)
-                  + given("dilation", number(listed(n["dilation"], 2)), 1) + given("ceil", n["ceil_mode"], False), after(n))
+                  + given("dilation", number(listed(n["dilation"], spatial)), 1) + given("ceil", n["ceil_mode"], False), after(n))
     points = n.translation.size[source][1:]
     divided = all((p - k) % s == 0 for p, k, s in zip(points, *(listed(size, len(points)) for size in (kernel, stride))))
-    exact = padding == 0 and (divided or not n["ceil_mode"]) and number(listed(n["dilation"], 2)) == 1
+    exact = padding == 0 and (divided or not n["ceil_mode"]) and number(listed(n["dilation"], spatial)) == 1
     return [plainly(n, name), Indices(source if exact else None, kernel, stride)]
 
 
@@ -46,6 +47,7 @@ def max_unpool(n):
                              after(n)))
 
 
+@operator("avg_pool1d", "self kernel_size stride padding ceil_mode count_include_pad")
 @operator("avg_pool2d avg_pool3d", "self kernel_size stride padding ceil_mode count_include_pad divisor_override")
 def avg_pool(n):
     value = n.tensor("self")
@@ -63,7 +65,7 @@ def avg_pool(n):
     floor = [(p + 2 * z - k) // s + 1 for p, z, k, s in zip(points, zeros, sides, steps)]
     if floor != after(n)[1:]:
         n.refuse("an average pool that rounds up (ceil_mode) at this size; choose one that its windows divide")
-    divisor = n["divisor_override"]
+    divisor = n["divisor_override"] if n.has("divisor_override") else None
     counted = n["count_include_pad"] or bool(waiting)
     if divisor is not None and padding != 0 and not counted:
         n.refuse("an average pool with a divisor of its own")
@@ -80,7 +82,7 @@ def equal_parts(n, points, size):
             "x".join(map(str, size)), "x".join(map(str, points))))
 
 
-@operator("adaptive_avg_pool2d adaptive_avg_pool3d", "self output_size")
+@operator("adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d", "self output_size")
 def adaptive_avg_pool(n):
     source = n.plain("self")
     channels, *points = n.translation.size[source]
@@ -110,7 +112,7 @@ def overlapping_means(n, source, axis, count):
     return n.emit("concat", parts, [("axis", word)], (channels, *points[:axis], count, *points[axis + 1:]))
 
 
-@operator("adaptive_max_pool2d adaptive_max_pool3d", "self output_size")
+@operator("adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d", "self output_size")
 def adaptive_max_pool(n):
     source = n.plain("self")
     points, size = n.translation.size[source][1:], after(n)[1:]
@@ -131,7 +133,7 @@ def reduced(n, value, dims, keepdim, over_points, over_channels, over_parts):
     if any(atom.letter == "*" for atom in atoms):
         n.refuse("a reduction over an axis that only repeats")
     channel = [atom for atom in atoms if atom.letter == "C"]
-    names = {letter: size for letter, size in zip("CDHW" if len(value.points) == 3 else "CHW", value.size)}
+    names = {letter: size for letter, size in zip(letters(len(value.points)), value.size)}
     if any(atom.size != names[atom.letter] for atom in atoms if atom.letter != "C"):
         n.refuse("a reduction over a part of the rows or columns")
     base, size = value.base, list(value.size)
@@ -377,14 +379,15 @@ def with_weights(n, value):
     return value
 
 
-@operator("upsample_nearest2d.vec upsample_nearest3d.vec _upsample_nearest_exact2d.vec _upsample_nearest_exact3d.vec",
+@operator("upsample_nearest1d.vec upsample_nearest2d.vec upsample_nearest3d.vec _upsample_nearest_exact1d.vec "
+          "_upsample_nearest_exact2d.vec _upsample_nearest_exact3d.vec",
           "input output_size scale_factors")
-@operator("upsample_bilinear2d.vec upsample_trilinear3d.vec", "input output_size align_corners scale_factors")
+@operator("upsample_linear1d.vec upsample_bilinear2d.vec upsample_trilinear3d.vec", "input output_size align_corners scale_factors")
 def resize(n):
     source = n.plain("input")
     before, behind = n.translation.size[source][1:], after(n)[1:]
     word = n.name.partition(".")[0]
-    mode = "nearest_exact" if "exact" in word else "nearest" if "nearest" in word else "bilinear"
+    mode = "nearest_exact" if "exact" in word else "nearest" if "nearest" in word else "linear" if "1d" in word else "bilinear"
     how = given("mode", mode, "nearest") + given("align_corners", n.has("align_corners") and n["align_corners"], False)
     if list(before) == list(behind) and n["scale_factors"] is None:
         return plainly(n, source)
@@ -428,12 +431,12 @@ def constant_pad(n):
     return surround(n, n["pad"], "constant", n["value"] or 0)
 
 
-@operator("reflection_pad2d reflection_pad3d", "self padding")
+@operator("reflection_pad1d reflection_pad2d reflection_pad3d", "self padding")
 def reflection_pad(n):
     return surround(n, n["padding"], "reflect", 0)
 
 
-@operator("replication_pad2d replication_pad3d", "self padding")
+@operator("replication_pad1d replication_pad2d replication_pad3d", "self padding")
 def replication_pad(n):
     return surround(n, n["padding"], "replicate", 0)
 

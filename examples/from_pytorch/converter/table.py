@@ -37,17 +37,7 @@ def find(name):
     return ROWS.get(word[:-1] + dot + overload) if word.endswith("_") and not word.endswith("__") else None
 
 
-ADVICE = {
-    "sequence": ("conv1d conv_transpose1d max_pool1d avg_pool1d adaptive_avg_pool1d",
-                 "a signal of one dimension: unetc takes images and volumes"),
-}
-
-
-def advice(name):
-    for words, text in ADVICE.values():
-        if name.partition(".")[0] in words.split():
-            return text
-    return "unetc has no operator for it"
+NO_OPERATOR = "unetc has no operator for it"
 
 
 # ---- numbers, as files have them ----------------------------------------------------------------------------------

@@ -235,7 +235,7 @@ class Translation:
         if values and not any(isinstance(value, (Value, Indices, Products)) for value in values):
             return self.of_weights(n, row, values)
         if row is None:
-            n.refuse(table.advice(node.name))
+            n.refuse(table.NO_OPERATOR)
         n.row = row
         try:
             result = row.rule(n)

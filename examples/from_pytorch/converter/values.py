@@ -1,6 +1,6 @@
 """Tensors as the language has them, seen through the axes that PyTorch code gives them.
 
-The language knows a tensor of channels and points, C [D] H W.  A `Value` is such a tensor, its base, and for each axis of
+The language knows a tensor of channels and points, C [[D] H] W.  A `Value` is such a tensor, its base, and for each axis of
 PyTorch's tensor a list of letters: flatten, permute, squeeze and view only move letters and compute nothing.  A letter
 may be split: C of 12 into 3 groups of 4.  Axes of one element have no letters.  Rows of zeros, cut rows, and axes that
 are only repeated wait in the value for their reader.
@@ -44,11 +44,11 @@ def joined(atoms):
 
 
 def letters(spatial):
-    return "CDHW" if spatial == 3 else "CHW"
+    return "C" + "DHW"[3 - spatial:]
 
 
 class Value:
-    """base: the name of a tensor; size: its (channels, [depth,] height, width).  axes: a tuple of atoms per axis of
+    """base: the name of a tensor; size: its (channels, [[depth,] height,] width).  axes: a tuple of atoms per axis of
     PyTorch's.  pads: (front, back) zeros of each spatial axis, negative where rows are cut; only with plain axes.
     stack: (Atom, values) of what torch.stack put together and nobody has read yet."""
 

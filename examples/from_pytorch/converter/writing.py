@@ -264,9 +264,14 @@ def block_text(block, taken):
     return [head] + [part for line in loops(lines) for part in wrapped("    " + line)] + ["}", ""]
 
 
+KIND = {3: "signal", 4: "image", 5: "volume"}  # by PyTorch's axes, the batch included
+
+
 def input_names(translation):
-    count = len(translation.inputs)
-    return {value: "photo" if count == 1 else "photo%d" % (i + 1) for i, (value, _) in enumerate(translation.inputs)}
+    count, names = len(translation.inputs), {}
+    for i, (value, shape) in enumerate(translation.inputs):
+        names[value] = ("wave" if KIND[len(shape)] == "signal" else "photo") + ("" if count == 1 else str(i + 1))
+    return names
 
 
 def output_names(translation):
@@ -295,7 +300,7 @@ def head(title, translation):
     lines += ["# %s." % (note[0].upper() + note[1:]) for note in outputs.notes(translation, output_names(translation))]
     names = input_names(translation)
     for value, shape in translation.inputs:
-        lines.append("input %s : %s(%s)" % (names[value], "image" if len(shape) == 4 else "volume",
+        lines.append("input %s : %s(%s)" % (names[value], KIND[len(shape)],
                                             ", ".join(str(size) for size in shape[1:])))
     return lines + [""]
 

@@ -80,7 +80,7 @@ enum { UNET_LOSS_SCALE_START = 65536 };
 
 /* ---- what goes in and what comes out ---- */
 
-typedef enum { UNET_IMAGE, UNET_VOLUME, UNET_LABELS } UnetKind;
+typedef enum { UNET_IMAGE, UNET_VOLUME, UNET_SIGNAL, UNET_LABELS } UnetKind;
 
 /* The label of a point that no loss and no metric counts.  Labels are bytes. */
 enum { UNET_IGNORED = 255 };
