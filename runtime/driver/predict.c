@@ -31,11 +31,11 @@ UnetStatus prediction_check(Prediction *prediction) {
         }
     prediction->volumes = inputs == 1 && model->inputs[prediction->input].kind == UNET_VOLUME;
     if (inputs != 1 || model->inputs[prediction->input].kind == UNET_LABELS)
-        return unet_fail(
-            error, UNET_USAGE,
-            "predict needs a network with one input, an image or a volume, and %s has other inputs: "
-            "call it from a program of your own (`unetc -S DIR`)",
-            model->name);
+        return unet_fail(error, UNET_USAGE,
+                         "predict needs a network with one input, an image, a signal or a volume, and %s "
+                         "has other inputs: "
+                         "call it from a program of your own (`unetc -S DIR`)",
+                         model->name);
     if (prediction->volumes)
         return prediction_check_volume(prediction);
     bool classes = false;
@@ -131,13 +131,19 @@ UnetStatus output_path(const Prediction *prediction, const char *in, int i, char
 }
 
 static UnetStatus check_is_no_folder(const Prediction *prediction, const char *in) {
+    const UnetKind kind = prediction->driver->model->inputs[prediction->input].kind;
     struct stat found;
     if (stat(in, &found) != 0 || !S_ISDIR(found.st_mode))
         return UNET_OK;
     return unet_fail(&prediction->driver->error, UNET_USAGE,
                      "%s is a folder, and predict takes %s: `%.*s/*.%s`, for example", in,
-                     prediction->volumes ? "volumes" : "images", (int)without_slashes(in), in,
-                     prediction->volumes ? "nii.gz" : "jpg");
+                     kind == UNET_VOLUME   ? "volumes"
+                     : kind == UNET_SIGNAL ? "signals"
+                                           : "images",
+                     (int)without_slashes(in), in,
+                     kind == UNET_VOLUME   ? "nii.gz"
+                     : kind == UNET_SIGNAL ? "wav"
+                                           : "jpg");
 }
 
 /* Whether output I can be written to a file of this name. */
