@@ -101,7 +101,7 @@ static UnetStatus check_place(const char *in, const char *path, UnetError *error
     return UNET_OK;
 }
 
-/* Of what goes to a folder: a signal of a signal, else PNG, or TIFF of what that does not hold. */
+/* A result in a folder is a signal where the input is one, else PNG, or TIFF where PNG does not hold it. */
 static const char *folder_suffix(const Prediction *prediction, const char *in, int i) {
     const bool classes = prediction->driver->model->outputs[i].kind == UNET_LABELS;
     const int32_t channels = prediction->program->outputs[i].channels;

@@ -279,7 +279,7 @@ static UnetStatus bring_band(const Passage *p, int32_t b) {
 
 /* ---- out -------------------------------------------------------------------------------------- */
 
-/* The rate of a signal of which output I is made; of one of twice the points it is twice as high. */
+/* The rate of output I of a signal; an output of twice the points has twice the rate. */
 static int32_t rate_of(const Passage *p, int i) {
     const UnetProgram *program = p->prediction->program;
     const int64_t rate = (int64_t)p->info.rate * program->outputs[i].size[2] / program->size[2];

@@ -8,7 +8,7 @@
 #include "unet/image.h"
 #include "unet/resize.h"
 
-/* Of a file: enough to tell its format.  Of a shorter one, which has at least so many, the rest is 0. */
+/* The first bytes of a file tell its format.  A shorter file has at least the fewer, and 0 for the rest. */
 enum { SIGNATURE_BYTES = 12, LEAST_SIGNATURE = 8 };
 
 typedef struct {

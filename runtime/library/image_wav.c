@@ -1,8 +1,8 @@
-/* image_wav.c - WAV files, which hold a signal: an image of one row, a point of which is a frame.
+/* image_wav.c - WAV files, which hold a signal: an image of one row, whose points are frames.
  *
  * wav.c reads the chunks, and libsndfile the numbers, which it is shown as a file without a head.  It comes
- * as a shared library, with those of many codecs.  A program is one file that runs anywhere, so it does not
- * link this: it opens the library when it reads the first such file, and keeps it.
+ * as a shared library, with the libraries of many codecs.  A program is one file that runs anywhere, so it
+ * does not link this: it opens the library when it reads the first such file, and keeps it.
  */
 #include "image_format.h"
 #include "wav.h"

@@ -167,7 +167,7 @@ static uint32_t quantise(float value, uint32_t largest) {
     return value >= 1.0f ? largest : (uint32_t)((double)value * (double)largest + 0.5);
 }
 
-/* VALUE clamped to -1..1, in 16 bits, of which 32768 stand for 1: to the nearest that there is. */
+/* VALUE clamped to -1..1, in 16 bits, where 32768 would be 1: the nearest number that there is. */
 static uint32_t quantise_signal(float value) {
     const double number = isnan(value) ? 0 : floor((double)value * 32768 + 0.5);
     const double held = number < INT16_MIN ? INT16_MIN : number > INT16_MAX ? INT16_MAX : number;

@@ -2,7 +2,7 @@
  *
  * To libsndfile a file that is cut short is just shorter, it puts lengths right that lie, and it takes an
  * RF64 file with a chunk of an odd length for damaged.  So the chunks are read here, and their lengths are
- * held against that of the file.
+ * held against the length of the file.
  */
 #include "wav.h"
 
@@ -63,7 +63,7 @@ static bool read_at(const Chunks *c, uint64_t place, uint8_t *bytes, size_t coun
            image_file_read(c->file, bytes, count) == count;
 }
 
-/* The code of an extensible format: its first bytes, the others being those of all codes. */
+/* The code of an extensible format: its first bytes, where the others are as in all codes. */
 static int32_t inner_code(const uint8_t format[MOST_FORMAT]) {
     static const uint8_t all[] = {0, 0, 0, 0, 16, 0, 128, 0, 0, 170, 0, 56, 155, 113};
     const bool is_code = memcmp(format + 26, all, sizeof all) == 0;

@@ -6,7 +6,7 @@
 
 enum { WAV_REASON_BYTES = 160, WAV_MOST_FRAMES = 1 << 28 };
 
-typedef enum { WAV_PCM = 1, WAV_FLOAT = 3 } WavCode; /* others are those of compressed numbers */
+typedef enum { WAV_PCM = 1, WAV_FLOAT = 3 } WavCode; /* others are of compressed numbers */
 
 typedef struct {
     int32_t code;
@@ -20,7 +20,7 @@ typedef struct {
  * *CUT_SHORT whether the file ends before they do. */
 bool wav_read_head(ImageFile *file, WavHead *head, bool *cut_short, char reason[WAV_REASON_BYTES]);
 
-/* What the numbers of CODE are, or NULL: nobody knows. */
+/* The name of CODE, or NULL: it is not known here. */
 const char *wav_code_name(int32_t code);
 
 #endif

@@ -28,7 +28,7 @@ static inline int32_t wav_whole(const WavKind *kind, int frame, int c) {
     return (int32_t)((int64_t)(number >> (32 - bits)) - ((int64_t)1 << (bits - 1)));
 }
 
-/* What is read there. */
+/* The number that is read there. */
 static inline float wav_number(const WavKind *kind, int frame, int c) {
     const int bits = kind->floats ? 24 : kind->bits;
     return (float)((double)wav_whole(kind, frame, c) / ldexp(1, bits - 1));

@@ -1,5 +1,5 @@
 /* wav_test.c - WAV files, made here byte by byte, are read number by number; files that are cut short or
- * lie are refused; what is written comes back; signals of one data set have one rate. */
+ * lie are refused; written files come back; signals of one data set have one rate. */
 #include "check.h"
 #include "fake_data.h"
 #include "make_wav.h"
@@ -236,7 +236,7 @@ static void test_missing(void) {
           (double)row[3]);
 }
 
-/* ---- what is written comes back ---------------------------------------------------------------- */
+/* ---- written files come back ------------------------------------------------------------------ */
 
 static void write_signal(const UnetImageInfo *info, const float *row) {
     UnetImageWriter *writer;
@@ -364,7 +364,7 @@ static void test_reading(void) {
 
 /* ---- writing needs no library ----------------------------------------------------------------- */
 
-/* 16 bits hold -1 to 1 less one step; what is no number is 0. */
+/* 16 bits hold -1 to 1 less one step; NaN becomes 0. */
 static void test_clamped(void) {
     static const float row[] = {0, 1, -1, 1.5f, -7, NAN, INFINITY, -INFINITY, 0.4f / 32768, 0.6f / 32768};
     static const int16_t wanted[] = {0, 32767, -32768, 32767, -32768, 0, 32767, -32768, 0, 1};

@@ -8,7 +8,7 @@
  *
  * A WAV file holds a signal, an image of one row: its width is the number of frames, and its numbers run
  * from -1 to 1, as floats.  Its channels are no colours: as many are read as there are.  A signal that is
- * made of what is none has 16000 frames per second.
+ * written without a rate, as the result of a picture is, gets 16000 frames per second.
  *
  * Numbers come as floats: unsigned numbers of 8 bits as n / 255, of 16 bits as n / 65535, others as they
  * are, never gamma-corrected.  Grey fills all channels if three are asked for.  Three colours become one
@@ -208,7 +208,7 @@ bool unet_image_is_signal(const char *path);
 UNET_MUST_USE UnetStatus unet_image_create(UnetImageWriter **writer, const char *path,
                                            const UnetImageInfo *info, UnetError *error);
 
-/* The next row, planar; values are clamped to 0..1, those of a signal to -1..1 (not a number: 0), and
+/* The next row, planar; values are clamped to 0..1, in a signal to -1..1 (not a number: 0), and
  * rounded to the nearest, but not where floats are written. */
 UNET_MUST_USE UnetStatus unet_image_write_row(UnetImageWriter *writer, const float *row, UnetError *error);
 
