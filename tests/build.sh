@@ -7,7 +7,7 @@
 # taken from UNETC_PACKAGES.
 set -eu
 cd "$(dirname "$0")/.."
-packages="gcc libc6-dev make cmake flex bison libpng-dev libjpeg-dev libtiff-dev libgif-dev libwebp-dev libopenjp2-7-dev libminizip-dev libnifti-dev zlib1g-dev libjansson-dev libsodium-dev ${UNETC_PACKAGES:-}"
+packages="gcc libc6-dev make cmake flex bison libpng-dev libjpeg-dev libtiff-dev libgif-dev libwebp-dev libsndfile1-dev libopenjp2-7-dev libminizip-dev libnifti-dev zlib1g-dev libjansson-dev libsodium-dev ${UNETC_PACKAGES:-}"
 
 missing=""
 for package in $packages; do

@@ -164,8 +164,9 @@ static const UnetOptionRow rows[] = {
      .value = "OUT", .help = "file to write, or an existing folder, or a new one ending in /"},
     {"--bits", .kind = UNET_NUMBER, .commands = IN(PREDICT), .min = 8, .max = 32, .place = AT(bits),
      .value = "8|16|32",
-     .help =
-         "bits of the numbers in a picture that is written (as the input has; .npy: 32, which are floats)"},
+     .help = "bits of the numbers in a picture that is written (as the input has; .wav: 16; .npy: 32, "
+             "which are "
+             "floats)"},
     {"--size", .kind = UNET_CHOICE, .commands = IN(PREDICT), .place = AT(size), .value = "picture|network",
      .help =
          "of pictures that `resize` brings to another size: write results as large as the picture, or as "

@@ -31,11 +31,11 @@ UnetStatus prediction_check(Prediction *prediction) {
         }
     prediction->volumes = inputs == 1 && model->inputs[prediction->input].kind == UNET_VOLUME;
     if (inputs != 1 || model->inputs[prediction->input].kind == UNET_LABELS)
-        return unet_fail(
-            error, UNET_USAGE,
-            "predict needs a network with one input, an image or a volume, and %s has other inputs: "
-            "call it from a program of your own (`unetc -S DIR`)",
-            model->name);
+        return unet_fail(error, UNET_USAGE,
+                         "predict needs a network with one input, an image, a signal or a volume, and %s "
+                         "has other inputs: "
+                         "call it from a program of your own (`unetc -S DIR`)",
+                         model->name);
     if (prediction->volumes)
         return prediction_check_volume(prediction);
     bool classes = false;
@@ -101,10 +101,13 @@ static UnetStatus check_place(const char *in, const char *path, UnetError *error
     return UNET_OK;
 }
 
-/* Of what goes to a folder: PNG, or TIFF of what that does not hold. */
-static const char *folder_suffix(const Prediction *prediction, int i) {
+/* A result in a folder is a signal where the input is one, else PNG, or TIFF where PNG does not hold it. */
+static const char *folder_suffix(const Prediction *prediction, const char *in, int i) {
+    const bool classes = prediction->driver->model->outputs[i].kind == UNET_LABELS;
     const int32_t channels = prediction->program->outputs[i].channels;
     const bool plain = (channels == 1 || channels == 3) && prediction->driver->options.bits <= 16;
+    if (!prediction->volumes && !classes && unet_image_is_signal(in))
+        return ".wav";
     return prediction->volumes ? ".nii.gz" : plain ? ".png" : ".tif";
 }
 
@@ -115,7 +118,7 @@ UnetStatus output_path(const Prediction *prediction, const char *in, int i, char
     const char *out = driver->options.output, *name = prediction->into_folder ? last_part(in) : out;
     bool several = driver->model->noutput > 1;
     size_t stem = stem_length(name);
-    const char *suffix = !prediction->into_folder ? name + stem : folder_suffix(prediction, i);
+    const char *suffix = !prediction->into_folder ? name + stem : folder_suffix(prediction, in, i);
     if (prediction->into_folder && prediction->volumes)
         stem = without_channel(name, stem);
     int folder = prediction->into_folder ? (int)without_slashes(out) : 0;
@@ -128,13 +131,19 @@ UnetStatus output_path(const Prediction *prediction, const char *in, int i, char
 }
 
 static UnetStatus check_is_no_folder(const Prediction *prediction, const char *in) {
+    const UnetKind kind = prediction->driver->model->inputs[prediction->input].kind;
     struct stat found;
     if (stat(in, &found) != 0 || !S_ISDIR(found.st_mode))
         return UNET_OK;
     return unet_fail(&prediction->driver->error, UNET_USAGE,
                      "%s is a folder, and predict takes %s: `%.*s/*.%s`, for example", in,
-                     prediction->volumes ? "volumes" : "images", (int)without_slashes(in), in,
-                     prediction->volumes ? "nii.gz" : "jpg");
+                     kind == UNET_VOLUME   ? "volumes"
+                     : kind == UNET_SIGNAL ? "signals"
+                                           : "images",
+                     (int)without_slashes(in), in,
+                     kind == UNET_VOLUME   ? "nii.gz"
+                     : kind == UNET_SIGNAL ? "wav"
+                                           : "jpg");
 }
 
 /* Whether output I can be written to a file of this name. */
@@ -145,6 +154,10 @@ static UnetStatus check_format(const Prediction *prediction, const char *path, i
         return unet_fail(error, UNET_USAGE,
                          "%s holds %d bits at most, and --bits asks for %d: name it .tif or .npy", path,
                          (int)unet_image_bits(path, bits), (int)bits);
+    if (!prediction->volumes && bits > 0 && bits < unet_image_bits(path, bits))
+        return unet_fail(error, UNET_USAGE,
+                         "%s holds %d bits at least, and --bits asks for %d: write --bits=%d", path,
+                         (int)unet_image_bits(path, bits), (int)bits, (int)unet_image_bits(path, bits));
     if (!prediction->volumes)
         return unet_image_check_name(path, prediction->program->outputs[i].channels,
                                      prediction->driver->model->outputs[i].kind == UNET_LABELS, error);

@@ -279,6 +279,13 @@ static UnetStatus bring_band(const Passage *p, int32_t b) {
 
 /* ---- out -------------------------------------------------------------------------------------- */
 
+/* The rate of output I of a signal; an output of twice the points has twice the rate. */
+static int32_t rate_of(const Passage *p, int i) {
+    const UnetProgram *program = p->prediction->program;
+    const int64_t rate = (int64_t)p->info.rate * program->outputs[i].size[2] / program->size[2];
+    return rate < INT32_MAX ? (int32_t)rate : INT32_MAX;
+}
+
 /* Output I for an image of SIZE: it is cropped in the proportion that its size has to the input. */
 static UnetImageInfo info_for(const Passage *p, int i, const int32_t size[2]) {
     const UnetProgram *program = p->prediction->program;
@@ -287,6 +294,7 @@ static UnetImageInfo info_for(const Passage *p, int i, const int32_t size[2]) {
     return (UnetImageInfo){
         .channels = labels ? 1 : layout->channels,
         .bits = labels ? 8 : p->info.bits,
+        .rate = rate_of(p, i),
         .palette = labels,
         .height = (int32_t)((int64_t)size[0] * layout->size[1] / program->size[1]),
         .width = (int32_t)((int64_t)size[1] * layout->size[2] / program->size[2]),
@@ -303,11 +311,10 @@ static UnetImageInfo written_info(const Passage *p, int i) {
     return prediction_restores(p->prediction) ? info_for(p, i, p->info.own) : output_info(p, i);
 }
 
-/* As --bits says, else floats where the file is for these, else as many as the input has. */
+/* As --bits says, else as many as such a file has, else as many as the input has. */
 static int32_t written_bits(const Passage *p, const char *path) {
     const int32_t asked = (int32_t)p->prediction->driver->options.bits;
-    const int32_t bits = asked > 0 ? asked : unet_image_holds_floats(path) ? 32 : p->info.bits;
-    return unet_image_bits(path, bits);
+    return asked > 0 ? unet_image_bits(path, asked) : unet_image_bits_unasked(path, p->info.bits);
 }
 
 static UnetStatus write_restored(RowTaker *taker, const float *row, UnetError *error) {
@@ -341,7 +348,8 @@ static UnetStatus begin_output(const Passage *p, const char *in, int i) {
         return status;
     if (!info.palette)
         info.bits = written_bits(p, path);
-    tell_bits(prediction, path, info.bits, in, made.bits);
+    if (p->info.rate == 0 || !unet_image_is_signal(path)) /* nobody knows the bits of a signal */
+        tell_bits(prediction, path, info.bits, in, made.bits);
     if (info.height < 1 || info.width < 1 || made.height < 1 || made.width < 1)
         return unet_fail(error, UNET_IO, "%s: the input is too small for a single point of output", path);
     *file = (OutputFile){.taker = {write_restored}};

@@ -459,11 +459,14 @@ static void report_exchange(Run *run) {
 
 static void suggest_prediction(Run *run, const char *program, const char *use) {
     char in[UNET_PATH_BYTES], weights[UNET_PATH_BYTES];
+    const char *suffix = run->model->inputs[0].kind == UNET_VOLUME    ? "nii.gz"
+                         : run->model->outputs[0].kind == UNET_SIGNAL ? "wav"
+                                                                      : "png";
     prediction_example(run->driver, run->eval_data != NULL ? run->eval_data : run->data, in, sizeof in);
     (void)unet_shell_word(weights, sizeof weights, use);
     if (in[0] != '\0')
         unet_progress_message(&run->progress, "try it: %s predict --weights=%s %s -o OUT.%s", program,
-                              weights, in, run->model->inputs[0].kind == UNET_VOLUME ? "nii.gz" : "png");
+                              weights, in, suffix);
 }
 
 static void summarize(Run *run) {

@@ -211,7 +211,32 @@ static UnetStatus check_bits(const UnetDataset *dataset, const FileSeries *serie
         info->bits == 32 ? "f32" : "u16");
 }
 
-static UnetStatus probe_sample(UnetDataset *dataset, Sample *sample, UnetError *error) {
+/* The first file that is a signal; a rate of 0: none was yet. */
+typedef struct {
+    int32_t rate;
+    char path[UNET_PATH_BYTES];
+} FirstSignal;
+
+/* A network that learns of one rate knows no other: all signals of a data set have the same. */
+static UnetStatus check_rate(FirstSignal *first, const char *path, const UnetImageInfo *info,
+                             UnetError *error) {
+    if (info->rate == 0 || info->rate == first->rate) {
+        return UNET_OK;
+    }
+    if (first->rate == 0) {
+        first->rate = info->rate;
+        (void)snprintf(first->path, sizeof first->path, "%s", path);
+        return UNET_OK;
+    }
+    return unet_fail(
+        error, UNET_IO,
+        "%.300s has %d frames per second, and %.300s has %d: resample one of them with: sox FILE "
+        "-r %d OUT",
+        path, (int)info->rate, first->path, (int)first->rate, (int)first->rate);
+}
+
+static UnetStatus probe_sample(UnetDataset *dataset, FirstSignal *signal, Sample *sample,
+                               UnetError *error) {
     char path[UNET_PATH_BYTES], first[UNET_PATH_BYTES];
     UnetImageInfo of_first = {0};
     size_t decoders = 0;
@@ -224,6 +249,9 @@ static UnetStatus probe_sample(UnetDataset *dataset, Sample *sample, UnetError *
         }
         if (status == UNET_OK) {
             status = check_bits(dataset, &dataset->series[i], where, &info, error);
+        }
+        if (status == UNET_OK) {
+            status = check_rate(signal, where, &info, error);
         }
         if (status != UNET_OK) {
             return status;
@@ -248,10 +276,11 @@ static UnetStatus probe_sample(UnetDataset *dataset, Sample *sample, UnetError *
 
 UnetStatus dataset_probe(UnetDataset *dataset, Listener *listener, UnetError *error) {
     int32_t kept = 0;
+    FirstSignal signal = {.rate = 0};
     for (int32_t i = 0; i < dataset->nsample; i++) {
         Sample sample = dataset->sample[i];
         UnetStatus status = dataset->volumes ? dataset_probe_volumes(dataset, &sample, error)
-                                             : probe_sample(dataset, &sample, error);
+                                             : probe_sample(dataset, &signal, &sample, error);
         if (status == UNET_OK) {
             dataset->sample[kept++] = sample;
             continue;

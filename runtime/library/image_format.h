@@ -8,13 +8,15 @@
 #include "unet/image.h"
 #include "unet/resize.h"
 
-enum { SIGNATURE_BYTES = 8 }; /* of a file: enough to tell its format */
+/* The first bytes of a file tell its format.  A shorter file has at least the fewer, and 0 for the rest. */
+enum { SIGNATURE_BYTES = 12, LEAST_SIGNATURE = 8 };
 
 typedef struct {
     const char *name;
+    bool signal;        /* its channels are no colours, and its numbers run from -1 to 1 */
     int most_expansion; /* bytes that one byte of a file can become: a header that claims more is lying */
     bool (*is)(const uint8_t *signature);
-    /* From behind the signature on: fills in `shape`, what the file has, and `row_bytes`.  The decoder is
+    /* From the beginning on: fills in `shape`, what the file has, and `row_bytes`.  The decoder is
      * freed by close(), whatever the status. */
     UnetStatus (*open)(UnetImageReader *reader, UnetError *error);
     /* The shape is what was asked for: fills in `stored_channels` and `row_bytes`, of decoded rows. */
@@ -76,11 +78,15 @@ extern const ImageFormat image_npy;
 extern const ImageFormat image_jp2;  /* where the build has OpenJPEG */
 extern const ImageFormat image_npz;  /* where the build has libminizip */
 extern const ImageFormat image_webp; /* where the build has libwebp */
+extern const ImageFormat image_wav;  /* where the build has libsndfile */
 
 /* ---- writing ---- */
 
 /* Each returns false on failure, with the reason in `error`, or nothing there where memory ran out. */
 typedef struct {
+    bool signal; /* numbers from -1 to 1 */
+    /* Whether it takes such an image, before memory or a file is taken; NULL: any of its kind. */
+    UnetStatus (*check)(const char *path, const UnetImageInfo *info, UnetError *error);
     bool (*begin)(UnetImageWriter *writer);     /* what stands before the rows */
     bool (*write_row)(UnetImageWriter *writer); /* `row` */
     bool (*end)(UnetImageWriter *writer);       /* what stands behind them */
@@ -102,5 +108,9 @@ extern const ImageEncoder image_png_encoder;
 extern const ImageEncoder image_jpeg_encoder; /* where the build has libjpeg */
 extern const ImageEncoder image_tiff_encoder;
 extern const ImageEncoder image_npy_encoder;
+extern const ImageEncoder image_wav_encoder;
+
+/* image_write.c: `row` with the lowest byte of each number first. */
+void image_turn_bytes(UnetImageWriter *writer);
 
 #endif

@@ -27,6 +27,11 @@
 #else
 #define WEBP_PACKAGE "libwebp-dev"
 #endif
+#ifdef UNET_HAS_SNDFILE
+#define SNDFILE_PACKAGE NULL
+#else
+#define SNDFILE_PACKAGE "libsndfile1-dev"
+#endif
 #ifdef UNET_HAS_OPENJPEG
 #define OPENJPEG_PACKAGE NULL
 #else
@@ -46,7 +51,8 @@ static const UnetImageKind kinds[] = {
     {"TIFF", ".tif .tiff", TIFF_PACKAGE, true, 0, 32, {"II*", "MM\0*", "II+", "MM\0+"}, 4},
     {"GIF", ".gif", GIF_PACKAGE, true, 8, 0, {"GIF8"}, 4},
     {"BMP", ".bmp .dib", NULL, true, 8, 0, {"BM"}, 2},
-    {"WebP", ".webp", WEBP_PACKAGE, true, 8, 0, {"RIFF"}, 4},
+    {"WebP", ".webp", WEBP_PACKAGE, true, 8, 0, {"RIFF....WEBP"}, 12},
+    {"WAV", ".wav", SNDFILE_PACKAGE, true, 0, 32, {"RIFF....WAVE", "RF64....WAVE"}, 12},
     {"Netpbm",
      ".pgm .ppm .pbm .pnm .pfm",
      NULL,
@@ -101,10 +107,20 @@ const UnetImageKind *unet_image_kind_of_name(const char *path) {
     return NULL;
 }
 
-const UnetImageKind *unet_image_kind_of_bytes(const uint8_t bytes[8]) {
+/* A point in START stands for any byte. */
+static bool starts_with(const uint8_t *bytes, const char *start, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (start[i] != '.' && bytes[i] != (uint8_t)start[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+const UnetImageKind *unet_image_kind_of_bytes(const uint8_t bytes[12]) {
     for (int i = 0; i < KINDS; i++) {
         for (int k = 0; k < KIND_STARTS && kinds[i].start[k] != NULL; k++) {
-            if (memcmp(bytes, kinds[i].start[k], kinds[i].start_bytes) == 0) {
+            if (starts_with(bytes, kinds[i].start[k], kinds[i].start_bytes)) {
                 return &kinds[i];
             }
         }

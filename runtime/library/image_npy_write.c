@@ -28,14 +28,7 @@ static bool begin_npy(UnetImageWriter *writer) {
 }
 
 static bool write_row(UnetImageWriter *writer) {
-    const size_t bytes = (size_t)writer->shape.bits / 8;
-    for (size_t i = 0; i < writer->row_bytes; i += bytes) {
-        for (size_t low = 0, high = bytes - 1; low < high; low++, high--) {
-            const uint8_t byte = writer->row[i + low];
-            writer->row[i + low] = writer->row[i + high];
-            writer->row[i + high] = byte;
-        }
-    }
+    image_turn_bytes(writer);
     return unet_atomic_write(&writer->file, writer->row, writer->row_bytes, &writer->error) == UNET_OK;
 }
 

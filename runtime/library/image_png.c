@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK_OVERHEAD = 12 };
+enum { PNG_SIGNATURE = 8, CHUNK_OVERHEAD = 12 };
 
 typedef struct {
     png_structp png;
@@ -54,7 +54,7 @@ static void on_give(png_structp png, png_voidp block) {
 /* ---- opening ---------------------------------------------------------------------------------- */
 
 static bool is_png(const uint8_t *signature) {
-    return png_sig_cmp(signature, 0, SIGNATURE_BYTES) == 0;
+    return png_sig_cmp(signature, 0, PNG_SIGNATURE) == 0;
 }
 
 static bool read_header(UnetImageReader *reader) {
@@ -63,7 +63,6 @@ static bool read_header(UnetImageReader *reader) {
         return false;
     }
     png_set_read_fn(d->png, reader, on_read);
-    png_set_sig_bytes(d->png, SIGNATURE_BYTES);
     png_read_info(d->png, d->info);
     return true;
 }
@@ -182,7 +181,7 @@ static bool is_complete(ImageFile *file) {
         image_file_read(file, bytes, sizeof bytes) == sizeof bytes && memcmp(bytes, end, sizeof end) == 0) {
         return true;
     }
-    off_t position = SIGNATURE_BYTES;
+    off_t position = PNG_SIGNATURE;
     while (read_at(file, position, bytes, sizeof bytes)) {
         if (memcmp(bytes, end, sizeof end) == 0) {
             return true;

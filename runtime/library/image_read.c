@@ -24,6 +24,9 @@ static const ImageFormat *const formats[] = {&image_png,  &image_bmp, &image_pnm
 #ifdef UNET_HAS_WEBP
                                              &image_webp,
 #endif
+#ifdef UNET_HAS_SNDFILE
+                                             &image_wav,
+#endif
 #ifdef UNET_HAS_OPENJPEG
                                              &image_jp2,
 #endif
@@ -105,18 +108,18 @@ static UnetStatus fail_format(const UnetImageReader *reader, const uint8_t *sign
                          "%s: a %s file: install %s and build unetc anew, which was built without",
                          reader->path, kind->name, kind->package);
     }
-    return image_fail(
-        reader, error,
-        "none of the formats that are read (PNG, JPEG, TIFF, GIF, WebP, JPEG 2000, BMP, Netpbm, NumPy): "
-        "convert it, to PNG for example");
+    return image_fail(reader, error,
+                      "none of the formats that are read (PNG, JPEG, TIFF, GIF, WebP, JPEG 2000, BMP, "
+                      "Netpbm, NumPy, WAV): "
+                      "convert it, to PNG for example");
 }
 
 static UnetStatus open_file(UnetImageReader *reader, UnetError *error) {
     if (!image_file_open(&reader->file, reader->path)) {
         return unet_fail(error, UNET_IO, "%s: cannot read: %s", reader->path, strerror(errno));
     }
-    uint8_t signature[SIGNATURE_BYTES];
-    if (image_file_read(&reader->file, signature, sizeof signature) != sizeof signature) {
+    uint8_t signature[SIGNATURE_BYTES] = {0};
+    if (image_file_read(&reader->file, signature, sizeof signature) < LEAST_SIGNATURE) {
         if (reader->file.failure != 0) {
             return unet_fail(error, UNET_IO, "%s: cannot read: %s", reader->path,
                              strerror(reader->file.failure));
@@ -126,6 +129,7 @@ static UnetStatus open_file(UnetImageReader *reader, UnetError *error) {
     for (const ImageFormat *const *f = formats; *f != NULL && reader->format == NULL; f++) {
         reader->format = (*f)->is(signature) ? *f : NULL;
     }
+    (void)image_file_seek(&reader->file, 0, SEEK_SET); /* in the bytes that were read */
     return reader->format != NULL ? UNET_OK : fail_format(reader, signature, error);
 }
 
@@ -174,6 +178,32 @@ static UnetStatus check_classes(UnetImageReader *reader, UnetError *error) {
     return UNET_OK;
 }
 
+/* The channels of a signal are no colours: as many are read as there are, and its numbers as they are. */
+static UnetStatus check_signal(const UnetImageReader *reader, int32_t channels, UnetError *error) {
+    const int32_t own = reader->shape.channels;
+    if (channels < 0) {
+        return image_fail(reader, error,
+                          "a signal, whose numbers from -1 to 1 are no classes: write classes to an image, "
+                          "or to an array of NumPy");
+    }
+    if (reader->way.alpha) {
+        return image_fail(reader, error, "has no alpha, which `alpha = true` reads");
+    }
+    if (reader->way.fit != UNET_FIT_NONE) {
+        return image_fail(reader, error,
+                          "a signal, which `resize` does not take: resample it with: sox in.wav -r 16000 "
+                          "out.wav");
+    }
+    if (channels > 0 && channels != own) {
+        return unet_fail(
+            error, UNET_IO,
+            "%s: a signal of %d channel%s, and the model reads %d: convert it with: sox in.wav "
+            "-c %d out.wav",
+            reader->path, own, own == 1 ? "" : "s", channels, channels);
+    }
+    return UNET_OK;
+}
+
 /* Finds how the channels of the file become the channels that are asked for. */
 static UnetStatus check_channels(UnetImageReader *reader, int32_t channels, UnetError *error) {
     UnetImageInfo *shape = &reader->shape;
@@ -181,6 +211,9 @@ static UnetStatus check_channels(UnetImageReader *reader, int32_t channels, Unet
     reader->classes = channels == UNET_IMAGE_CLASSES;
     reader->packed = channels == UNET_IMAGE_COLOURS;
     reader->reduction = REDUCE_NOT;
+    if (reader->format->signal) {
+        return check_signal(reader, channels, error);
+    }
     shape->traits |= reader->has_cmyk ? UNET_IMAGE_CMYK : 0;
     if (reader->way.alpha) {
         reader->keeps_alpha = has_alpha;

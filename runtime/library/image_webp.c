@@ -20,7 +20,7 @@ static bool fail(UnetImageReader *reader, const char *why) {
 }
 
 static bool is_webp(const uint8_t *signature) {
-    return memcmp(signature, "RIFF", 4) == 0;
+    return memcmp(signature, "RIFF", 4) == 0 && memcmp(signature + 8, "WEBP", 4) == 0;
 }
 
 static const char *reason_of(VP8StatusCode code) {

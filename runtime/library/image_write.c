@@ -3,6 +3,7 @@
 #include "image_format.h"
 #include "size_math.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +28,7 @@ static const struct {
                 {"JPEG", &image_jpeg_encoder},
 #endif
                 {"NumPy", &image_npy_encoder},
+                {"WAV", &image_wav_encoder},
                 {"TIFF", &image_tiff_encoder}};
 
 /* A name that says nothing asks for PNG. */
@@ -44,13 +46,20 @@ static const ImageEncoder *encoder_of(const UnetImageKind *kind) {
     return NULL;
 }
 
-int32_t unet_image_bits(const char *path, int32_t bits) {
-    const int32_t most = kind_to_write(path)->written_bits;
-    return most > 0 && most < bits ? most : bits;
+bool unet_image_is_signal(const char *path) {
+    const ImageEncoder *encoder = encoder_of(kind_to_write(path));
+    return encoder != NULL && encoder->signal;
 }
 
-bool unet_image_holds_floats(const char *path) {
-    return encoder_of(kind_to_write(path)) == &image_npy_encoder;
+int32_t unet_image_bits(const char *path, int32_t bits) {
+    const int32_t most = kind_to_write(path)->written_bits;
+    const int32_t least = unet_image_is_signal(path) ? 16 : 8;
+    return most > 0 && most < bits ? most : bits < least ? least : bits;
+}
+
+int32_t unet_image_bits_unasked(const char *path, int32_t bits) {
+    const bool holds_floats = encoder_of(kind_to_write(path)) == &image_npy_encoder;
+    return unet_image_is_signal(path) ? 16 : holds_floats ? 32 : unet_image_bits(path, bits);
 }
 
 /* Formats with room for floats have it for any number of channels. */
@@ -75,6 +84,11 @@ UnetStatus unet_image_check_name(const char *path, int32_t channels, bool classe
             "%s: a %s file: install %s and build unetc anew, which was built without, or name it "
             ".png or .tif",
             path, kind->name, kind->package);
+    }
+    if (classes && unet_image_is_signal(path)) {
+        return unet_fail(error, UNET_USAGE,
+                         "%s: a %s file holds a signal, and this has classes: name it .png or .tif", path,
+                         kind->name);
     }
     if (classes && kind->written_bits == 8) {
         return unet_fail(error, UNET_USAGE,
@@ -108,6 +122,10 @@ UnetStatus unet_image_create(UnetImageWriter **writer, const char *path, const U
     *writer = NULL;
     size_t row, bytes;
     UnetStatus status = unet_image_check_name(path, info->channels, info->palette, error);
+    const ImageEncoder *encoder = encoder_of(kind_to_write(path));
+    if (status == UNET_OK && encoder->check != NULL) {
+        status = encoder->check(path, info, error);
+    }
     if (status != UNET_OK) {
         return status;
     }
@@ -120,7 +138,7 @@ UnetStatus unet_image_create(UnetImageWriter **writer, const char *path, const U
     if (created == NULL) {
         return unet_fail(error, UNET_TOO_SMALL, "%s: out of memory", path);
     }
-    created->encoder = encoder_of(kind_to_write(path));
+    created->encoder = encoder;
     created->shape = *info;
     created->row_bytes = row;
     status = unet_atomic_open(&created->file, path, error);
@@ -149,6 +167,13 @@ static uint32_t quantise(float value, uint32_t largest) {
     return value >= 1.0f ? largest : (uint32_t)((double)value * (double)largest + 0.5);
 }
 
+/* VALUE clamped to -1..1, in 16 bits, where 32768 would be 1: the nearest number that there is. */
+static uint32_t quantise_signal(float value) {
+    const double number = isnan(value) ? 0 : floor((double)value * 32768 + 0.5);
+    const double held = number < INT16_MIN ? INT16_MIN : number > INT16_MAX ? INT16_MAX : number;
+    return (uint16_t)(int16_t)held;
+}
+
 /* Bytes of a number, the highest first; returns where the next one goes. */
 static uint8_t *put(uint8_t *out, uint32_t number, int32_t bits) {
     for (int32_t shift = bits - 8; shift >= 0; shift -= 8) {
@@ -157,10 +182,14 @@ static uint8_t *put(uint8_t *out, uint32_t number, int32_t bits) {
     return out;
 }
 
-static uint32_t stored(const UnetImageInfo *shape, float value) {
+static uint32_t stored(const UnetImageWriter *writer, float value) {
+    const UnetImageInfo *shape = &writer->shape;
     uint32_t number;
     if (shape->palette) {
         return (uint8_t)value;
+    }
+    if (shape->bits < 32 && writer->encoder->signal) {
+        return quantise_signal(value);
     }
     if (shape->bits < 32) {
         return quantise(value, shape->bits == 16 ? 65535 : 255);
@@ -177,10 +206,21 @@ UnetStatus unet_image_write_row(UnetImageWriter *writer, const float *row, UnetE
     }
     for (int32_t x = 0; x < shape->width; x++) {
         for (int32_t c = 0; c < shape->channels; c++) {
-            out = put(out, stored(shape, row[(ptrdiff_t)c * shape->width + x]), shape->bits);
+            out = put(out, stored(writer, row[(ptrdiff_t)c * shape->width + x]), shape->bits);
         }
     }
     return writer->encoder->write_row(writer) ? UNET_OK : report(writer, error);
+}
+
+void image_turn_bytes(UnetImageWriter *writer) {
+    const size_t bytes = (size_t)writer->shape.bits / 8;
+    for (size_t i = 0; i < writer->row_bytes; i += bytes) {
+        for (size_t low = 0, high = bytes - 1; low < high; low++, high--) {
+            const uint8_t byte = writer->row[i + low];
+            writer->row[i + low] = writer->row[i + high];
+            writer->row[i + high] = byte;
+        }
+    }
 }
 
 UnetStatus unet_image_finish(UnetImageWriter *writer, UnetError *error) {

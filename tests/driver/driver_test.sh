@@ -362,6 +362,27 @@ if "$fake" predict small/noisy/00.png -o small.jpg 2>jpeg.txt; then
 else
     grep -q 'install libjpeg-dev' jpeg.txt || fail "a prediction called .jpg: $(cat jpeg.txt)"
 fi
+python3 - <<'PYTHON' # a signal of 13 frames, 22050 each second
+import struct
+numbers = struct.pack("<13h", *(1000 * k - 6000 for k in range(13)))
+open("small.wav", "wb").write(b"RIFF" + struct.pack("<I", 36 + len(numbers)) + b"WAVEfmt " +
+                              struct.pack("<IHHIIHH", 16, 1, 1, 22050, 44100, 2, 16) + b"data" + struct.pack("<I", len(numbers)) + numbers)
+PYTHON
+if "$fake" predict small.wav -o made.wav 2>wav.txt; then
+    [ "$(od -An -j20 -N8 -tu2 made.wav | tr -s ' ')" = ' 1 1 22050 0' ] || fail "a prediction called .wav: $(od -An -tx1 made.wav)"
+    [ "$(wc -c <made.wav)" = 70 ] || fail "a signal of another length: $(wc -c <made.wav)"
+    ! grep -q 'bits' wav.txt || fail "bits of a signal are told: $(cat wav.txt)"
+    expect 0 'small.wav -> signals/small.wav' "$fake" predict small.wav -o signals/
+    same made.wav signals/small.wav "a folder"
+    expect 0 'floats.wav' "$fake" predict small.wav -o floats.wav --bits=32
+    [ "$(od -An -j20 -N2 -tu2 floats.wav | tr -d ' ')" = 3 ] || fail "no floats: $(od -An -tx1 floats.wav)"
+    expect 2 'bytes.wav holds 16 bits at least, and --bits asks for 8: write --bits=16' "$fake" predict small.wav -o bytes.wav --bits=8
+    head -c 60 small.wav >cut.wav
+    expect 4 'cut.wav: cut short in the header .26 bytes of numbers are said to be there, and 16 are' "$fake" predict cut.wav -o x.wav
+else
+    grep -q 'install libsndfile1' wav.txt || fail "a prediction of a signal: $(cat wav.txt)"
+fi
+expect 2 'a WAV file holds one row, a signal, and this image has 13' "$fake" predict small/noisy/00.png -o small.wave.wav
 expect 2 'need an output folder' "$fake" predict small/noisy/00.png small/clean/00.png -o out.png
 expect 2 'would both be written to predicted/00.png' "$fake" predict small/noisy/00.png small/clean/00.png -o predicted/
 expect 0 'clean.png -> predicted/clean.png' "$fake" predict --weights=fake.safetensors --threads=1 small/noisy/00.png small/clean/clean.png -o predicted

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """corpus_images.py: made the files of corpus/image and corpus/volume that NumPy and Pillow write and the tests of the runtime
 (formats_test.c) read, too.
-Needs both; made with NumPy 2.4 and Pillow 13.0.  The first byte is the one that image.c takes for itself.
+Needs both; made with NumPy 2.4 and Pillow 13.0.  WAV files are made by hand.  The first byte is the one that image.c takes for itself.
 
 Numbers follow a rule that the test knows: number(y, x, c) = (37 y + 11 x + 59 c) mod 256.
 """
@@ -87,6 +87,32 @@ def files():
     yield "jpeg_turned", 0x10, picture(turned, "JPEG", quality=95, exif=exif)
 
 
+def wav(bits, channels, frames, code=1, extensible=False, listed=False, is_long=False):
+    """A signal: number k is (37 k mod 256) in the highest byte; as a float 1/8 of that."""
+    size = channels * frames * bits // 8
+    head = struct.pack("<HHIIHH", 0xFFFE if extensible else code, channels, 16000, 2000 * channels * bits, channels * bits // 8, bits)
+    if extensible:
+        head += struct.pack("<HHIH", 22, bits, 0, code) + bytes([0, 0, 0, 0, 16, 0, 128, 0, 0, 170, 0, 56, 155, 113])
+    data = b"".join(struct.pack("<f", 37 * k % 256 / 8) if code == 3 else bytes(bits // 8 - 1) + bytes([37 * k % 256])
+                    for k in range(channels * frames))
+    chunks = b"WAVE"
+    if is_long:
+        chunks += b"ds64" + struct.pack("<IQQQI", 28, 0, size, frames, 0)
+    chunks += b"fmt " + struct.pack("<I", len(head)) + head
+    if listed:
+        chunks += b"LIST" + struct.pack("<I", 15) + b"INFOISFT\3\0\0\0abc\0"
+    chunks += b"data" + struct.pack("<I", 0xFFFFFFFF if is_long else size) + data
+    return (b"RF64" if is_long else b"RIFF") + struct.pack("<I", 0xFFFFFFFF if is_long else len(chunks)) + chunks
+
+
+def signals():
+    yield "wav_16", 0, wav(16, 1, 35)
+    yield "wav_24", 2, wav(24, 3, 9, extensible=True, listed=True)
+    yield "wav_float", 0x40, wav(32, 2, 11, code=3)
+    yield "wav_8_long", 4, wav(8, 1, 36, is_long=True, listed=True)
+    yield "wav_adpcm", 0, wav(8, 1, 36, code=2)
+
+
 def volumes():
     z, y, x = numpy.meshgrid(range(3), range(4), range(5), indexing="ij")
     numbers = 20 * z + 5 * y + x
@@ -100,7 +126,7 @@ def main():
     for name, data in volumes():
         with open(os.path.join(CORPUS, "..", "volume", name), "wb") as out:
             out.write(data)
-    for name, first, data in files():
+    for name, first, data in [*files(), *signals()]:
         with open(os.path.join(CORPUS, name), "wb") as out:
             out.write(bytes([first]) + data)
 

@@ -1,4 +1,4 @@
-/* mutation_test.c - thousands of damaged PNG, JPEG, TIFF, GIF and safetensors files: each is read or
+/* mutation_test.c - thousands of damaged PNG, JPEG, TIFF, GIF, WAV and safetensors files: each is read or
  * refused with a message that names the file, never worse.  Every case is a function of its number, which a
  * failure prints; run under the sanitizers this is a small fuzzer. */
 #include "check.h"
@@ -7,6 +7,7 @@
 #ifdef UNET_HAS_TIFF
 #include "make_tiff.h"
 #endif
+#include "make_wav.h"
 #include "small_jpeg.h"
 #include "unet/image.h"
 #include "unet/rng.h"
@@ -197,6 +198,19 @@ int main(void) {
     const GifKind gif = {.width = 41, .height = 37, .root = 4, .coloured = true, .index = gif_noise};
     make_gif(source, &gif);
     mutate(source, true, 60);
+#endif
+#ifdef UNET_HAS_SNDFILE
+    static const WavKind wavs[] = {
+        {.bits = 16, .channels = 1, .frames = 50, .rate = 16000},
+        {.bits = 24, .channels = 3, .frames = 11, .rate = 44100, .extensible = true, .listed = true},
+        {.bits = 32, .floats = true, .channels = 1, .frames = 20, .rate = 8000, .behind = true},
+        {.bits = 8, .channels = 1, .frames = 30, .rate = 8000, .is_long = true, .listed = true}};
+    for (uint32_t i = 0; i < sizeof wavs / sizeof *wavs; i++) {
+        static uint8_t bytes[WAV_MOST_BYTES];
+        size_t data;
+        write_bytes(source, bytes, make_wav(bytes, &wavs[i], &data));
+        mutate(source, true, 80 + i);
+    }
 #endif
     static const float values[12] = {1, 2, 3};
     UnetMetadata metadata = {"step", "100"};

@@ -4,7 +4,11 @@
  * arrays of NumPy of two or three axes; where the build has their libraries JPEG (libjpeg), also
  * progressive, in colour, grey or CMYK; TIFF (libtiff), in strips or tiles, of whole numbers with and
  * without a sign, of floats, of palettes and of any number of channels; the first picture of a GIF
- * (giflib); WebP (libwebp); JPEG 2000 (OpenJPEG); archives of NumPy (libminizip).
+ * (giflib); WebP (libwebp); JPEG 2000 (OpenJPEG); archives of NumPy (libminizip); WAV (libsndfile).
+ *
+ * A WAV file holds a signal, an image of one row: its width is the number of frames, and its numbers run
+ * from -1 to 1, as floats.  Its channels are no colours: as many are read as there are.  A signal that is
+ * written without a rate, as the result of a picture is, gets 16000 frames per second.
  *
  * Numbers come as floats: unsigned numbers of 8 bits as n / 255, of 16 bits as n / 65535, others as they
  * are, never gamma-corrected.  Grey fills all channels if three are asked for.  Three colours become one
@@ -55,6 +59,7 @@ typedef struct {
     bool interlaced;
     int32_t held_rows; /* that decoding holds at once, beside a few: of tiles and strips; else 0 */
     uint32_t traits;   /* UNET_IMAGE_ALPHA, ... */
+    int32_t rate;      /* of a signal, frames per second; else 0 */
 } UnetImageInfo;
 
 /* A format of images, as a name can ask for it. */
@@ -65,14 +70,14 @@ typedef struct {
     bool is_read;         /* by a build that has its package */
     int32_t most_bits;    /* of a number in such files; 0: they can hold floats or numbers like these */
     int32_t written_bits; /* of a channel, at most; 0: such files are not written */
-    const char *start[8]; /* a file begins with one of them, each so many bytes: */
+    const char *start[8]; /* a file begins with one of them, where `.` is any byte, of so many: */
     size_t start_bytes;
 } UnetImageKind;
 
 /* Returns the kind by the suffix of PATH; NULL: no known kind. */
 const UnetImageKind *unet_image_kind_of_name(const char *path);
-/* Returns the kind by the first 8 bytes of a file; NULL: no kind that is read. */
-const UnetImageKind *unet_image_kind_of_bytes(const uint8_t bytes[8]);
+/* Returns the kind by the first 12 bytes of a file; NULL: no kind that is read. */
+const UnetImageKind *unet_image_kind_of_bytes(const uint8_t bytes[12]);
 
 /* Reads the header into INFO, in the plain way, and decodes nothing.  A file without its end mark is an
  * error. */
@@ -185,24 +190,26 @@ typedef struct UnetImageWriter UnetImageWriter;
 void unet_class_colour(int32_t number, uint8_t rgb[3]);
 
 /* Whether an image of CHANNELS can be written to a file called PATH, whose suffix says the format: .png and
- * .jpg, of 1 or 3, .tif and .npy, of any number; any other that is no format means PNG.  CLASSES: of
- * numbers that must come back as they are. */
+ * .jpg, of 1 or 3, .tif, .npy and .wav, of any number; any other that is no format means PNG.  CLASSES: of
+ * numbers that must come back as they are, which a signal does not have. */
 UNET_MUST_USE UnetStatus unet_image_check_name(const char *path, int32_t channels, bool classes,
                                                UnetError *error);
 
-/* How many of BITS, 8, 16 or 32, a file of this name can hold; and whether such files hold floats where
- * nobody says otherwise. */
+/* How many of BITS, 8, 16 or 32, a file of this name can hold, but a signal has 16 at least; how many it
+ * has where nobody says so, of numbers that have BITS; and whether it holds a signal. */
 int32_t unet_image_bits(const char *path, int32_t bits);
-bool unet_image_holds_floats(const char *path);
+int32_t unet_image_bits_unasked(const char *path, int32_t bits);
+bool unet_image_is_signal(const char *path);
 
-/* INFO: width, height, channels, bits 8, 16 or, in TIFF and NumPy, 32 for floats; PALETTE: rows are classes
- * from 0 to 255, stored as the indices of a palette; the rest is ignored.  The file appears under its name
+/* INFO: width, height, channels, bits 8, 16 or, in TIFF, NumPy and WAV, 32 for floats; PALETTE: rows are
+ * classes from 0 to 255, stored as the indices of a palette; of a signal, whose height is 1 and whose bits
+ * are 16 or 32, the rate, or 16000 where that is 0; the rest is ignored.  The file appears under its name
  * when it is complete.  On failure *WRITER is NULL. */
 UNET_MUST_USE UnetStatus unet_image_create(UnetImageWriter **writer, const char *path,
                                            const UnetImageInfo *info, UnetError *error);
 
-/* The next row, planar; values are clamped to 0..1 (not a number: 0) and rounded to the nearest, but not
- * where floats are written. */
+/* The next row, planar; values are clamped to 0..1, in a signal to -1..1 (not a number: 0), and
+ * rounded to the nearest, but not where floats are written. */
 UNET_MUST_USE UnetStatus unet_image_write_row(UnetImageWriter *writer, const float *row, UnetError *error);
 
 /* After all rows: gives the file its name.  WRITER is gone afterwards, whatever the status. */

@@ -10,8 +10,8 @@
  * Threads allocate while they decode files.  Of a training set that is kept (dataset_cache.c) each file is
  * decoded once: behind the first epoch nothing is allocated.  Other files are decoded each time, in about
  * as much as unet_dataset_decoder_bytes says: PNG and JPEG in memory that each thread keeps from file to
- * file, so that nothing is allocated once the largest was read; libtiff, giflib, libwebp, OpenJPEG and
- * libminizip take theirs for each file, and give it back.
+ * file, so that nothing is allocated once the largest was read; libtiff, giflib, libwebp, libsndfile,
+ * OpenJPEG and libminizip take theirs for each file, and give it back.
  */
 #ifndef UNET_LOADER_H
 #define UNET_LOADER_H
