@@ -471,6 +471,22 @@ ValueId build_psnr_loss(Call *call) {
     return loss;
 }
 
+/* Values are clamped to 0..1, as images have them. */
+ValueId build_psnr(Call *call) {
+    Lower *l = call->l;
+    const ValueId prediction = argument(call, "prediction")->value.tensor;
+    const ValueId metric = compare(call, (LossAttributes){0});
+    if (metric < 0 || shape_of(call, prediction).rank != SIGNAL_RANK)
+        return metric;
+    diag_begin(l->diag, ERROR, "U0315", call->span, "`psnr` compares images, and this is %s",
+               datum_text(l, datum_tensor(prediction)));
+    diag_note(l->diag, "it clamps values to 0..1, and signals have values below 0");
+    diag_help(l->diag, "write `mse` or `l1`");
+    note_via(l);
+    diag_end(l->diag);
+    return -1;
+}
+
 static bool report_windows(const Call *call, ValueId v) {
     Lower *l = call->l;
     if (shape_of(call, v).rank != AXES)

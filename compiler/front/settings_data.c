@@ -76,6 +76,13 @@ const char *reading_call(const Input *input) {
     return call[input->kind];
 }
 
+/* Whether a signal is filled, or labels of one. */
+static bool fills_signal(const Reader *r) {
+    int index;
+    const Input *input = find_input(r->l, r->source->name, &index);
+    return input != NULL && r->l->graph->value[input->value].shape.rank == SIGNAL_RANK;
+}
+
 /* Whether what is filled has three axes. */
 static bool fills_volume(const Reader *r) {
     int index;
@@ -444,6 +451,7 @@ static bool read_patterns(Reader *r, Call *call, const char *example, SourceTerm
                          .more = patterns + 1,
                          .nmore = kept - 1,
                          .volumes = volumes,
+                         .way.signal = fills_signal(r) || strcmp(call->signature->name, "signals") == 0,
                          .span = call->span};
     note_formats(r, term);
     return r->good;

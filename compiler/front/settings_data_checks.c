@@ -61,11 +61,28 @@ static int64_t times_larger(const Lower *l, int input) {
     return !larger ? 1 : whole ? times : 0;
 }
 
+/* Files of signals have one length, and so has what they fill; what is shorter gets the middle. */
+static void report_longer(Lower *l, const Input *input) {
+    const Input *first = &l->model->input[0];
+    diag_begin(l->diag, ERROR, "U0202", input->size_span.line > 0 ? input->size_span : input->span,
+               "`%s` is longer than `%s`, and this version of unetc reads files of one length", input->name,
+               first->name);
+    diag_help(l->diag,
+              "bring the files to one rate beforehand, and `%s : signal(%lld)` to the length of `%s`",
+              input->name, (long long)shape_channels(l->graph->value[input->value].shape), first->name);
+    diag_end(l->diag);
+}
+
 static void check_input_sizes(Lower *l) {
     for (int i = 1; i < l->model->ninput; i++) {
         const Input *input = &l->model->input[i], *first = &l->model->input[0];
-        if (times_larger(l, i) > 0)
+        const int64_t times = times_larger(l, i);
+        if (times == 1 || (times > 1 && first->kind != KIND_SIGNAL))
             continue;
+        if (first->kind == KIND_SIGNAL) {
+            report_longer(l, input);
+            continue;
+        }
         diag_begin(l->diag, ERROR, "U0213", input->size_span.line > 0 ? input->size_span : input->span,
                    "`%s` is %s: its sizes must be the same whole multiple of those of `%s`, %s",
                    input->name, shape_text(l->pool, input_shape(l, i)), first->name,

@@ -20,6 +20,17 @@ static ValueId map_of(const Graph *g, const Node *node) {
     return -1;
 }
 
+/* By how much NODE makes an axis smaller; 1: by no whole number. */
+static int64_t shrinks(const Graph *g, const Node *node, ValueId in, int axis) {
+    const Window *w = node_window(node);
+    if (w != NULL)
+        return has_trait(node, TRAIT_DOWN) ? w->stride[axis] : 1;
+    const ResizeAttributes *a = node->a.kind == ATTRIBUTES_RESIZE ? &node->a.resize : NULL;
+    const int64_t before = shape_extent(g->value[in].shape, axis),
+                  after = shape_extent(g->value[node->out[0]].shape, axis);
+    return a != NULL && a->step[axis] != a->unit[axis] && before % after == 0 ? before / after : 1;
+}
+
 /* The least multiple of both, unless it is more than MOST. */
 static int64_t multiple_of_both(int64_t a, int64_t b, int64_t most) {
     const int64_t both = size_product(a, b / size_common_divisor(a, b));
@@ -42,12 +53,11 @@ void fit_multiples(const Graph *g, int64_t by[AXES]) {
             continue;
         for (int k = 0; k < AXES; k++) {
             const Window *w = node_window(node);
-            int64_t stride = w == NULL ? 1 : w->stride[k], *out = &shrink[node->out[0]][k];
-            *out = shrink[in][k];
-            if (has_trait(node, TRAIT_DOWN))
-                *out = stride < most / *out ? *out * stride : most;
-            else if (has_trait(node, TRAIT_UP) && *out % stride == 0)
-                *out /= stride;
+            const int64_t by_what = shrinks(g, node, in, k);
+            int64_t *out = &shrink[node->out[0]][k];
+            *out = by_what < most / shrink[in][k] ? shrink[in][k] * by_what : most;
+            if (w != NULL && has_trait(node, TRAIT_UP) && *out % w->stride[k] == 0)
+                *out /= w->stride[k];
             if (*out > by[k] && *out < most)
                 by[k] = *out;
             if (window_multiple(node, k) > 1)

@@ -129,12 +129,17 @@ static int measure_of(const UnetModel *model, int i) {
     return -1;
 }
 
+/* A signal is a picture of one row. */
+static bool is_picture(UnetKind kind) {
+    return kind == UNET_IMAGE || kind == UNET_SIGNAL;
+}
+
 static bool is_measured(const UnetModel *model, int i) {
     const UnetResult *result = &model->results[i];
     if (result->output < 0 || result->target_input < 0)
         return false;
     return windows_measure(model, i) ||
-           (measure_of(model, i) >= 0 && model->outputs[result->output].kind == UNET_IMAGE);
+           (measure_of(model, i) >= 0 && is_picture(model->outputs[result->output].kind));
 }
 
 static bool measures_any(Driver *driver) {
@@ -143,7 +148,7 @@ static bool measures_any(Driver *driver) {
     bool any = false;
     for (int i = 0; model->predict != NULL && i < model->nresult; i++)
         any |= is_measured(model, i);
-    return any && model->predict->windows != NULL && model->inputs[0].kind == UNET_IMAGE &&
+    return any && model->predict->windows != NULL && is_picture(model->inputs[0].kind) &&
            prediction_check(&prediction) == UNET_OK;
 }
 

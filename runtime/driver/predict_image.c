@@ -295,6 +295,7 @@ static UnetImageInfo info_for(const Passage *p, int i, const int32_t size[2]) {
         .channels = labels ? 1 : layout->channels,
         .bits = labels ? 8 : p->info.bits,
         .rate = rate_of(p, i),
+        .signal = p->prediction->driver->model->inputs[p->prediction->input].kind == UNET_SIGNAL,
         .palette = labels,
         .height = (int32_t)((int64_t)size[0] * layout->size[1] / program->size[1]),
         .width = (int32_t)((int64_t)size[1] * layout->size[2] / program->size[2]),
@@ -461,26 +462,30 @@ static UnetStatus write_file(Ends *ends, int i, const float *row, UnetError *err
 static void tell_blended(Prediction *prediction, const char *in, const UnetImageInfo *info) {
     const UnetProgram *program = prediction->program;
     const UnetWindows *windows = program->windows;
+    const UnetKind kind = prediction->driver->model->inputs[prediction->input].kind;
+    const int64_t height = prediction_size_like(info->height, program->size[1]),
+                  width = prediction_size_like(info->width, program->size[2]);
+    char text[2][UNET_SIZE_TEXT];
     if (tiles_are_exact(program) || windows->given || (prediction->told & TOLD_BLENDED) != 0)
         return;
     prediction->told |= TOLD_BLENDED;
-    (void)fprintf(stderr,
-                  "%s: %" PRId32 " x %" PRId32 " goes by windows of %" PRId32 " x %" PRId32
-                  " that overlap and are blended: ",
-                  in, info->height, info->width, program->size[1], program->size[2]);
+    (void)fprintf(stderr, "%s: %s goes by windows of %s that overlap and are blended: ", in,
+                  unet_size_text(kind, info->height, info->width, text[0]),
+                  unet_size_text(kind, program->size[1], program->size[2], text[1]));
     if (windows->sees_all != NULL)
-        (void)fprintf(stderr, "%s (line %" PRId32 ") needs all of an image", windows->sees_all,
-                      windows->line);
+        (void)fprintf(stderr, "%s (line %" PRId32 ") needs all of %s", windows->sees_all, windows->line,
+                      kind == UNET_SIGNAL ? "a signal" : "an image");
     else
-        (void)fprintf(stderr,
-                      "only in windows of more than %" PRId32 " x %" PRId32
-                      " points see all that they do in an image",
-                      windows->reach[0].before + windows->reach[0].after,
-                      windows->reach[1].before + windows->reach[1].after);
-    (void)fprintf(stderr,
-                  "; `predict { size %" PRId64 ", %" PRId64 " }` in %s computes all of it at once\n",
-                  prediction_size_like(info->height, program->size[1]),
-                  prediction_size_like(info->width, program->size[2]), prediction->driver->model->source);
+        (void)fprintf(stderr, "only in windows of more than %s points see all that they do in %s",
+                      unet_size_text(kind, windows->reach[0].before + windows->reach[0].after,
+                                     windows->reach[1].before + windows->reach[1].after, text[0]),
+                      kind == UNET_SIGNAL ? "a signal" : "an image");
+    if (kind == UNET_SIGNAL)
+        (void)snprintf(text[0], sizeof text[0], "%" PRId64, width);
+    else
+        (void)snprintf(text[0], sizeof text[0], "%" PRId64 ", %" PRId64, height, width);
+    (void)fprintf(stderr, "; `predict { size %s }` in %s computes all of it at once\n", text[0],
+                  prediction->driver->model->source);
 }
 
 static UnetStatus pass_windows(Passage *p, const char *in) {

@@ -87,6 +87,16 @@ bool dataset_pads(const UnetDataset *dataset, const Sample *sample) {
     return smaller;
 }
 
+static const char *size_text(const UnetDataset *dataset, int64_t height, int64_t width,
+                             char text[UNET_SIZE_TEXT]) {
+    return unet_size_text(dataset->model->inputs[0].kind, height, width, text);
+}
+
+/* Behind sizes: which axes they are of. */
+static const char *axes_text(const UnetDataset *dataset) {
+    return dataset->model->inputs[0].kind == UNET_SIGNAL ? "" : " (height x width)";
+}
+
 /* Whether a file of this size, with so many points for one of the coarsest file, can fill the window. */
 static UnetStatus check_size(const UnetDataset *dataset, const char *path, const int32_t size[2],
                              int32_t multiple, UnetError *error) {
@@ -97,17 +107,18 @@ static UnetStatus check_size(const UnetDataset *dataset, const char *path, const
     bool smaller = size[0] < window[0] || size[1] < window[1];
     bool larger = size[0] > window[0] || size[1] > window[1];
     bool training = dataset->purpose == UNET_TRAINING;
+    char text[2][UNET_SIZE_TEXT];
     if (crop == NULL && (larger || (smaller && training))) {
-        return unet_fail(error, UNET_IO,
-                         "%s is %d x %d, and without `crop` it must be %d x %d (height x width)", path,
-                         size[0], size[1], window[0], window[1]);
+        return unet_fail(error, UNET_IO, "%s is %s, and without `crop` it must be %s%s", path,
+                         size_text(dataset, size[0], size[1], text[0]),
+                         size_text(dataset, window[0], window[1], text[1]), axes_text(dataset));
     }
     if (smaller && !training && !can_measure(dataset, shown)) {
-        return unet_fail(
-            error, UNET_IO,
-            "%s is %d x %d, smaller than the window of %d x %d (height x width), and too small "
-            "for the losses and metrics of this model",
-            path, size[0], size[1], window[0], window[1]);
+        return unet_fail(error, UNET_IO,
+                         "%s is %s, smaller than the window of %s%s, and too small for the losses and "
+                         "metrics of this model",
+                         path, size_text(dataset, size[0], size[1], text[0]),
+                         size_text(dataset, window[0], window[1], text[1]), axes_text(dataset));
     }
     return UNET_OK;
 }
@@ -151,9 +162,12 @@ static UnetStatus compare_size(const UnetDataset *dataset, int32_t series, const
         return UNET_OK;
     }
     if (multiple == of_first) {
-        const UnetStatus status = unet_fail(
-            error, UNET_IO, "%.300s is %d x %d, and its partner %.300s is %d x %d (height x width)", path,
-            info->height, info->width, first, sample->size[0] * of_first, sample->size[1] * of_first);
+        char text[2][UNET_SIZE_TEXT];
+        const UnetStatus status =
+            unet_fail(error, UNET_IO, "%.300s is %s, and its partner %.300s is %s%s", path,
+                      size_text(dataset, info->height, info->width, text[0]), first,
+                      size_text(dataset, sample->size[0] * of_first, sample->size[1] * of_first, text[1]),
+                      axes_text(dataset));
         if (lies_on_its_side(dataset, info, height, width)) {
             unet_fail_more(error,
                            "; one of them lies on its side: `exif = true` in `images(...)` turns it");
@@ -305,7 +319,7 @@ static UnetType stored_type(const UnetDataset *dataset, const FileSeries *series
 /* Says how many samples are padded though nothing was said of that. */
 static void note_padded(const UnetDataset *dataset, UnetNote *note, void *context) {
     const int32_t *window = dataset->program->size;
-    char text[1024], depth[24] = "";
+    char text[1024], depth[24] = "", size[UNET_SIZE_TEXT];
     int32_t padded = 0, first = -1;
     for (int32_t s = 0; s < dataset->nsample; s++) {
         if (dataset_pads(dataset, &dataset->sample[s])) {
@@ -318,12 +332,12 @@ static void note_padded(const UnetDataset *dataset, UnetNote *note, void *contex
     if (dataset->volumes) {
         (void)snprintf(depth, sizeof depth, "%d x ", window[0]);
     }
-    (void)snprintf(
-        text, sizeof text,
-        "%d of %d samples, such as %.200s, can be smaller than the window of %s%d x %d: they are "
-        "padded by %s, and labels there count nowhere (`crop pad = ...` says otherwise)",
-        padded, dataset->nsample, unet_dataset_stem(dataset, first), depth, window[1], window[2],
-        dataset->volumes ? "the mean" : "reflection");
+    (void)snprintf(text, sizeof text,
+                   "%d of %d samples, such as %.200s, can be smaller than the window of %s%s: they are "
+                   "padded by %s, and labels there count nowhere (`crop pad = ...` says otherwise)",
+                   padded, dataset->nsample, unet_dataset_stem(dataset, first), depth,
+                   size_text(dataset, window[1], window[2], size),
+                   dataset->volumes ? "the mean" : "reflection");
     note(context, text);
 }
 

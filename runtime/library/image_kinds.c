@@ -4,6 +4,7 @@
 #include "unet/image.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #ifdef UNET_HAS_JPEG
@@ -126,6 +127,15 @@ const UnetImageKind *unet_image_kind_of_bytes(const uint8_t bytes[12]) {
         }
     }
     return NULL;
+}
+
+const char *unet_size_text(UnetKind kind, int64_t height, int64_t width, char text[UNET_SIZE_TEXT]) {
+    if (kind == UNET_SIGNAL) {
+        (void)snprintf(text, UNET_SIZE_TEXT, "%lld frame%s", (long long)width, width == 1 ? "" : "s");
+    } else {
+        (void)snprintf(text, UNET_SIZE_TEXT, "%lld x %lld", (long long)height, (long long)width);
+    }
+    return text;
 }
 
 const char *unet_image_trait(int trait, UnetType into) {

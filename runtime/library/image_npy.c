@@ -1,5 +1,6 @@
 /* image_npy.c - arrays of NumPy as images: (height, width), (height, width, channels) or (channels, height,
- * width), in C's order or Fortran's.
+ * width); as signals, which are images of one row: (length) or (channels, length); in C's order or
+ * Fortran's.
  *
  * Numbers of 8 and 16 bits without a sign are numbers of pictures, truths are 0 and 1 (in pictures: 255),
  * and all other numbers are kept as they are.  Rows that lie one after another are read one by one; else
@@ -32,8 +33,24 @@ static bool channels_first(const NpyHead *head, int32_t asked) {
     return first < last && last > 4;
 }
 
+static bool find_axes_of_signal(UnetImageReader *reader, ImageArray *array) {
+    const int axes = array->head.axes;
+    if (axes > 2) {
+        return fail(reader,
+                    "a signal has the axes channels and length, or length alone, and this array has "
+                    "more axes");
+    }
+    array->axis[0] = -1;
+    array->axis[1] = axes - 1;
+    array->axis[2] = axes - 2;
+    return true;
+}
+
 static bool find_axes(UnetImageReader *reader, ImageArray *array) {
     const NpyHead *head = &array->head;
+    if (reader->way.signal) {
+        return find_axes_of_signal(reader, array);
+    }
     if (head->axes != 2 && head->axes != 3) {
         return fail(reader, "an image has the axes height, width and perhaps channels, and this array has "
                             "another number of axes");
@@ -64,7 +81,7 @@ bool image_array_open(UnetImageReader *reader, ImageArray *array) {
     if (channels > UNET_IMAGE_MOST_CHANNELS) {
         return fail(reader, "it has too many channels");
     }
-    reader->shape = (UnetImageInfo){.height = (int32_t)head->size[array->axis[0]],
+    reader->shape = (UnetImageInfo){.height = array->axis[0] < 0 ? 1 : (int32_t)head->size[array->axis[0]],
                                     .width = (int32_t)head->size[array->axis[1]],
                                     .channels = (int32_t)channels,
                                     .bits = are_floats(head) ? 32 : head->bits,

@@ -8,7 +8,7 @@
 typedef struct {
     NpyBytes bytes;
     NpyHead head;
-    int axis[3];      /* of height, width and channels; -1: none */
+    int axis[3];      /* of height, width and channels; negative: none */
     uint8_t *numbers; /* a row of the file */
 } ImageArray;
 

@@ -52,7 +52,7 @@ SGD = ("sgd", {"lr": 0.01, "momentum": 0.9, "weight_decay": 1e-4})
 CITY = [PHOTO, ("truth", "labels", 3)]
 SCAN = [("scan", "image", 1), ("truth", "labels", 3)]
 NNUNET = ("sgd", {"lr": 0.01, "momentum": 0.99, "nesterov": True, "weight_decay": 3e-5})
-TARGETS = ("truth", "clean", "weight")
+TARGETS = ("truth", "clean", "weight", "voice")
 
 MODELS = [
     Model("milesial", (33, 38), 2, [{"width": 4}, {"width": 4, "depth": 3, "bilinear": True}], [PHOTO, TRUTH], RMSPROP,
@@ -82,6 +82,8 @@ MODELS = [
           [({}, 29159715)], clip=0.01),
     Model("restormer", (16, 24), 2, [{"dim": 4, "blocks": [1, 1, 1, 1], "heads": [1, 2, 2, 4], "refine": 1}],
           [("noisy", "image", 3), ("clean", "image", 3)], ("adamw", {"lr": 3e-4, "weight_decay": 1e-4}), "l1", [({}, 26126644)], clip=0.01),
+    Model("wave_unet", (48,), 2, [{"layers": 3, "base": 3}], [("mixture", "image", 1), ("voice", "image", 1)], ("adam", {"lr": 1e-3}), "mse",
+          [({}, 10132802)]),
     Model("enet", (32, 32), 3, [{"classes": 3, "width": 8, "drops": [0, 0]}], CITY,
           ("adam", {"lr": 5e-4, "weight_decay": 2e-4}), "cross_entropy", [({}, 351660)]),
     Model("pix2pix", (32, 48), 2, [{"widths": [3, 4, 5, 6]}], [PHOTO, ("truth", "image", 3)], ("adam", {"lr": 2e-4, "betas": (0.5, 0.999)}),

@@ -812,6 +812,39 @@ class Restormer(nn.Module):
         return photo + self.output(x)
 
 
+# ---- haoxiangsnr/Wave-U-Net-for-Speech-Enhancement ----
+
+
+class WaveLayer(nn.Module):
+    def __init__(self, inputs, outputs, kernel):
+        super().__init__()
+        self.main = nn.Sequential(nn.Conv1d(inputs, outputs, kernel, padding=kernel // 2), nn.BatchNorm1d(outputs), nn.LeakyReLU(0.1))
+
+    def forward(self, x):
+        return self.main(x)
+
+
+class WaveUNet(nn.Module):
+    def __init__(self, layers=12, base=24):
+        super().__init__()
+        widths = [base * (i + 1) for i in range(layers)]
+        self.encoder = nn.ModuleList([WaveLayer(a, b, 15) for a, b in zip([1] + widths, widths)])
+        self.middle = WaveLayer(widths[-1], widths[-1], 15).main
+        self.decoder = nn.ModuleList([WaveLayer(a + b, b, 5) for a, b in zip([widths[-1]] + widths[:0:-1], widths[::-1])])
+        self.out = nn.Sequential(nn.Conv1d(1 + base, 1, 1), nn.Tanh())
+
+    def forward(self, mixture):
+        x, skips = mixture, []
+        for layer in self.encoder:
+            skips.append(layer(x))
+            x = skips[-1][:, :, ::2]
+        x = self.middle(x)
+        for layer in self.decoder:
+            larger = F.interpolate(x, scale_factor=2, mode="linear", align_corners=True)
+            x = layer(torch.cat([larger, skips.pop()], 1))
+        return self.out(torch.cat([x, mixture], 1))
+
+
 # ---- davidtvs/PyTorch-ENet ----
 
 
@@ -922,4 +955,4 @@ class ENet(nn.Module):
 NETS = {"milesial": Milesial, "unet_2015": UNet2015, "attention_unet": AttentionUNet, "resunet": ResUNet,
         "unet_plus_plus": NestedUNet, "dncnn": DnCNN, "drunet": DRUNet, "resnet34_unet": Resnet34UNet,
         "pp_liteseg": PPLiteSeg, "fast_scnn": FastSCNN,
-        "nafnet": NAFNet, "restormer": Restormer, "enet": ENet, **nets_3d.NETS, **nets_by_hand.NETS}
+        "nafnet": NAFNet, "restormer": Restormer, "wave_unet": WaveUNet, "enet": ENet, **nets_3d.NETS, **nets_by_hand.NETS}

@@ -207,14 +207,15 @@ class Varied(Net):
 
     def extras(self):
         """Metrics, an output of classes, and what is not trained."""
-        self.metrics = ["psnr(answer, truth)"]
+        compares = "l1" if self.AXES == 1 else "psnr"
+        self.metrics = [compares + "(answer, truth)"]
         if self.labels:
             self.lines.append("output mask = argmax(classes)")
             self.metrics.append("miou(mask, seen)")
         if self.idle:
             self.updates = self.updates + ["    freeze    \"enc0\""]
             self.lines.append("spare = conv(answer, %d, 1)" % self.channels)
-            self.metrics.append("psnr(spare, truth)")
+            self.metrics.append(compares + "(spare, truth)")
 
     def target(self):
         return self.tensor([self.factor * n for n in self.size]) if self.factor > 1 else self.tensor([])

@@ -60,6 +60,7 @@ typedef struct {
     int32_t held_rows; /* that decoding holds at once, beside a few: of tiles and strips; else 0 */
     uint32_t traits;   /* UNET_IMAGE_ALPHA, ... */
     int32_t rate;      /* of a signal, frames per second; else 0 */
+    bool signal;       /* to be written: an array of NumPy gets the axes channels and length */
 } UnetImageInfo;
 
 /* A format of images, as a name can ask for it. */
@@ -82,6 +83,10 @@ const UnetImageKind *unet_image_kind_of_bytes(const uint8_t bytes[12]);
 /* Reads the header into INFO, in the plain way, and decodes nothing.  A file without its end mark is an
  * error. */
 UNET_MUST_USE UnetStatus unet_image_probe(const char *path, UnetImageInfo *info, UnetError *error);
+
+/* Writes "480 x 640" to TEXT, or of signals "16000 frames"; returns TEXT. */
+enum { UNET_SIZE_TEXT = 48 };
+const char *unet_size_text(UnetKind kind, int64_t height, int64_t width, char text[UNET_SIZE_TEXT]);
 
 /* ---- reading ---- */
 

@@ -123,6 +123,7 @@ typedef enum { UNET_FIT_NONE, UNET_FIT_EXACT, UNET_FIT_INSIDE, UNET_FIT_OUTSIDE 
 typedef struct {
     UnetMissing missing;
     double missing_value;
+    bool signal;       /* of signals: an array has the axes channels and length, or length alone */
     bool to_grey;      /* three colours become one channel, as unet/image.h says */
     bool upright;      /* turned as EXIF or TIFF says */
     bool alpha;        /* its alpha alone is read, as one channel */
