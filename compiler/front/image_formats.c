@@ -7,13 +7,16 @@
 #include "unet/image.h"
 #include "unet/volume.h"
 
+#include <string.h>
+
 bool check_image_format(Lower *l, const char *pattern, Span span) {
     const UnetImageKind *kind = unet_image_kind_of_name(pattern);
     if (kind == NULL || (kind->is_read && kind->package == NULL))
         return true;
     if (kind->is_read) {
         diag_begin(l->diag, ERROR, "U0626", span, "this build of unetc reads no %s files", kind->name);
-        diag_help(l->diag, "install %s and build unetc anew, or convert the files to PNG", kind->package);
+        diag_help(l->diag, "install %s and build unetc anew, or convert the files to %s", kind->package,
+                  strcmp(kind->name, "WAV") == 0 ? "arrays of NumPy" : "PNG");
     } else {
         diag_begin(l->diag, ERROR, "U0626", span, "%s files are not read", kind->name);
         diag_note(l->diag,

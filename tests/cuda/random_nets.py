@@ -1,6 +1,6 @@
 """random_nets.py --unetc=UNETC --runtime=LIBRARY --cudnn=FOLDER [--from=N] [--count=N]: random U-Nets on both targets.
 
-Nets of tests/whole/random_net.py, pictures of them, at a batch from 1 to 40 that is drawn for each, train three steps on
+Nets of tests/whole/random_net.py, signals and pictures of them, at a batch from 1 to 40 that is drawn for each, train three steps on
 noise, by the kernels of the CPU and by those of a GPU through the shim, whose steps may touch their operands and nothing
 else (--poison). Each is planned without a budget, or, every other one, under the smallest that the compiler finds. What three
 steps change the weights by is the same but for rounding. A net follows from its number. Exits with 77 without the headers of CUDA
@@ -38,7 +38,8 @@ class Net(random_net.Varied):
 
     def text(self):
         labels = ["    %s = labels(\"%s/*.npy\")" % (name, name) for name in ("seen", "marked")[:len(self.labels)]]
-        return super().text() + "\n".join(["data {", "    photo = images(\"photo/*.npy\")", "    truth = images(\"truth/*.npy\")",
+        reads = "signals" if self.AXES == 1 else "images"
+        return super().text() + "\n".join(["data {", *["    %s = %s(\"%s/*.npy\")" % (name, reads, name) for name in ("photo", "truth")],
                                             *labels, "}"]) + "\n"
 
 
@@ -53,7 +54,8 @@ def write_data(net, folder):
     rng, points = random.Random("data %d" % net.number), math.prod(net.size)
     for name, factor in (("photo", 1), ("truth", net.factor)):
         os.makedirs(os.path.join(folder, name))
-        shape = [n * factor for n in net.size] + [net.channels]
+        size = [n * factor for n in net.size]
+        shape = [net.channels, *size] if net.AXES == 1 else [*size, net.channels]
         for k in range(net.samples):
             write_array(os.path.join(folder, name, "%d.npy" % k), "f", shape, [rng.random() for _ in range(math.prod(shape))])
     for name, classes in zip(("seen", "marked"), net.labels):
@@ -122,7 +124,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         shim = program.Shim(folder, tools.runtime)
         while done < tools.count:
-            if Net(number).AXES == 2:
+            if Net(number).AXES < 3:
                 failed += [] if check(tools, shim, number) else [number]
                 done += 1
             number += 1
