@@ -34,7 +34,16 @@ static const UnetLayout *input_of(const Pictures *p, int i) {
 
 static bool is_picture(const UnetInput *input, const UnetLayout *layout) {
     return layout->sample_bytes > 0 && input->kind != UNET_VOLUME && layout->size[0] == 1 &&
-           (layout->channels == 1 || layout->channels == 3);
+           (input->kind == UNET_SIGNAL || layout->channels == 1 || layout->channels == 3);
+}
+
+static bool shows_signals(const Pictures *p) {
+    return p->model->inputs[p->prediction.input].kind == UNET_SIGNAL;
+}
+
+/* A picture has one channel or three: of other signals it shows the first. */
+static int32_t shown_channels(const Pictures *p, int32_t channels) {
+    return shows_signals(p) && channels != 3 ? 1 : channels;
 }
 
 static bool shows_output(const Pictures *p, int i) {
@@ -91,8 +100,8 @@ static UnetStatus take_outputs(Pictures *p) {
         const UnetImageInfo shape = predicted_shape(&p->prediction, input->size[1], input->size[2], i);
         p->to[i] = malloc(points_of(shape.height, shape.width) + 1);
         p->bytes += (int64_t)points_of(shape.height, shape.width);
-        p->output[i] =
-            (UnetPicture){shape.height, shape.width, shape.palette ? 3 : shape.channels, p->to[i]};
+        p->output[i] = (UnetPicture){shape.height, shape.width,
+                                     shape.palette ? 3 : shown_channels(p, shape.channels), p->to[i], 0};
         if (p->to[i] == NULL)
             return no_memory(p);
     }
@@ -101,9 +110,25 @@ static UnetStatus take_outputs(Pictures *p) {
 
 /* ---- rows ------------------------------------------------------------------------------------- */
 
-/* Colours of the numbers of a row of classes, or bytes of those from 0 to 1; planes are APART. */
+/* A signal is drawn as a curve, its classes as a strip. */
+static UnetStatus take(const Pictures *p, PictureTaker *taker, const char *name, const char *role,
+                       bool classes, const UnetPicture *picture) {
+    UnetError *error = &p->prediction.driver->error;
+    if (!shows_signals(p))
+        return taker->take(taker, name, role, picture, error);
+    uint8_t *points = malloc(UNET_WAVE_BYTES);
+    if (points == NULL)
+        return unet_fail(error, UNET_TOO_SMALL, "no memory for a picture");
+    const UnetPicture wave = unet_picture_wave(picture, classes, points);
+    const UnetStatus status = taker->take(taker, name, role, &wave, error);
+    free(points);
+    return status;
+}
+
+/* Colours of the numbers of a row of classes, or bytes of those from 0 to 1, of SIGNALS of those from -1 to
+ * 1; planes are APART. */
 static void put_row(const float *row, int32_t apart, int32_t width, int32_t channels, bool classes,
-                    uint8_t *to) {
+                    bool signals, uint8_t *to) {
     for (int32_t x = 0; x < width; x++) {
         if (classes) {
             unet_class_colour((int32_t)row[x], to);
@@ -111,7 +136,8 @@ static void put_row(const float *row, int32_t apart, int32_t width, int32_t chan
             continue;
         }
         for (int32_t c = 0; c < channels; c++) {
-            const float value = row[(ptrdiff_t)c * apart + x];
+            const float number = row[(ptrdiff_t)c * apart + x];
+            const float value = signals ? 128.0f / 255 + number / 2 : number;
             *to++ = (uint8_t)(!(value > 0) ? 0 : value >= 1 ? 255 : 255 * value + 0.5f);
         }
     }
@@ -136,7 +162,7 @@ static UnetStatus take_output(Ends *ends, int i, const float *row, UnetError *er
     (void)error;
     if (!shows_output(p, i))
         return UNET_OK;
-    put_row(row, picture->width, picture->width, picture->channels, classes,
+    put_row(row, picture->width, picture->width, picture->channels, classes, shows_signals(p),
             p->to[i] + (size_t)p->done[i]++ * (size_t)picture->width * (size_t)picture->channels);
     return UNET_OK;
 }
@@ -166,16 +192,15 @@ static UnetStatus show_input(const Pictures *p, int i, PictureTaker *taker) {
     const UnetLayout *layout = input_of(p, i);
     const UnetInput *input = &p->model->inputs[i];
     const bool classes = input->kind == UNET_LABELS;
-    const UnetPicture picture = {scaled(p, i, 0), scaled(p, i, 1), classes ? 3 : layout->channels,
-                                 p->points};
+    const UnetPicture picture = {scaled(p, i, 0), scaled(p, i, 1),
+                                 classes ? 3 : shown_channels(p, layout->channels), p->points, 0};
     for (int32_t y = 0; y < picture.height; y++) {
         unet_layout_load_row(layout, p->inputs[i], 0, 0, y, p->row);
         denormalize(p, i, layout);
-        put_row(p->row, layout->size[2], picture.width, picture.channels, classes,
+        put_row(p->row, layout->size[2], picture.width, picture.channels, classes, shows_signals(p),
                 p->points + (size_t)y * (size_t)picture.width * (size_t)picture.channels);
     }
-    return taker->take(taker, input->name, i == p->prediction.input ? "input" : "target", &picture,
-                       &p->prediction.driver->error);
+    return take(p, taker, input->name, i == p->prediction.input ? "input" : "target", classes, &picture);
 }
 
 /* A picture that is larger than evaluation takes was cut to that. */
@@ -199,8 +224,8 @@ static UnetStatus show_outputs(Pictures *p, PictureTaker *taker) {
     UnetStatus status = predict_rows(&p->prediction, p->size[0], p->size[1], &p->ends);
     for (int i = 0; i < model->noutput && status == UNET_OK; i++)
         if (shows_output(p, i))
-            status = taker->take(taker, model->outputs[i].name, "output", &p->output[i],
-                                 &p->prediction.driver->error);
+            status = take(p, taker, model->outputs[i].name, "output", model->outputs[i].kind == UNET_LABELS,
+                          &p->output[i]);
     return status;
 }
 

@@ -21,7 +21,7 @@ typedef struct {
 static UnetPicture thinned(const UnetPicture *picture, int32_t every, uint8_t *to) {
     const size_t point = (size_t)picture->channels, row = (size_t)picture->width * point;
     const UnetPicture thin = {(picture->height - 1) / every + 1, (picture->width - 1) / every + 1,
-                              picture->channels, to};
+                              picture->channels, to, picture->frames};
     for (int32_t y = 0; y < thin.height; y++)
         for (int32_t x = 0; x < thin.width; x++, to += point)
             memcpy(to,
@@ -46,8 +46,11 @@ static void put_caption(Page *page, const char *name, const char *role, const Un
     page_text(page, role);
     page_markup(page, " ");
     page_text(page, name);
-    page_format(page, ", %" PRId32 " x %" PRId32, picture->height, picture->width);
-    if (every > 1)
+    if (picture->frames > 0)
+        page_format(page, ", %" PRId32 " frames", picture->frames);
+    else
+        page_format(page, ", %" PRId32 " x %" PRId32, picture->height, picture->width);
+    if (every > 1 && picture->frames == 0)
         page_format(page, ", thinned by %" PRId32, every);
     page_markup(page, "</figcaption>");
 }

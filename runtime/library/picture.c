@@ -100,3 +100,54 @@ UnetStatus unet_picture_png(const UnetPicture *picture, bool small, uint8_t **pn
     return unet_fail(error, UNET_TOO_SMALL, "no memory for a picture of %d x %d points", picture->height,
                      picture->width);
 }
+
+/* ---- signals ---------------------------------------------------------------------------------- */
+
+static int32_t loudest_of(const UnetPicture *row) {
+    int32_t loudest = 1;
+    for (ptrdiff_t i = 0; i < (ptrdiff_t)row->width * row->channels; i++) {
+        const int32_t apart = abs(row->points[i] - 128);
+        loudest = apart > loudest ? apart : loudest;
+    }
+    return loudest;
+}
+
+/* The line of an amplitude: the loudest is the first or the last. */
+static int32_t line_of(int32_t byte, int32_t loudest) {
+    const int32_t middle = UNET_WAVE_HEIGHT / 2;
+    const int32_t line = middle - (byte - 128) * (middle - 1) / loudest;
+    return line < 0 ? 0 : line >= UNET_WAVE_HEIGHT ? UNET_WAVE_HEIGHT - 1 : line;
+}
+
+/* Column X, which shows the points of ROW from FIRST to END, of CHANNEL. */
+static void draw_column(const UnetPicture *row, int32_t channel, int32_t x, int32_t first, int32_t end,
+                        int32_t loudest, const UnetPicture *wave, uint8_t *points) {
+    int32_t least = 255, most = 0;
+    for (int32_t i = first; i < end; i++) {
+        const uint8_t byte = row->points[(ptrdiff_t)i * row->channels + channel];
+        least = byte < least ? byte : least;
+        most = byte > most ? byte : most;
+    }
+    for (int32_t y = line_of(most, loudest); y <= line_of(least, loudest); y++) {
+        points[((ptrdiff_t)y * wave->width + x) * wave->channels + channel] = 40;
+    }
+}
+
+UnetPicture unet_picture_wave(const UnetPicture *row, bool classes, uint8_t points[UNET_WAVE_BYTES]) {
+    const int32_t width = row->width < UNET_WAVE_WIDTH ? row->width : UNET_WAVE_WIDTH,
+                  loudest = loudest_of(row);
+    const UnetPicture wave = {UNET_WAVE_HEIGHT, width, row->channels, points, row->width};
+    memset(points, 255, UNET_WAVE_BYTES);
+    for (int32_t x = 0; x < width; x++) {
+        const int32_t first = (int32_t)((int64_t)x * row->width / width),
+                      end = (int32_t)((int64_t)(x + 1) * row->width / width);
+        for (int32_t c = 0; c < row->channels && !classes; c++) {
+            draw_column(row, c, x, first, end, loudest, &wave, points);
+        }
+        for (int32_t y = 0; y < wave.height && classes; y++) {
+            memcpy(points + ((ptrdiff_t)y * width + x) * row->channels,
+                   row->points + (ptrdiff_t)first * row->channels, (size_t)row->channels);
+        }
+    }
+    return wave;
+}

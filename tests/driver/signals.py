@@ -163,6 +163,8 @@ def check_sounds(tools, folder):
     expect("10 files" in said, "check-data says", said)
     run(program, "train", data, "--out=" + out)
     weights = open(os.path.join(out, "net.safetensors"), "rb").read()
+    with open(os.path.join(out, "report.html")) as page:
+        expect("48 frames" in page.read(), "the page shows no signals")
     again = os.path.join(folder, "again")
     run(program, "train", data, "--out=" + again, "--steps=5")
     run(program, "train", data, "--out=" + again, "--resume", "--steps=12")

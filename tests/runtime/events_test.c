@@ -76,7 +76,7 @@ static void test_file(const char *folder) {
     CHECK_OK(unet_events_open(&events, folder, 7, &error), error);
     CHECK_OK(unet_events_scalar(&events, "train/loss", 7, 0.25, &error), error);
     for (int32_t channels = 1; channels <= 3; channels += 2) {
-        const UnetPicture picture = {4, 5, channels, points};
+        const UnetPicture picture = {4, 5, channels, points, 0};
         CHECK_OK(unet_events_picture(&events, "a/b", 7, &picture, &error), error);
         unsigned char *bytes = read_bytes(events.path, &length);
         CHECK(count_records(bytes, length, &last, &last_length) == 3 + (channels + 1) / 2, "records");
@@ -108,6 +108,26 @@ static void test_file(const char *folder) {
     unet_events_close(&events);
 }
 
+/* Silence, the loudest point of either side, and half of it. */
+static void test_wave(void) {
+    static const uint8_t signal[] = {128, 228, 28, 178};
+    static const int line[] = {32, 1, 63, 17};
+    static uint8_t points[UNET_WAVE_BYTES];
+    const UnetPicture row = {1, 4, 1, signal, 0};
+    const UnetPicture wave = unet_picture_wave(&row, false, points);
+    CHECK(wave.width == 4 && wave.height == UNET_WAVE_HEIGHT && wave.channels == 1 && wave.frames == 4,
+          "its shape");
+    for (int x = 0; x < 4; x++) {
+        for (int y = 0; y < UNET_WAVE_HEIGHT; y++) {
+            CHECK((points[y * 4 + x] < 255) == (y == line[x]), "line %d of column %d", y, x);
+        }
+    }
+    const UnetPicture strip = unet_picture_wave(&row, true, points);
+    for (int i = 0; i < 4 * strip.height; i++) {
+        CHECK(points[i] == signal[i % 4], "a strip has the bytes of its row");
+    }
+}
+
 /* Runs that begin in the same second have a file each. */
 static void test_names(const char *folder) {
     enum { RUNS = 3 };
@@ -128,6 +148,7 @@ int main(void) {
     char folder[64];
     make_folder(folder);
     test_records();
+    test_wave();
     test_file(folder);
     test_names(folder);
     remove_folder(folder);
