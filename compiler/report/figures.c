@@ -53,8 +53,9 @@ void how_row(const Plan *plan, const Program *program, Text *out) {
         again = pool_text(plan->pool, ", %.1f %% of all operations twice",
                           100.0 * (double)plan->recompute_flops / (double)plan->flops);
     const int64_t *most = program->model->predict.windows.most;
+    const char *kind = program->model->input[0].kind == KIND_SIGNAL ? "signal" : "image";
     const char *shown =
-        rows == 0 ? "whole images"
+        rows == 0 ? pool_text(plan->pool, "whole %ss", kind)
                   : pool_text(plan->pool, "bands of %lld row%s", (long long)rows, unet_plural(rows));
     if (has_windows(program) && most[0] > 0)
         shown = pool_text(plan->pool, "windows that overlap, of volumes up to %lld x %lld of any depth",
