@@ -167,6 +167,7 @@ static UnetDataset *data_of(const Evaluation *evaluation) {
 /* Prepares what measures DATA, and says how that is done. */
 static UnetStatus start_measuring(Evaluation *evaluation, Driver *driver, const UnetDataset *data) {
     const UnetModel *model = driver->model;
+    char size[UNET_SIZE_TEXT];
     evaluation->windows = measures_windows(model, data);
     if (evaluation->windows) {
         (void)fprintf(stderr, "whole volumes, by windows that overlap: what `predict` makes is measured, "
@@ -178,10 +179,10 @@ static UnetStatus start_measuring(Evaluation *evaluation, Driver *driver, const 
     if (model->measures_original)
         (void)fprintf(stderr, "pictures at their own size: ");
     else
-        (void)fprintf(stderr,
-                      "whole pictures, of which some are larger than the %" PRId32 " x %" PRId32
-                      " of evaluation: ",
-                      model->eval->size[1], model->eval->size[2]);
+        (void)fprintf(
+            stderr, "whole %s, of which some are larger than the %s of evaluation: ",
+            model->inputs[0].kind == UNET_SIGNAL ? "signals" : "pictures",
+            unet_size_text(model->inputs[0].kind, model->eval->size[1], model->eval->size[2], size));
     (void)fprintf(stderr, "metrics of classes, mse, l1 and psnr of what `predict` makes are measured\n");
     return start_device(evaluation, driver, 0);
 }
