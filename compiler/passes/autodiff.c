@@ -73,7 +73,7 @@ static void mark_wanted(Autodiff *ad) {
     }
 }
 
-/* Adds D to what is known of the gradient by segment V. */
+/* Adds the contribution D to the gradient by segment V. */
 static void contribute(Autodiff *ad, const Node *forward, ValueId v, ValueId d) {
     if (d < 0 || !ad->wanted[v])
         return;

@@ -27,7 +27,7 @@
 #include "ir/ops.h"
 #include "ir/target.h"
 
-/* An input of a step, of which it reads a few rows in each iteration, and the step that makes it. */
+/* An input of a step that reads a few rows of it in each iteration, and the step that makes the input. */
 typedef struct {
     int number, maker;
 } Read;
@@ -42,13 +42,13 @@ typedef struct {
     const Program *program;
     Step *step;
     int count;  /* steps of the run */
-    int *place; /* of each among those that were given */
+    int *place; /* of each among the rows that were given */
     Marks marks;
     int64_t *rows; /* per step: rows of an iteration, while one of the tallest tensor has SCALE rows */
     bool endless;  /* images may have any height */
     Read *read;    /* of all steps in their order: once a loop is made of them */
     int *read_end; /*   per step */
-    int64_t *end;  /*   and that of its rows */
+    int64_t *end;  /*   and the end of its rows */
 } Run;
 
 enum { SCALE = 64 }; /* strides divide it, as long as their product does */

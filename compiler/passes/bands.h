@@ -15,19 +15,19 @@ int64_t find_loops(const Program *program, const NodeId *node, int count, Repeat
 /* The first of NODE[0..COUNT), in this order, that has no whole number of rows in a band of those before
  * it; -1: each has. */
 int find_uneven(const Program *program, const NodeId *node, int count);
-/* What NODE, which goes on by PITCH positions, reads of its input number INPUT. */
+/* The rows of input number INPUT that NODE reads, which goes on by PITCH positions. */
 RepeatWindow window_of(const Graph *g, const Node *node, int input, int64_t pitch);
-/* Is VALUE an image of each sample, of which there may be a few rows at a time? */
+/* Is VALUE an image of each sample, so that a few of its rows may be there at a time? */
 bool has_rows(const Value *value);
-/* Does NODE make an image row by row, or a sum over rows, out of images? What has no samples it reads
- * whole. */
+/* Does NODE make an image row by row, or a sum over rows, out of images? It reads operands without
+ * samples whole. */
 bool works_in_rows(const Program *program, const Node *node);
 /* And may it be part of a loop over bands of PROGRAM? */
 bool computes_bands(const Program *program, const Node *node);
 /* Is there a loop for a head that makes LARGE? */
 bool head_loops(const Program *program, ValueId large);
-/* Per value, in an array of POOL: its bytes, or about those of the rows that are there at a time in the
- * loop of a head. */
+/* Per value, in an array of POOL: its bytes, or, in the loop of a head, about the bytes of the rows that
+ * are there at a time. */
 int64_t *bytes_in_loops(Pool *pool, const Program *program);
 
 #endif

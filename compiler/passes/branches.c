@@ -1,17 +1,18 @@
-/* branches.c - what nobody waits for soon runs beside what others do wait for, in a stream of its own.
+/* branches.c - a step that nobody waits for soon runs in a stream of its own, beside steps that others
+ * need.
  *
  *     wgrad dec1, dgrad dec1, wgrad enc1, ...   ->   [wgrad dec1 || dgrad dec1], [wgrad enc1 || ...
  *
- * The gradient of a layer's weights is not needed before the optimiser's step, but that of its input is
- * needed at once.  A device that has room for both may compute them at the same time.  Which steps run
- * beside others a target's rows say (KernelRow.beside).  With the steps behind it, as far as these neither
- * write what it touches nor touch what it writes, such a step becomes a section of two branches: a fork in
- * front of it, a join behind.
+ * The gradient of a layer's weights is not needed before the optimiser's step, but the gradient of its
+ * input is needed at once.  A device that has room for both may compute them at the same time.  Which steps
+ * run beside others a target's rows say (KernelRow.beside).  With the steps behind it, as far as these
+ * neither write what it touches nor touch what it writes, such a step becomes a section of two branches: a
+ * fork in front of it, a join behind.
  *
- * What a section touches lives through all of it.  So branches are made only where that leaves the most
- * bytes alive as they are, or raises them by no more than the budget has left: of the steps behind, the
- * farthest are left out, or all.  Order and kernels are those of the plan without branches, and so are all
- * results.
+ * Buffers that a section touches live through all of it.  So branches are made only where that leaves the
+ * most bytes alive as they are, or raises them by no more than the budget has left: of the steps behind,
+ * the farthest are left out, or all.  Order and kernels are those of the plan without branches, and so are
+ * all results.
  *
  * Requires: live, sections.  Provides: sections whose branches have streams; first and last of all buffers
  * anew.

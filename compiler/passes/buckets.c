@@ -1,8 +1,8 @@
 /* buckets.c - training by ranks: gradients are sent while the backward pass goes on.
  *
- * The region of the gradients is cut into a few buckets, slices of it in their order, which is that of
- * completion (update.c).  Each has a `group_sum` of its own and a `rank_start`, right behind the last step
- * that adds to its gradients; `rank_sum`, behind the loop, waits for all of them:
+ * The region of the gradients is cut into a few buckets.  A bucket is a slice of the region, in the order
+ * in which gradients are completed (update.c).  Each has a `group_sum` of its own and a `rank_start`, right
+ * behind the last step that adds to its gradients; `rank_sum`, behind the loop, waits for all of them:
  *
  *     backward, group_sum, rank_sum    ->    backward, [group_sum, rank_start], backward, ..., rank_sum
  *
@@ -12,10 +12,10 @@
  * end.  In a net that is a bucket of the decoder, large ones of the deepest levels, and a small one of the
  * shallowest convolutions.
  *
- * What completes a gradient moves up for that, to right behind the last step that it depends on: by itself
- * it would stand at the end of an iteration.
+ * A step that completes a gradient moves up, to right behind the last step that it depends on.  Without the
+ * move it would stand at the end of an iteration.
  *
- * Where samples are merged on the way (merges.c) gradients are sent all at once: each is complete in one of
+ * If samples are merged on the way (merges.c), gradients are sent all at once: each is complete in one of
  * several loops.
  *
  * Requires: the schedule.  Provides: program->bucket, their steps.
@@ -23,7 +23,7 @@
 #include "ir/ops.h"
 #include "passes/passes.h"
 
-/* What the whole exchange may take, in parts of the backward pass, and what a bucket has to gain. */
+/* The times of the whole exchange that count, in parts of the backward pass; the least gain of a bucket. */
 static const double exchange[] = {1, 0.25}, GAIN = 0.02;
 
 /* The steps of an iteration, or of a program without a loop over samples. */
@@ -50,7 +50,7 @@ static bool is_sum_of_groups(const Graph *g, const Step *step) {
            touches_gradients(g, node);
 }
 
-/* Of steps that stand at the end of an iteration, those that complete gradients move up. */
+/* Moves up the steps at the end of an iteration that complete gradients. */
 static void move_ends_up(Iteration *it) {
     const Graph *g = it->program->graph;
     for (int i = 0; i < it->at; i++) {
@@ -64,8 +64,8 @@ static void move_ends_up(Iteration *it) {
 
 /* ---- where to cut ---- */
 
-/* Of a segment of the region: the step behind which it and all in front of it are complete, how much of the
- * backward pass was over then, and where it ends, in numbers. */
+/* The end of a segment of the region: the step behind which the segment and all in front of it are
+ * complete, how much of the backward pass was over then, and where the segment ends, in numbers. */
 typedef struct {
     int step;
     double ready;
@@ -167,7 +167,8 @@ static ValueId slice_new(Program *program, ValueId gradients, const ValueId *seg
     return v;
 }
 
-/* The nodes of the bucket that was made last.  The sum of all gradients becomes that of the first one. */
+/* The nodes of the bucket that was made last.  The first bucket takes the node that summed all gradients.
+ */
 static void bucket_nodes(Program *program, NodeId sum, NodeId made[2]) {
     Graph *g = program->graph;
     const Bucket *bucket = &program->bucket[program->nbucket - 1];

@@ -2,8 +2,8 @@
  *
  * Parameters, their gradients and the optimiser's state are regions: a buffer without readers of its own
  * whose slices lie side by side, in the order in which gradients are completed, so that one sweep updates
- * them all.  The numbers that a device returns are a region, too.  Where all that a compilation makes is
- * prediction, weights are read once, by the steps that pack them; these are a region that lives no longer.
+ * them all.  The numbers that a device returns are a region, too.  If a compilation makes prediction
+ * alone, weights are read once, by the steps that pack them; these are a region that lives no longer.
  * An output takes its input's place if a row allows it and nobody reads the input afterwards. The slots
  * of the loader ring are buffers, too, in the host's address space.
  *
@@ -225,7 +225,7 @@ static void statistics(Plan *plan, const Program *first) {
             plan, with_lifetime(buffer_of_its_own(plan, first, first->statistic[i]), LIFETIME_PERSISTENT));
 }
 
-/* What is known of the scale of losses: state that the optimiser's step reads and does not update. */
+/* The scale of losses: state that the optimiser's step reads and does not update. */
 static void loss_scale_buffer(Plan *plan, const Program *train, const Node *update) {
     plan->loss_scale_buffer = -1;
     for (int k = 0; update != NULL && k < update->nin; k++) {
@@ -358,7 +358,7 @@ static void step_buffers(Plan *plan, Program *program) {
 /* ---- the loader ring ---- */
 
 /* Each slot holds one batch of every input of the program that has most, or, of several processes that
- * train together, this one's share of it; programs share the slots.  Where the runtime passes rows, it
+ * train together, this one's share of it; programs share the slots.  If the runtime passes rows, it
  * brings them into the arena. */
 static void loader_ring(Plan *plan) {
     int64_t slot = 0;

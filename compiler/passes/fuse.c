@@ -21,7 +21,7 @@ struct Fuse {
     const Program *program;
     Graph *g;
     const int *readers; /* per value */
-    NodeId *reader;     /* those of one value after the other, */
+    NodeId *reader;     /* the readers of one value after another, */
     int *end;           /*   and per value where they end */
     bool *stays;        /* per node */
 };

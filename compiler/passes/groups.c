@@ -7,11 +7,11 @@
  *     ((group 0 + group 1) + (group 2 + group 3)) + ...
  *
  * A process that has some neighbours of these groups, 2, 4, 8, ... of them, makes a branch of the tree.
- * `group_sum` stands behind the last samples of each group: it takes what was summed, which begins anew,
- * and adds what of the tree is complete.  Of the unfinished branches of a process there is at most one for
- * each level of its part of the tree; they wait in a buffer of its own.  Behind the loop `rank_sum` adds
- * the branches of all processes, and has that buffer for what they send.  With --shard-optimizer each
- * process updates a slice, and `rank_gather` brings these to all.  Where the samples of all groups are
+ * `group_sum` stands behind the last samples of each group: it takes the sums, which begin anew, and adds
+ * the branches of the tree that are complete.  A process has at most one unfinished branch for each level
+ * of its part of the tree; unfinished branches wait in a buffer of the process.  Behind the loop `rank_sum`
+ * adds the branches of all processes, and has that buffer for what they send.  With --shard-optimizer each
+ * process updates a slice, and `rank_gather` brings these to all.  If the samples of all groups are
  * merged on the way (batch_norm with `sync = true`), gradients are completed in several loops over groups,
  * and so each has a `group_sum` of its own, with a place in the same buffer.
  *
@@ -23,7 +23,7 @@
 #include "ir/ops.h"
 #include "passes/passes.h"
 
-/* Of the groups of one of PROCESSES: those of the others wait there, too, in one level at least. */
+/* The levels of one of PROCESSES.  Branches of the others wait there, too, in one level at least. */
 static int levels_of(const TrainSection *train) {
     int levels = 1;
     while (INT64_C(1) << levels < train->ranks / train->processes)
@@ -45,7 +45,7 @@ int64_t region_numbers(const Program *program, ValueId v) {
     return elements;
 }
 
-/* What SUMS, so many numbers, were in branches that are not finished yet: a row for each level. */
+/* SUMS, so many numbers, of branches that are not finished yet: a row for each level. */
 static ValueId levels_new(Program *program, ValueId sums, const char *name, int64_t numbers) {
     Graph *g = program->graph;
     Value levels = g->value[sums];
@@ -80,7 +80,7 @@ static void sum_each(Program *program, ValueId gradients, ValueId levels) {
     }
 }
 
-/* Results are few numbers; the runtime adds those of other processes. */
+/* Results are few numbers; the runtime adds the results of other processes. */
 static void sum_results(Program *program) {
     Graph *g = program->graph;
     const Model *model = program->model;

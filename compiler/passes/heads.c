@@ -28,16 +28,16 @@
 typedef struct {
     int first;    /* the node in whose place it stands */
     int before;   /* the sweep whose images it may have again, or 0 */
-    NodeId *node; /* those that stand in it, in their order */
+    NodeId *node; /* the nodes of the head, in their order */
     int count;
 } Sweep;
 
 typedef struct {
     const Program *program;
-    int nnode, nvalue; /* without those that compute again */
+    int nnode, nvalue; /* without nodes and values that compute again */
     int *sweep;        /* per node: the number of its sweep, or 0 */
     int *of_value;     /* per value: the sweep that makes it, or 0 */
-    NodeId *reader;    /* those of all values, one value behind the other, */
+    NodeId *reader;    /* the readers of all values, one value behind the other, */
     int *reader_end;   /*   per value: one behind its last */
     bool *waits;       /* per node: it does not stand in the first sweep that is being made */
     NodeId *near; /* a heap, the lowest first, of nodes that may stand in the sweep that is being made */

@@ -2,9 +2,9 @@
  *
  *     conv of enc1.2, max_pool of enc1.2   ->   conv + max_pool of enc1.2
  *
- * Which kernels can do that, the target says (KernelRow.join).  Other than in fuse.c both results are kept,
- * so this comes when all is planned but the places: what is computed again may have been the one or the
- * other.  A joined step is a node of its own, in no graph before; the two may run elsewhere as they are.
+ * The target says which kernels can do both (KernelRow.join).  Other than in fuse.c both results are kept,
+ * so the pass runs when all is planned but the places: either of the two may be computed again.  A joined
+ * step is a node of its own, in no graph before; the two may run elsewhere as they are.
  *
  * It needs the memory of both at once.  So a pair is joined only where that leaves the most bytes alive as
  * they are, and never in a loop over bands, where steps stay behind each other.

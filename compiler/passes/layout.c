@@ -1,6 +1,6 @@
 /* layout.c - how each segment lies in memory.
  *
- * The halo of a tensor is the widest that any of its readers reaches for (the `halo` of their rows). Where
+ * The halo of a tensor is the widest that any of its readers reaches for (the `halo` of their rows). If
  * an output may take its input's place, both get the same halo, so that it can.  The target then chooses
  * blocks and strides.
  *
@@ -44,15 +44,15 @@ static void agree_in_place(Program *program) {
     }
 }
 
-/* A loop over samples holds a FEW of each tensor; the loader brings whole batches, of which a target that
- * stages them takes what an iteration works on. */
+/* A loop over samples holds a FEW of each tensor.  The loader brings whole batches; a target that stages
+ * batches takes the samples of an iteration. */
 static int64_t samples_of(const Program *program, const Value *value, int64_t few) {
     if (!value->per_sample)
         return 1;
     return value->class == CLASS_STAGING && !program->target->stages ? program->batch : few;
 }
 
-/* Where several loops follow each other, those of a process, until it is known what only one touches. */
+/* If several loops follow each other, all samples of a process, until the tensors of one loop are known. */
 static int64_t samples_held(const Program *program) {
     return merging_node(program->graph) != NULL ? samples_of_process(&program->model->train)
                                                 : program->micro_batch;

@@ -7,11 +7,11 @@
  *
  * Steps are numbered by their place in the tree, in pre-order.  A buffer lives from the first step that
  * touches it to the last, these included; buffers that share bytes live as one, and a region as long as its
- * slices.  What a loop touches and what also lives outside of it lives through all of it; what a loop over
- * bands touches does so in any case, for its rows are made in one iteration and read in another; but not
- * scratch in which nothing stays, nor weights that each iteration packs, nor a ring in which no row stays.
- * What a section touches lives through all of it: its steps may run at once.
- * What outlives a step lives through all of its program.
+ * slices.  A buffer that a loop touches and that also lives outside of the loop lives through all of the
+ * loop.  A buffer that a loop over bands touches does so in any case, for its rows are made in one
+ * iteration and read in another; but not scratch in which nothing stays, nor weights that each iteration
+ * packs, nor a ring in which no row stays.  A buffer that a section touches lives through all of the
+ * section: its steps may run at once.  A buffer that outlives a step lives through all of its program.
  *
  * Requires: buffers, rings.  Provides: first and last of the buffers of each program.
  */

@@ -5,12 +5,12 @@
  *
  *     loop { load, conv, statistics } | merge | loop { norm, conv, statistics } | merge | ...
  *
- * At the end of each loop stands what ends the sums that it completes.  What several loops touch is held
- * for all samples of the process, and a kernel is handed those of the iteration; what one loop alone
- * touches is there for these and no others.
+ * At the end of each loop stand the steps that end the sums of the loop.  A tensor that several loops touch
+ * is held for all samples of the process, and a kernel is handed the samples of the iteration; a tensor
+ * that one loop alone touches holds the samples of an iteration and no others.
  *
  * Requires: the steps of one iteration, layouts for all samples of the process.
- * Provides: the loops; program->held, layouts of what is not held.
+ * Provides: the loops; program->held, layouts of tensors that are not held.
  */
 #include "ir/ops.h"
 #include "passes/bands.h"
@@ -64,9 +64,9 @@ static void find_touched(Loops *l, const Step *step, int nstep) {
     }
 }
 
-/* What is no sum and belongs to some samples alone, the next ones replace.  So are sums of a whole batch,
- * which are those of a group: losses stand behind all norms of the forward pass, and their gradients in
- * front of all of the backward pass. */
+/* The next samples replace a tensor that is no sum and belongs to some samples alone.  They also replace
+ * sums of a whole batch, which are the sums of a group: losses stand behind all norms of the forward pass,
+ * and their gradients in front of all of the backward pass. */
 static void check_groups(const Graph *g, const Loops *l) {
     for (int i = 0; i < g->nnode; i++) {
         const Node *node = &g->node[i];

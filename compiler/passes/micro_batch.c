@@ -1,10 +1,10 @@
 /* micro_batch.c - how many samples to train at a time.
  *
- * Where loops are free, one over single samples costs next to nothing once there is enough to do in one,
- * and needs that many times less memory; below that, threads would wait for each other.  A file that
- * says `accumulate` has no more samples at a time than its batch.  Where an operator sees the whole batch,
- * that stays together: there is no loop, or, with `accumulate`, one over batches.  With `ranks` the sums of
- * each group of samples begin anew, and iterations are parts of a group, all of one length.
+ * If loops are free, a loop over single samples costs next to nothing once a sample is enough work, and
+ * needs that many times less memory; if a sample is less work, threads would wait for each other.  A file
+ * that says `accumulate` has no more samples at a time than its batch.  If an operator sees the whole
+ * batch, the batch stays together: there is no loop, or, with `accumulate`, one over batches.  With `ranks`
+ * the sums of each group of samples begin anew, and iterations are parts of a group, all of one length.
  *
  * Requires: the complete graph.  Provides: program->micro_batch, program->group.
  */

@@ -5,11 +5,11 @@
  *                                    | activations of eval       |
  *                                    | of predict |
  *
- * What is persistent lies in front, so it survives whatever program runs; behind it, programs take turns.
+ * Persistent buffers lie in front, so they survive whatever program runs; behind it, programs take turns.
  * Each address space is laid out by itself; the host's holds nothing but the loader ring.
  *
  * Requires: live.  Provides: offsets; extents; lower bounds; the step at which each program's peak is.
- * Where the buffers of a plan add up to more than any machine has, these are INT64_MAX and nothing has an
+ * If the buffers of a plan add up to more than any machine has, these are INT64_MAX and nothing has an
  * offset.
  */
 #include "base/size_math.h"
@@ -74,15 +74,15 @@ static bool must_only_fit(const Plan *plan) {
     return plan->budget > 0 && (plan->choices.any_plan || plan->choices.brief);
 }
 
-/* The arena that will do, 0: the smallest.  Where it only matters whether a plan fits, and this one does
- * not, none is looked for. */
+/* The arena that will do, 0: the smallest.  If it only matters whether a plan fits, and this plan does not,
+ * none is looked for. */
 static int64_t arena_wanted(const Plan *plan, const Program *program) {
     return must_only_fit(plan) && program->lower_bound > plan->budget ? INT64_MAX : 0;
 }
 
-/* What ends the search for a smaller arena, 0: nothing but the smallest.  A plan that does not fit is there
- * to say how much it needs, and to be compared with others that do not.  So where an earlier program does
- * not, it is enough that this one does. */
+/* The arena that ends the search for a smaller one, 0: nothing but the smallest.  A plan that does not fit
+ * is there to say how much it needs, and to be compared with others that do not.  So if an earlier program
+ * does not fit, it is enough that this program does. */
 static int64_t arena_enough(const Plan *plan, const Program *program) {
     enum { PART = 64 };
     const int64_t movable_bound = program->lower_bound - plan->persistent,

@@ -55,7 +55,7 @@ static bool are_many(const Program *program, const ValueId *gradient, int count)
     return (double)gradients >= LEAST_SHARE * (double)all;
 }
 
-/* Are parts worth their launches?  Where a launch costs time, only if it has to fit. */
+/* Are parts worth their launches?  If a launch costs time, only a program that has to fit has parts. */
 static bool is_worth_launches(const Program *program) {
     const Choices *choices = program->choices;
     return program->target->loops_are_free || (choices->capacity > 0 && !choices->nearly_free);

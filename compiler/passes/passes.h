@@ -51,7 +51,7 @@ Step loop_over_samples(const Program *program, Step *body, int count);
 int cut_at_merges(Program *program, const NodeId *end, int nend, const Step *step, int nstep, Step **cut);
 /* buckets.c: training by ranks: gradients are sent while the backward pass goes on. */
 void cut_buckets(Program *program);
-/* Numbers beside those of the gradients that their sums need room for, on each level. */
+/* Numbers beside the gradients that the sums of gradients need room for, on each level. */
 int64_t bucket_room(const Program *program);
 /* recompute.c, for schedule.c: an order of these nodes, some of them repeatedly, that needs at most
  * CAPACITY bytes for what they compute, or the least that was found; returns its length. */
@@ -70,12 +70,12 @@ const Node *ends_sweep(const Program *program, bool *uneven);
 void buffers(Plan *plan);
 /* windows.c, for buffer_assign.c: slices and sums, where windows go through a volume. */
 void window_buffers(Plan *plan, Program *program);
-/* rings.c: of which tensors a loop over bands holds a few rows, and how many. */
+/* rings.c: the tensors that a loop over bands holds a few rows of, and how many. */
 void rings(Plan *plan);
 /* live.c: first and last of every buffer. */
 void live(Plan *plan);
-/* Of what lives in PROGRAM alone, per position: the bytes of buffers that are born there, all bytes alive,
- * and the most of these. */
+/* Buffers that live in PROGRAM alone, per position: the bytes of buffers that are born there, all bytes
+ * alive, and the most of these. */
 typedef struct {
     int64_t *born, *bytes, most;
 } Alive;

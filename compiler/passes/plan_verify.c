@@ -27,12 +27,12 @@ typedef struct {
     const Plan *plan;
     const Program *program;
     bool *holds; /* per buffer: its bytes are what was written to it */
-    int *held;   /* those of the program that hold something; no two of them overlap, so they are few */
+    int *held;   /* buffers of the program that hold something; no two of them overlap, so they are few */
     int nheld;
-    int *beside; /* in a loop over bands: those that hold some rows beside the one of these that took their
-                  */
-    int nbeside; /*   place row by row and was written last */
-    int *sharer; /* per buffer: the next of those that share its bytes, around and around */
+    int *beside;   /* in a loop over bands: buffers that hold some rows beside the buffer that took their
+                    */
+    int nbeside;   /*   place row by row and was written last */
+    int *sharer;   /* per buffer: the next buffer that shares its bytes, around and around */
     int64_t *rows; /* per buffer: the rows that a loop over bands has computed; outside of one: INT64_MAX */
     int64_t *gone; /* per buffer: so many of them, from the first on, were overwritten */
     int64_t units; /* of the image; 0: it has the size that the program was lowered at */

@@ -3,10 +3,10 @@
  * Training needs the losses and metrics, evaluation the same, prediction the outputs; a node stays if
  * something that stays reads what it computes, or if it updates storage that outlives the program (a
  * running statistic), which the next program reads.  When the graph is complete, a last node, `return`,
- * reads the results: it stands for the caller, who looks at them after the step.  Where the runtime passes
- * rows, each output has a node of its own.  What only training does, such as dropout, goes from the others:
- * who reads its output reads its input.  Where windows go through a volume, what they blend is the output
- * (passes/windows.c).
+ * reads the results: it stands for the caller, who looks at them after the step.  If the runtime passes
+ * rows, each output has a node of its own.  Nodes for training alone, such as dropout, go from the other
+ * programs: whoever reads their output reads their input.  If windows go through a volume, the blended
+ * tensor is the output (passes/windows.c).
  *
  * prune: requires the graph as lowered.  close_graph: requires all other nodes.
  */
@@ -40,7 +40,7 @@ static bool is_needed(const Graph *g, const Node *node, const bool *needed) {
 
 /* ---- what only training does ---- */
 
-/* What V stands for outside of training. */
+/* The tensor that V stands for outside of training. */
 static ValueId without_training(const Graph *g, ValueId v) {
     while (v >= 0 && g->value[v].producer >= 0 &&
            has_trait(&g->node[g->value[v].producer], TRAIT_OF_TRAINING))

@@ -1,17 +1,17 @@
-/* reach.c - how much of an image a point of a result sees: what prediction by windows has to know.
+/* reach.c - how much of an image a point of a result sees, which prediction by windows has to know.
  *
- * A larger image than the compiled one goes through the program window by window.  Where each point of a
+ * A larger image than the compiled one goes through the program window by window.  If each point of a
  * result sees a bounded part of the image, windows overlap by as much, and only points count whose part
  * lies in their window: together they are the result of the whole image, to the bit.
  *
  *     window     |===============================|        8 units of 4 points
- *     counts     |           |=======|           |        2 of these: 3 on either side see what lies beside
+ *     counts     |           |=======|           |        2 of these: 3 on either side see points beside
  *
  * A unit is the smallest part of an image in which each tensor has whole points, so windows that begin at
- * units cut strides in the same places as the whole image does.  Where a kernel computes tiles, a point's
+ * units cut strides in the same places as the whole image does.  If a kernel computes tiles, a point's
  * rounding depends on all that its tile meets: so tiles must be cut alike, too, and are seen as a whole.
  * Windows then begin at multiples of some units, the grid.  If no point would count so, tiles are left out
- * of account: results are those of the whole image within rounding.
+ * of account: results are equal to those of the whole image within rounding.
  *
  * How far a tensor is seen follows from `rows` of the operators, from the results back to the input, for a
  * unit in the middle of an image without ends.  An operator that sees all of an image, as one that is
@@ -201,7 +201,7 @@ static Reach blended_reach(const Program *program, ValueId input, int axis, cons
     return (Reach){size / units, size / units, seen->before, seen->after};
 }
 
-/* Of windows that are cut with regard to tiles, or without; false: no point counts. */
+/* The grid of windows that are cut with regard to tiles, or without; false: no point counts. */
 static bool find_grid(Way *w, const Program *program, int64_t size, Reach *reach) {
     CHECK(w->units > 0);
     const int64_t unit = size / w->units, tiles = w->tiles ? units_in_tiles(w) : 1;

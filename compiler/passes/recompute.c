@@ -1,4 +1,4 @@
-/* recompute.c - computes again what does not fit.
+/* recompute.c - computes again the tensors that do not fit.
  *
  * Hands the nodes between the packing of weights and the optimiser to remat.h as operations and tensors,
  * and writes the schedule it finds back into the graph: a node that runs again becomes a new node with new
@@ -7,13 +7,13 @@
  *     enc1 = conv(x)   ...   d = f(enc1)   ...   g = h(enc1)
  *     enc1 = conv(x)   ...   d = f(enc1)   ...   enc1' = conv(x), g = h(enc1')
  *
- * The same kernel with the same operands gives the same bits, so the result does not depend on what was
- * found.
+ * The same kernel with the same operands gives the same bits, so the result does not depend on the
+ * schedule.
  *
  * Weights are packed right before each use, and so are pictures copied out of the ring: each is one
  * operation here with its use.
  *
- * In a loop over bands of rows it is repeat.h that says what is made again; there, weights that are packed
+ * In a loop over bands of rows repeat.h says which tensors are made again; there, weights that are packed
  * in front of the loop are packed once.
  *
  * Nodes that touch storage which one of them updates (a running statistic) keep their order and run once: a
@@ -100,7 +100,7 @@ static const int *next_uses(const Translation *t, const int *readers) {
     return use;
 }
 
-/* What prepares is one operation with the node that reads it, if no other stands between them. */
+/* A node that prepares is one operation with the node that reads it, if no other stands between them. */
 static void group_nodes(Translation *t, const int *readers) {
     const Graph *g = t->program->graph;
     const int *use = next_uses(t, readers);
@@ -240,7 +240,7 @@ static bool is_repeatable(const Translation *translation, const Node *node) {
     return true;
 }
 
-/* Of operation NUMBER, whose last node is NODE. */
+/* The operands of operation NUMBER, whose last node is NODE. */
 static void add_operands(const Translation *t, int number, const Node *node, RematOperation *o) {
     const Graph *g = t->program->graph;
     int *read = NULL, *write = NULL;
@@ -291,7 +291,7 @@ static RematOperation operation_of(const Translation *t, int o) {
     return operation;
 }
 
-/* Those in front of the first that computes a gradient, but for those of heads. */
+/* The operations in front of the first that computes a gradient, without operations of heads. */
 static int forward_operations(const Translation *t) {
     const Graph *g = t->program->graph;
     for (int o = 0; o < t->noperation; o++)
@@ -377,7 +377,7 @@ static ValueId new_life(Lives *l, ValueId v) {
     return again;
 }
 
-/* The operand V as it lives now; a concat of which a segment lives anew is a new concat. */
+/* The operand V as it lives now; a concat is a new one if one of its segments lives anew. */
 static ValueId as_of_now(Lives *l, ValueId v) {
     Program *program = l->program;
     Graph *g = program->graph;
@@ -456,7 +456,7 @@ static int steps_of(const Translation *t, const RematSchedule *found) {
     return nstep;
 }
 
-/* What any schedule within these bytes computes again, in floating point operations alone. */
+/* The least that a schedule within these bytes computes again, in floating point operations alone. */
 static int64_t flops_bound(const Translation *t, int64_t capacity) {
     Pool *pool = t->program->graph->pool;
     RematProblem problem = *t->program->remat;
@@ -472,8 +472,8 @@ static int64_t flops_bound(const Translation *t, int64_t capacity) {
     return bound > all ? bound - all : 0;
 }
 
-/* PROBLEM as it is for any batch of which one sample after the other is trained: what runs once costs the
- * same whatever else runs again, and so counts nothing. */
+/* PROBLEM as it is for any batch that is trained one sample after the other: an operation that runs once
+ * costs the same whatever else runs again, and so counts nothing. */
 static const RematProblem *of_any_batch(Pool *pool, const RematProblem *problem) {
     RematProblem *any = NEW(pool, RematProblem);
     RematOperation *operation = NEW_ARRAY(pool, RematOperation, problem->noperation);
@@ -486,8 +486,8 @@ static const RematProblem *of_any_batch(Pool *pool, const RematProblem *problem)
     return any;
 }
 
-/* The answer that was chosen already, or that of a search, unless it is known to cost too much; a sketch
- * leaves out a search that may succeed. */
+/* The answer that was chosen already, or the answer of a search, unless it is known to cost too much; a
+ * sketch leaves out a search that may succeed. */
 static const RematSchedule *schedule_for(const Translation *t, const RematProblem *problem,
                                          int64_t capacity) {
     const Choices *choices = t->program->choices;

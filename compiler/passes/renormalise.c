@@ -1,16 +1,16 @@
-/* renormalise.c - training of volumes: what a normalisation made is not kept for the backward pass.
+/* renormalise.c - training of volumes: the output of a normalisation is not kept for the backward pass.
  *
  * A normalisation needs its input, with means and variances, for its own gradient, and whoever reads its
- * output forward most often reads it backward, too: of each layer two tensors would wait.  What it
- * computed, and an activation behind it, follows from the one that waits anyhow by a pass over memory,
- * which is little beside a convolution:
+ * output forward most often reads it backward, too: two tensors of each layer would wait.  The output, and
+ * an activation behind it, follow by a pass over memory from the input, which waits anyhow; the pass is
+ * little beside a convolution:
  *
  *     x = conv(..)   y = instance_norm(x)   z = leaky_relu(y)   a = conv(z)   ...   da/dw = f(z, ..)
  *     x = conv(..)   y = instance_norm(x)   z = leaky_relu(y)   a = conv(z)   ...   y', z' = .., f(z', ..)
  *
- * Readers that stand close together share what was made again.  The same kernels with the same operands
- * give the same bits.  Images keep their tensors: a budget decides (recompute.c).  With --no-recompute all
- * do.
+ * Readers that stand close together share a tensor that was made again.  The same kernels with the same
+ * operands give the same bits.  Images keep their tensors: a budget decides (recompute.c).  With
+ * --no-recompute all do.
  *
  * Requires: the complete graph, in order.  Provides: Node.again, new nodes and values.
  */
@@ -62,7 +62,7 @@ static int forward_nodes(const Graph *g) {
     return i;
 }
 
-/* What NODE makes of IN, anew. */
+/* Runs NODE again, on IN. */
 static ValueId run_again(Renormalise *r, NodeId node, ValueId in) {
     Graph *g = r->g;
     Node again = g->node[node];
@@ -95,7 +95,7 @@ static ValueId as_of_now(Renormalise *r, int i, ValueId v) {
     return r->now[v];
 }
 
-/* Of a concat its segments. */
+/* The operand of the new node; a concat has its segments anew. */
 static ValueId operand_now(Renormalise *r, int i, ValueId v) {
     Graph *g = r->g;
     if (v < 0 || g->value[v].nsegments == 0)

@@ -1,19 +1,19 @@
-/* rings.c - tensors of which a loop over bands holds a few rows.
+/* rings.c - a loop over bands holds a few rows of a tensor.
  *
- * What is made and read in one loop over bands, and nowhere else, needs the rows alone that some step is
- * still to read.  It becomes a ring: row h lies where row h mod `ring` does, so that a new row takes the
- * place of one that nobody needs:
+ * A tensor that is made and read in one loop over bands, and nowhere else, needs the rows alone that some
+ * step is still to read.  It becomes a ring: row h lies in the place of row h mod `ring`, so that a new row
+ * takes the place of a row that nobody needs:
  *
  *     bands of 4 rows; y reads x through a window of 3x3 and is one row behind
  *     iteration 2    x: writes rows 8..11    y: writes rows 7..10 and reads 6..11    a ring of 6 rows
  *
  * How many rows that takes does not depend on the height of the image, so neither does the memory of the
  * loop.  Rows of the halo above and below count like others.  Tensors that take each other's place are one
- * ring.  Where each row is read in the iteration that makes it, and in no later one, nothing stays in the
+ * ring.  If each row is read in the iteration that makes it, and in no later one, nothing stays in the
  * ring: then others may have its bytes between the last step of an iteration that reads it and the first of
  * the next one.
  *
- * Where images may have any height, an iteration in the middle of a high one tells how many rows that are,
+ * If images may have any height, an iteration in the middle of a high one tells how many rows that are,
  * and how many more where it ends: the last row of an image may be the last of a band, or a few rows before
  * that, as heights in whole units allow.
  *
@@ -23,7 +23,7 @@
 #include "ir/ops.h"
 #include "passes/passes.h"
 
-/* Of a buffer; of those that share bytes, that of the first stands for all. */
+/* The rows of a buffer; if buffers share bytes, the first stands for all. */
 typedef struct {
     bool rolls;       /* images that one loop makes and nothing else touches: */
     const Step *loop; /*   this one, NULL: none was met yet */
@@ -41,7 +41,7 @@ typedef struct {
     const int *makers; /* per value: how many steps make it */
 } Rings;
 
-/* What a step of the loop touches of what rolls: what it writes, then what it reads. */
+/* The rings that a step of the loop touches: the rings it writes, then the rings it reads. */
 typedef struct {
     ValueId value;
     int number;
@@ -56,7 +56,7 @@ typedef struct {
     int ntouch;
 } Played;
 
-/* What holds V with all that shares its bytes, or NULL: no buffer does. */
+/* The ring of the buffer of V and of all that share its bytes, or NULL: V has no buffer. */
 static Rolled *rolled_of(const Rings *r, ValueId v) {
     const int b = r->program->buffer_of[v];
     if (b < 0)
@@ -116,8 +116,8 @@ static void find_rolling(const Rings *r) {
 
 /* ---- how many rows ---- */
 
-/* Of images of any height, where V ends with the rows that STEP writes in some iteration: how many rows of
- * the halo lie beyond the last row that such an iteration can write. */
+/* For images of any height, if V ends with the rows that STEP writes in some iteration: the number of rows
+ * of the halo beyond the last row that such an iteration can write. */
 static int64_t rows_beyond(const Program *program, const Step *step, ValueId v) {
     const int64_t period = size_common_divisor(rows_at(program, v, 1), step->rows);
     const int64_t beyond = program->layout[v].after[1] - size_rounded(step->lag, period) + step->lag;

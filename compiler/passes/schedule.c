@@ -1,21 +1,21 @@
 /* schedule.c - the order of the steps.
  *
  * A gradient is a sum over samples, so a batch can be worked through in a loop of micro-batches that add up
- * what they compute.  What depends on parameters alone is done once, in front of the loop; the optimiser's
+ * what they compute.  Nodes that depend on parameters alone run once, in front of the loop; the optimiser's
  * step comes behind it; everything that has samples is its body, and needs memory for one micro-batch only:
  *
  *     pack weights, zero the sums | loop { load, forward, backward, add } | update, return
  *
- * Packed weights take memory through the whole loop; where there is too little, each iteration makes them
+ * Packed weights take memory through the whole loop; if there is too little, each iteration makes them
  * just before they are used.
  *
- * Where all samples of a step are merged on the way, there are several loops (merges.c).
+ * If all samples of a step are merged on the way, there are several loops (merges.c).
  *
  * Samples are added in the same order as in a whole batch, so the result is the same to the last bit.
- * Prediction may pack weights once for many steps; what a step is told comes behind that.  Without a loop,
- * the order is that of the graph: that in which the file says things, then the backward pass.  In both
- * cases what does not fit is computed again (recompute.c), or steps that can compute ranges of rows stand
- * in loops over bands of them (bands.c).
+ * Prediction may pack weights once for many steps; the operands of a step come behind that.  Without a
+ * loop, the steps have the order of the graph: the order of the file, then the backward pass.  In both
+ * cases tensors that do not fit are computed again (recompute.c), or steps that can compute ranges of rows
+ * stand in loops over bands of them (bands.c).
  *
  * Requires: layouts.  Provides: program->step, a tree; marks nodes that add to their sums.
  */
@@ -60,7 +60,8 @@ static bool reads_iteration(const Graph *g, const Node *node, const Part *part) 
     return false;
 }
 
-/* Does NODE, which has no samples, read what is merged of all samples, as what tracks statistics does? */
+/* Does NODE, which has no samples, read a tensor that is merged of all samples, as running statistics do?
+ */
 static bool follows_merge(const Graph *g, const Node *node) {
     for (Touch t = node_touches(g, node); touch_next(&t);) {
         const NodeId producer = g->value[t.value].producer;
@@ -95,8 +96,8 @@ static int last_of_group(const Graph *g) {
 }
 
 /* Without a loop, weights are packed just before they are used, unless that is done ONCE; with one, in
- * front of it, or, where that takes too much memory, in each iteration.  What is loaded is there before
- * anything else. */
+ * front of it, or, where that takes too much memory, in each iteration.  Loads come before anything else.
+ */
 static Split split(const Program *program, bool loop, bool once) {
     const Graph *g = program->graph;
     Split s = {0};
@@ -199,7 +200,7 @@ static void add_steps(Program *program, Step **step, int *count, const NodeId *n
              ((Step){.node = node[i], .recompute = program->graph->node[node[i]].again}));
 }
 
-/* What an iteration does: loads its samples, then the body. */
+/* The steps of an iteration: loads of its samples, then the body. */
 static int iteration_steps(Program *program, const Split *s, Step **step) {
     const NodeId *node = s->node[PART_BODY];
     const int64_t capacity = program->choices->capacity;

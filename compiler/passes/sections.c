@@ -1,16 +1,16 @@
-/* sections.c - steps that one launch does stand side by side.
+/* sections.c - steps that one launch can do stand side by side.
  *
  *     pack enc1, conv, pack enc2, conv    ->    [pack enc1 | pack enc2], conv, conv
  *     wgrad, unpack dec1, wgrad, unpack   ->    wgrad, wgrad, [unpack dec1 | unpack enc1]
  *
  * Packing the filters of a layer, or unpacking their gradient, is so little work that its launch costs
  * more. A target's rows say what one launch does together (KernelRow.together).  Such steps
- * become a section, each a branch of its own: the first place where all that they read is there, or, where
- * that is nowhere, the last one in front of all that reads what they write.
+ * become a section, each a branch of its own: in the first place where all that they read is there, or, if
+ * there is no such place, in the last one in front of all readers of their results.
  *
- * What waits longer lives longer.  So steps are moved only where that leaves the most bytes alive as they
- * are; those nearest to the section first.  What is computed again stays where it is needed, and so do
- * steps in loops over bands of rows.
+ * A tensor that waits longer lives longer.  So steps are moved only if that leaves the most bytes alive as
+ * they are; the steps nearest to the section move first.  A step that computes again stays where its result
+ * is needed, and so do steps in loops over bands of rows.
  *
  * Requires: live.  Provides: another order of the steps, sections, first and last of all buffers anew.
  */
@@ -70,7 +70,7 @@ static int nearest(const Gather *g, const Seen *seen, const Node *node) {
     return found;
 }
 
-/* Can one launch do NODE together with those of OP that are found? */
+/* Can one launch do NODE together with the nodes of OP that are found? */
 static bool goes_with(const Gather *g, const Node *node, Op op) {
     const KernelRow *row = &g->plan->target->kernel[node->op];
     if (row->together != op)

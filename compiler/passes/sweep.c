@@ -1,10 +1,10 @@
-/* sweep.c - what ends a sweep over the rows of an image.
+/* sweep.c - which operators end a sweep over the rows of an image.
  *
  * A loop over bands of rows goes as far as each operator makes rows out of a few rows. One that needs all
  * rows before it has one of its own ends it: it takes the image as a whole, as adaptive_avg_pool does, or
- * reads what is summed over all rows, as a normalisation by statistics of the image and the gradient of
- * dice_loss do. So does one whose rows are in no whole proportion to those before it: no band has a whole
- * number of each. In front of it, and behind it, images are there as a whole.
+ * reads a sum over all rows, as a normalisation by statistics of the image and the gradient of dice_loss
+ * do. So does one whose rows are in no whole proportion to those before it: no band has a whole number of
+ * each. In front of it, and behind it, images are there as a whole.
  *
  * Requires: steps.  Provides: an answer for reports; no plan depends on it.
  */
@@ -20,7 +20,7 @@ static bool touches_image(const Graph *g, const Node *node) {
     return false;
 }
 
-/* What sums over the rows of the sweep, and NODE reads; or NULL. */
+/* The node that sums over the rows of the sweep, and whose sum NODE reads; or NULL. */
 static const Node *sum_read(const Graph *g, const Node *node, const bool *swept) {
     for (Touch t = node_touches(g, node); touch_next(&t);) {
         const NodeId producer = g->value[t.value].producer;

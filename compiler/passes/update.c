@@ -1,12 +1,12 @@
 /* update.c - appends the optimiser's step.
  *
- * Parameters, gradients and the optimiser's state are each one region of the arena, in one order: that in
+ * Parameters, gradients and the optimiser's state are each one region of the arena, in one order, in
  * which the backward pass completes the gradients; parameters whose weights do not decay come behind the
  * others.  So the update is a single node that sweeps over all of them, and a slice of the gradients is
- * complete early (what data parallel training will want to send).
+ * complete early, for data parallel training to send.
  *
- * f16 ends at 2^-24, where many gradients are smaller: losses are scaled.  What is known of that from step
- * to step lies in the arena; `loss_scale` judges the gradients, and the optimiser skips a step that
+ * f16 ends at 2^-24, where many gradients are smaller: losses are scaled.  The scale lies in
+ * the arena from step to step; `loss_scale` judges the gradients, and the optimiser skips a step that
  * overflowed.
  *
  * Requires: the backward pass.  Provides: the optimiser's node.
@@ -71,7 +71,7 @@ static bool keeps(const TrainSection *train, const Operand *operand) {
     return !operand->optional;
 }
 
-/* Of several processes each has a slice, which is at most so long. */
+/* Each of several processes has a slice, which is at most so long. */
 static ValueId slice_of_states(const Program *program, const Operand *operand, ValueId parameters) {
     Graph *g = program->graph;
     Value state = g->value[parameters];

@@ -1,9 +1,9 @@
-/* windows.c - prediction by windows that the file asks for: what is blended, and where.
+/* windows.c - prediction by windows that the file asks for: which tensors are blended, and where.
  *
- * Where several windows show a voxel, their classes have no mean, but what `argmax` reads has one: so a map
+ * If several windows show a voxel, their classes have no mean, but the input of `argmax` has one: so a map
  * of classes is no output here, and the runtime chooses the classes when the means are there.  It needs
  * room for that: as many slices of the volume as a window is deep, of the input and of each output's sums,
- * in floats.  Where the file says a height and a width, there is room for volumes up to these in the arena,
+ * in floats.  If the file says a height and a width, there is room for volumes up to these in the arena,
  * so that memory follows from the plan; depth does not count.  Larger ones, and images, have it beside the
  * arena (runtime/driver/predict_windows.c, predict_tiles.c).
  *
