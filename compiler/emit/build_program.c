@@ -70,8 +70,8 @@ static int fail_writing(const Writing *all, int count, const char *path, int pro
     return EXIT_IO;
 }
 
-/* What PATH names, which must be nothing yet or a regular file: a symbolic link stays, and the file that it
- * points at is replaced.  NULL: it is something else, and *WHY. */
+/* The file of PATH, which must be nothing yet or a regular file: a symbolic link stays, and the file that
+ * it points at is replaced.  NULL: it is something else, and *WHY. */
 static const char *place_of(Pool *pool, const char *path, const char **why) {
     struct stat found;
     if (lstat(path, &found) == 0 && S_ISLNK(found.st_mode)) {
@@ -86,7 +86,7 @@ static const char *place_of(Pool *pool, const char *path, const char **why) {
     return NULL;
 }
 
-/* No file that someone else put there is followed; one of ours is that of a process that is gone. */
+/* No file that someone else put there is followed; a file of ours was left by a process that is gone. */
 static FILE *open_temporary(const char *path) {
     (void)unlink(path);
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
@@ -155,7 +155,7 @@ typedef struct {
     pid_t process;
 } Job;
 
-/* What asks unetc to end waits while there is something to take away. */
+/* Signals that ask unetc to end wait while there is something to take away. */
 static void hold_signals(sigset_t *before) {
     sigset_t ends;
     sigemptyset(&ends);
@@ -337,14 +337,14 @@ static Job c_job(const Build *b) {
     return job;
 }
 
-/* Of the compiler that only this target has. */
+/* A job of the compiler that only this target has. */
 static Job own_job(const Build *b) {
     Job job = {.what = b->step->what, .variable = b->step->variable, .words = {.pool = b->plan->pool}};
     b->step->add_compiler(&job.words, b->plan->options);
     return job;
 }
 
-/* What tells the file with main() that there are levels, and others which one is theirs. */
+/* The words that tell the file with main() of the levels, and other files their own level. */
 static void add_level(Words *words, const Build *b, const Object *object) {
     if (object->level != NULL) {
         add_words(words, object->level->flags);

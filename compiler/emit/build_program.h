@@ -25,10 +25,10 @@ void add_words(Words *words, const char *text);
 /* The environment's VARIABLE, or OTHERWISE where that is not set or empty. */
 const char *given_or(const char *variable, const char *otherwise);
 
-/* What building for a target takes beside the C compiler. */
+/* A step that a target needs beside the C compiler. */
 typedef struct BuildStep {
     const char *archive;  /* in the runtime's folder, which only programs for this target link; */
-    const char *missing;  /*   what is said where it is not there, with its path in front */
+    const char *missing;  /*   the message if it is not there, with its path in front */
     const char *suffix;   /* of the files that a compiler of the target's compiles, */
     const char *what;     /*   that compiler in words, */
     const char *variable; /*   and what names another one */
@@ -39,8 +39,8 @@ typedef struct BuildStep {
     const char *(*link_help)(Pool *pool); /* said where linking failed */
 } BuildStep;
 
-/* Where a program of the name GIVEN goes: there, or to the file that a symbolic link points at.  Ends the
- * compiler with EXIT_IO where it cannot be put, before there is any work. */
+/* The place of a program of the name GIVEN: that file, or the file that a symbolic link points at.  Ends
+ * the compiler with EXIT_IO if no file can be put there, before there is any work. */
 const char *find_place(Pool *pool, const char *given);
 
 /* Compiles the sources with $CC, and what the target's build step names, into PROGRAM; returns an exit

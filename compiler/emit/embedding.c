@@ -47,7 +47,7 @@ static const Program *program_at(const Plan *plan, ProgramKind kind) {
     return plan->program[kind].model == NULL ? NULL : &plan->program[kind];
 }
 
-/* What PROGRAM reads as parameters, as elements of an array, and with sizes. */
+/* The inputs that PROGRAM reads, as parameters, as elements of an array, and with sizes. */
 static void list_inputs(const Program *program, Text *parameters, Text *elements, Text *sizes) {
     Pool *pool = program->graph->pool;
     const Model *m = program->model;
@@ -133,7 +133,7 @@ static const char *number_text(Pool *pool, double number) {
     return text;
 }
 
-/* Of the first input. */
+/* The sizes of the first input. */
 static const char *size_constants(const Plan *plan) {
     static const char *const axis[] = {"DEPTH", "HEIGHT", "WIDTH"};
     const Shape shape = plan->model->graph->value[plan->model->input[0].value].shape;
@@ -144,7 +144,7 @@ static const char *size_constants(const Plan *plan) {
     return text.bytes;
 }
 
-/* Of a training step: its most samples, and the rate that the file says, which may say more of its course.
+/* The most samples of a training step, and the rate that the file says, which may say more of its course.
  */
 static const char *training_constants(const Plan *plan) {
     const Program *train = program_at(plan, PROGRAM_TRAIN);

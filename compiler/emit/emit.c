@@ -62,7 +62,8 @@ static void add_argument(Text *call, const char *argument) {
              argument);
 }
 
-/* Of what several loops over samples touch: the samples of an iteration; what merges them takes all. */
+/* If several loops over samples touch V: the samples of an iteration; a node that merges samples takes all.
+ */
 static const char *operand_text(const Emitter *e, const Constants *c, ValueId v) {
     const char *place = pointer_text(e, c->program, v);
     const bool held = v >= 0 && c->program->held != NULL && c->program->held[v];
@@ -85,7 +86,7 @@ static const char *input_text(const Emitter *e, const Constants *c, int k) {
     return text.bytes;
 }
 
-/* Of a region the first slice. */
+/* The first slice of a region. */
 static const char *output_text(const Emitter *e, const Constants *c, int k) {
     const ValueId *segment;
     const int n = value_segments(c->program->graph, &c->node->out[k], &segment);

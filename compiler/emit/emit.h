@@ -23,7 +23,7 @@ typedef struct {
     const char *folder, *suffix; /* of templates: "cpu", ".c" */
     const char *mark;            /* before the name of the function of a template: "LAUNCHER void" */
     Form form;
-    const char *held; /* in calls: the first sample of an iteration, of those of the process */
+    const char *held; /* in calls: the first sample of an iteration, among the samples of the process */
 } Dialect;
 
 /* A size that a template reads: a whole number, or a constant of a type. */
@@ -35,7 +35,7 @@ typedef struct {
     const char *value;
     int64_t block; /* of one layout: its channels in a block, else 0; a constant of every function */
     bool ring;     /* of a layout: it may have a ring; else functions know that it has none */
-    bool per_unit; /* a height, of which there is so much for each unit of an image (Program.units) */
+    bool per_unit; /* a height: so much for each unit of an image (Program.units) */
     bool handed;   /* to the function when it is called; else a constant of the function */
 } Size;
 
@@ -104,9 +104,9 @@ const char *template_about(const Emitter *e, const char *name);
 /* The template of functions that TEMPLATE shares with others, which it includes, or NULL: none but the
  * prologue. */
 const char *shared_template(const Emitter *e, const char *template);
-/* What templates of this program include beside the prologue, each file once. */
+/* The files that templates of this program include beside the prologue, each file once. */
 const char *shared_text(const Emitter *e);
-/* What all templates of the folder include, and, but in FORM_INCLUDED, what some of this program do. */
+/* The text that all templates of the folder include, and, but in FORM_INCLUDED, some of this program. */
 const char *prologue_text(const Emitter *e);
 /* The name of the template that computes NODE. */
 const char *template_of(const Emitter *e, const Node *node);
@@ -140,7 +140,7 @@ const char *pointer_text(const Emitter *e, const Program *program, ValueId v);
 const char *rows_text(const Emitter *e, const Program *program, ValueId v);
 /* "8 * step->units": so many rows for each unit of an image. */
 const char *times_units(Pool *pool, int64_t rows);
-/* What loops over bands call, where there may be such. */
+/* The functions that loops over bands call, if there may be such loops. */
 const char *bands_text(const Plan *plan);
 /* The head of a loop over bands, and what closes it. */
 void emit_bands_begin(Emitter *e, const Program *program, const Step *loop, int position);
@@ -151,7 +151,7 @@ void emit_call(Emitter *e, const Constants *c, const Instance *k, const char *fi
 const char *step_name(const Emitter *e, const Node *node);
 /* " x[n,3,64,64] -> y[n,16,64,64]" */
 const char *shapes_text(Pool *pool, const Program *program, const Node *node);
-/* What the step computes, from where in the file. */
+/* The comment of a step: what it computes, and the line of the file. */
 void emit_step_comment(Emitter *e, const Program *program, const Node *node, int position);
 /* The operands of NODE that live at POSITION, each with a comma behind it. */
 const char *operand_spans(const Emitter *e, const Program *program, const Node *node, int position);

@@ -76,7 +76,7 @@ bool is_compiled(const SourceFile *file) {
     return dot != NULL && (strcmp(dot, ".c") == 0 || strcmp(dot, ".cu") == 0);
 }
 
-/* What is compiled of the files so far, but for main(): a line of CMake each. */
+/* The files so far that are compiled, but for main(): a line of CMake each. */
 static const char *compiled_files(Pool *pool, const Sources *sources) {
     const char *text = "";
     for (int i = 0; i < sources->count; i++)
@@ -116,7 +116,7 @@ static const char *models(const Plan *plan) {
     return text.bytes;
 }
 
-/* Where a file comes from. */
+/* The origin of a file. */
 static const char *made(const Plan *plan) {
     const char *command = *plan->options->command != '\0' ? plan->options->command : "no options";
     return comment_escaped(plan->pool, pool_text(plan->pool, "Made by unetc from %s (%s) with: %s",
@@ -150,7 +150,7 @@ void emit_cmake(const Plan *plan, Sources *sources) {
         emit_file(plan, sources, "program/levels.cmake.in", "levels.cmake", hole);
 }
 
-/* What every template may say. */
+/* Fills the holes that every template may have. */
 static Text fill(const Plan *plan, const Sources *sources, const char *template, const char *name,
                  const Hole *more) {
     Pool *pool = plan->pool;

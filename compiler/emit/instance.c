@@ -120,8 +120,8 @@ static bool is_handed(const Emitter *e, const char *numbers, const Size *size) {
     return numbers != NULL && (layout || mentions(numbers, size->name));
 }
 
-/* Of images of any height: a height, as a kernel finds it that is told the height of what it computes, so
- * many times as large. */
+/* The C expression for the height of an operand when the image height is a run-time value: a multiple of
+ * `rows.height`, the output's height. */
 static const char *height_text(Pool *pool, int64_t rows, int64_t computed) {
     if (rows == computed)
         return "rows.height";

@@ -31,7 +31,7 @@ static void write_comment(const Emitter *e, const Instance *k, Text *out) {
     text_comment(out, pool_text(e->pool, "%s: %s%s:%s", k->template, k->users, more, k->shapes));
 }
 
-/* "norm with tiny_unet_norm_sizes_0, tiny_unet_norm_sizes_1, 3 more": those of the function of K. */
+/* "norm with tiny_unet_norm_sizes_0, tiny_unet_norm_sizes_1, 3 more": the uses of the function of K. */
 static void write_function_comment(const Emitter *e, const Instance *k, Text *out) {
     const char *list = "";
     int count = 0;
@@ -294,8 +294,8 @@ static const char *shared_file(const Emitter *e, const char *shared) {
     return pool_text(e->pool, "%s_%s.h", e->plan->model->name, shared);
 }
 
-/* The functions of SHARED, and in front of them those of the template that it includes itself, each file
- * once. */
+/* The functions of SHARED, and in front of them the functions of the template that it includes itself, each
+ * file once. */
 static void emit_shared_file(const Emitter *e, Sources *sources, const char *shared, Table *emitted) {
     if (shared == NULL || table_find(emitted, shared) >= 0)
         return;

@@ -151,7 +151,7 @@ void constant_like(Constants *c, const char *name, ValueId v) {
     constant(c, name, blocks * layout->block);
 }
 
-/* What all samples share is the same for each of them. */
+/* A tensor that all samples share is the same for each of them. */
 static const char *layout_text(const Constants *c, ValueId v, unsigned fields) {
     const Layout *s = &c->program->layout[v];
     const Value *value = &c->program->graph->value[v];
@@ -204,7 +204,7 @@ void constant_staged(Constants *c, const char *name, ValueId v) {
                                            : 1);
 }
 
-/* ---- what is handed over ---- */
+/* ---- arguments ---- */
 
 void call_arguments(Constants *c, const char *before, const char *after) {
     c->before = before;

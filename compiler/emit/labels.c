@@ -9,7 +9,8 @@ static const char *weights_text(Pool *pool, const LabelCount *count) {
     return text;
 }
 
-/* Where the loader left the points of COUNT: every so many along each axis, from one on. */
+/* The layout of the points of COUNT, as the loader left them: every so many along each axis, from one on.
+ */
 static Layout layout_of(const Program *program, const LabelCount *count) {
     Layout layout = program->layout[count->labels];
     int64_t *const stride[AXES] = {&layout.depth, &layout.row, &layout.block};

@@ -41,7 +41,7 @@ static void parameter_row(const Tables *t, const Value *v, int buffer, const int
     text_line(t->out, "}},");
 }
 
-/* Where the state M of all processes is put together; -1: it has no slices. */
+/* The place where the state M of all processes is put together; -1: it has no slices. */
 static int64_t whole_state(const Plan *plan, int m) {
     const Program *train = &plan->program[PROGRAM_TRAIN];
     int before = 0;
@@ -100,7 +100,7 @@ static void parameters(const Tables *t) {
     text_line(t->out, "};");
 }
 
-/* What is carried to a device once weights are loaded: from the front of the arena to the last of them. */
+/* The bytes that go to a device once weights are loaded: from the front of the arena to the last weight. */
 static int64_t loaded_bytes(const Plan *plan) {
     int64_t end = plan->persistent;
     for (int k = 0; k < plan->nparameter; k++) {
@@ -217,8 +217,8 @@ static int input_of(const Program *program, ValueId v) {
     return program->graph->value[v].class == CLASS_STAGING ? program->graph->value[v].input : -1;
 }
 
-/* What a denoiser is given is worth comparing with what it makes of it: the first input of the target's
- * shape, unless it is normalised. */
+/* The input that a denoiser's output is worth comparing with: the first input of the target's shape, unless
+ * it is normalised. */
 static int identity_of(const Program *program, ValueId truth) {
     const Model *m = program->model;
     for (int i = 0; i < m->ninput; i++)
@@ -273,8 +273,8 @@ static void layout_row(const Tables *t, const Program *program, ValueId v, bool 
               layout_initialiser(t->plan->pool, &program->graph->value[v], &program->layout[v], used));
 }
 
-/* What losses and metrics compare: zeros where they compare tensors of several sizes, or nothing, or labels
- * made smaller: of these no part of the middle, as a smaller target is. */
+/* The shape that losses and metrics compare: zeros if they compare tensors of several sizes, or nothing, or
+ * labels made smaller, which are no part of the middle, as a smaller target is. */
 static Shape measured_shape(const Program *program) {
     const Model *m = program->model;
     Shape all = {.rank = 4};
@@ -357,7 +357,7 @@ static const Step *passing_step(const Program *program, const Step *step, int ns
     return NULL;
 }
 
-/* Which rows of V are passed in an iteration: all, or those of a band. */
+/* The rows of V that are passed in an iteration: all, or the rows of a band. */
 static void passed_rows(const Program *program, ValueId v, Text *bands) {
     const Step *step = passing_step(program, program->step, program->nstep, v);
     const bool rolls = program->units > 0 && step != NULL;
@@ -463,7 +463,7 @@ static void program_tables(const Tables *t, const Program *program) {
 
 /* ---- data ---- */
 
-/* Of labels, the values in files of each class. */
+/* The values in files of each class of labels. */
 static void source_values(const Tables *t, const Source *source, const char *name, int i) {
     Text list = text_new(t->plan->pool);
     for (int k = 0; k < source->nvalue; k++)
@@ -472,7 +472,7 @@ static void source_values(const Tables *t, const Source *source, const char *nam
                                    list.bytes));
 }
 
-/* Those of further folders, with NULL behind them. */
+/* The patterns of further folders, with NULL behind them. */
 static const char *more_patterns(Pool *pool, const SourceTerm *files) {
     if (files->nmore == 0)
         return "NULL";
@@ -572,7 +572,7 @@ static void data_section(const Tables *t, const DataSection *d, const char *name
     text_line(t->out, "};");
 }
 
-/* What PyTorch calls the state OPERAND of an optimiser. */
+/* PyTorch's name of the state OPERAND of an optimiser. */
 static const char *moment_name(Pool *pool, const Operand *operand) {
     static const char *const name[][2] = {{"momentum", "momentum_buffer"},
                                           {"m", "exp_avg"},

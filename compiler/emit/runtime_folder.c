@@ -1,5 +1,5 @@
-/* runtime_folder.c - where the runtime library is: $UNETC_RUNTIME, or a place that follows from that of
- * unetc itself, so that a build or an installation may be moved as a whole.
+/* runtime_folder.c - where the runtime library is: $UNETC_RUNTIME, or a place that follows from the place
+ * of unetc itself, so that a build or an installation may be moved as a whole.
  *
  * Requires: /proc.  Provides: no path that was known when unetc was built.
  */

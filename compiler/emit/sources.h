@@ -30,7 +30,7 @@ typedef struct {
     const char *word, *text;
 } Hole;
 
-/* A file that is a template of templates/program with its holes filled: those of every plan, and MORE. */
+/* A file that is a template of templates/program; fills the holes of every plan, and MORE. */
 void emit_file(const Plan *plan, Sources *sources, const char *template, const char *name,
                const Hole *more);
 /* NAME.h, of this template. */
@@ -40,7 +40,7 @@ void emit_main(const Plan *plan, Sources *sources);
 /* The files for CMake, last of all, of a target that takes nothing beside the C compiler. */
 void emit_cmake(const Plan *plan, Sources *sources);
 
-/* The text of a template of templates/program with its holes filled: those of every plan, and MORE. */
+/* The text of a template of templates/program; fills the holes of every plan, and MORE. */
 const char *filled_template(const Plan *plan, const char *template, const Hole *more);
 
 /* embedding.c: the end of NAME.h. */

@@ -9,7 +9,7 @@
 #include "ir/labels.h"
 #include "ir/ops.h"
 
-/* ---- what is compared ---- */
+/* ---- operands ---- */
 
 typedef struct {
     ValueId logits, labels;
@@ -167,7 +167,7 @@ static bool read_class_weights(const Call *call, const char *name, int64_t class
 
 /* ---- maps of weights ---- */
 
-/* Does V depend on a parameter? What weighs points has no gradient. */
+/* Does V depend on a parameter? A map of weights has no gradient. */
 static bool is_learned(const Lower *l, ValueId v) {
     const Graph *g = l->graph;
     bool *needed = NEW_ARRAY(l->pool, bool, g->nvalue);
@@ -288,14 +288,14 @@ ValueId build_bce(Call *call) {
     return read_map(call, &by) ? result_node(call, &by, a, 1) : -1;
 }
 
-/* Of a channel for each class, or of one channel, for the second of two. */
+/* Reads logits with a channel for each class, or one channel, for the second of two. */
 static bool read_compared_either(const Call *call, Compared *by) {
     if (!argument_tensor(call, "logits", &by->logits))
         return false;
     return read_compared(call, shape_channels(call->l->graph->value[by->logits].shape) == 1, by);
 }
 
-/* A number is the weight of the second of two classes, of which the first has the rest. */
+/* A number is the weight of the second of two classes; the first class has the rest. */
 static bool read_alpha(const Call *call, const Compared *by, const double **weight) {
     double number;
     Lower *l = call->l;
@@ -363,7 +363,7 @@ static bool read_at_least_0(const Call *call, const char *name, double *value) {
                : report_value(call, name, pool_text(call->l->pool, "`%s` must be at least 0", name));
 }
 
-/* What all losses by overlap are told. */
+/* The arguments that all losses by overlap have. */
 static bool read_overlap(Call *call, Compared *by, LabelAttributes *a) {
     bool per_class;
     if (!read_compared_either(call, by))
@@ -527,7 +527,7 @@ static bool report_numbers(const Call *call, ValueId v) {
     return false;
 }
 
-/* Of two classes one channel is as good as its argmax: the second where it is above 0.5. */
+/* For two classes one channel is as good as its argmax: the second class is where it is above 0.5. */
 static bool read_classes(Call *call, Compared *by) {
     Lower *l = call->l;
     by->map = -1;

@@ -112,7 +112,7 @@ static void store(Lower *l, const Expr *target, Datum value) {
     }
     Datum list = eval(l, target->left), index = eval(l, target->right);
     if (list.kind == DATUM_ERROR || index.kind == DATUM_ERROR || eval(l, target).kind == DATUM_ERROR)
-        return; /* reading the element has told what is wrong */
+        return; /* the error was told when the element was read */
     if (!charge(l, list.count, target->span))
         return;
     Datum copy = datum_list(l, list.items->item, list.count);

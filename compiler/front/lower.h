@@ -1,7 +1,7 @@
 /* lower.h - from the syntax tree to the graph and the settings of the model.
  *
- * Lowering runs the file as a program: `let`s, loops, conditions and blocks are gone afterwards, and what
- * is left is every operator that was called, in order.
+ * Lowering runs the file as a program: `let`s, loops, conditions and blocks are gone afterwards, and
+ * every operator that was called is left, in order.
  */
 #ifndef LOWER_H
 #define LOWER_H

@@ -35,7 +35,7 @@ const Signature *signature_of(Lower *l, const char *text, bool setting) {
     return signature;
 }
 
-/* As an operator's row has it; that of a block is written when a message needs it. */
+/* An operator's row has its signature; a block's signature is written when a message needs it. */
 static const char *signature_text(Lower *l, const Signature *signature) {
     if (signature->text != NULL)
         return signature->text;

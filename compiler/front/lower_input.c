@@ -196,8 +196,8 @@ static void ask_for_order(Lower *l, const Stmt *stmt, Shape given) {
     diag_end(l->diag);
 }
 
-/* Of an input or target that has a size of its own, the one it has where the first input is of --size, or
- * of the size of the program: both change in proportion. */
+/* Sets the size of an input or target that has a size of its own.  If --size or the program changes the
+ * size of the first input, both change in proportion. */
 static void give_size(Lower *l, Shape *shape) {
     const bool first = l->model->ninput == 0;
     for (int i = 1; i < shape->rank; i++) {
@@ -370,7 +370,7 @@ bool shares_weights(Lower *l, const Expr *link) {
     return false;
 }
 
-/* Can weights of LINK be shared?  A block is asked when it is called: what is wrong in it comes first. */
+/* Can weights of LINK be shared?  A block is asked when it is called: its errors come first. */
 static bool makes_layer(Lower *l, const Expr *link) {
     if (find_block(l, link->text) != NULL)
         return true;

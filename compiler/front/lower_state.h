@@ -283,8 +283,8 @@ Function *function_by_name(const char *name);
 
 /* ---- lower_size.c: explains wrong sizes ---- */
 
-/* Adds to the open diagnostic, for each axis that is wrong, how the extent of A or B came to be (that of
- * the one that changed more often) and which sizes of the input would do. */
+/* Adds to the open diagnostic, for each axis that is wrong, how the extent of A or B came to be (of the
+ * one that changed more often) and which sizes of the input would do. */
 void explain_sizes(Lower *l, ValueId a, ValueId b, const bool wrong[AXES]);
 const char *extents_text(Lower *l, Shape shape); /* "256 x 256" */
 const char *sizes_text(Lower *l, ValueId v);     /* the same of a value */
@@ -324,7 +324,7 @@ void run_section(Lower *l, const Stmt *stmt);
 void run_setting(Lower *l, const Stmt *stmt);
 /* True if NAME is a setting of the current section. */
 bool is_setting(const Lower *l, const char *name);
-/* Freezes layers, and warns of those that no loss depends on (lower_trained.c). */
+/* Freezes layers, and warns of layers that no loss depends on (lower_trained.c). */
 void check_trained(Lower *l);
 
 /* Reports what only the whole file shows: no loss, an input without a source. */
@@ -366,7 +366,7 @@ void check_transforms(Lower *l, const DataSection *data);
 /* ---- settings_windows.c: prediction by windows ---- */
 
 void set_windows(Call *call);
-/* Reports windows of what is no volume. */
+/* Reports windows of an input that is no volume. */
 void check_windows(Lower *l);
 void set_regions(Call *call);
 void check_regions(Lower *l);
@@ -382,7 +382,7 @@ void check_trim(Lower *l);
 
 void set_resize(Call *call);
 /* Tells the files of DATA that they are resized as LIKE says; TIMES: of each source, how many times as
- * large its files are as those of the first input. */
+ * large its files are as the files of the first input. */
 void resize_sources(Lower *l, DataSection *data, const DataSection *like, const int64_t *times);
 /* Reports sizes that no window of training has. */
 void check_resized(Lower *l);
@@ -426,7 +426,7 @@ void print_schedules(FILE *out);
 bool check_image_format(Lower *l, const char *pattern, Span span);
 bool check_volume_format(Lower *l, Span span);
 
-/* What reads files into INPUT: "images", "volumes" or "labels". */
+/* The call that reads files into INPUT: "images", "volumes", "signals" or "labels". */
 const char *reading_call(const Input *input);
 
 /* ---- settings_data.c: sources ---- */

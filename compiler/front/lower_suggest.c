@@ -53,7 +53,7 @@ static bool is_made_of_numbers(const Expr *call) {
            call->args.item[0].value->kind == EXPR_INTEGER;
 }
 
-/* PyTorch's name of an operator, and those of its arguments. */
+/* PyTorch's name of an operator, and the names of its arguments. */
 static void help_foreign(Lower *l, const Expr *call, const char *known) {
     Expr ours = *call;
     const Op op = op_by_name(known);

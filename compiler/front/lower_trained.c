@@ -1,8 +1,9 @@
-/* lower_trained.c - which layers training changes: not those that the file or --freeze names, and not those
- * that no loss depends on, of which a warning tells.
+/* lower_trained.c - the layers that training changes: all but layers that the file or --freeze names, and
+ * layers that no loss depends on, which a warning names.
  *
- * A pattern of `freeze` names a layer, or what several layers have in front of a dot: "encoder" is all of
- * encoder.conv1, encoder.conv2.0 and so on; a star stands for any characters.  Layers are frozen whole.
+ * A pattern of `freeze` names a layer, or the part in front of a dot that several layers have: "encoder" is
+ * all of encoder.conv1, encoder.conv2.0 and so on; a star stands for any characters.  Layers are frozen
+ * whole.
  *
  * Requires: the lowered file with the final names of its parameters.
  * Provides: Value.frozen of parameters.
@@ -12,7 +13,7 @@
 
 #include <string.h>
 
-/* What a loss depends on, by value. */
+/* The values that a loss depends on. */
 static bool *read_by_losses(const Lower *l) {
     const Graph *g = l->graph;
     bool *read = NEW_ARRAY(l->pool, bool, g->nvalue);
@@ -71,8 +72,8 @@ static void warn_of_untrained(Lower *l) {
 
 /* ---- frozen layers ---- */
 
-/* A star takes as little as fits. Where the rest does not, the last star takes one more; those before it
- * fit the shortest beginning and need no more. */
+/* A star takes as little as fits.  If the rest does not fit, the last star takes one more; the stars before
+ * it fit the shortest beginning and need no more. */
 static bool matches(const char *pattern, const char *text, size_t length) {
     const char *behind_star = NULL, *taken = text, *end = text + length;
     while (text < end || *pattern != '\0') {

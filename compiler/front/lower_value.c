@@ -278,7 +278,7 @@ static Datum comparison(Lower *l, const Expr *expr, Datum a, Datum b) {
 
 /* ---- losses ---- */
 
-/* The terms of A, then those of B times FACTOR. */
+/* The terms of A, then the terms of B times FACTOR. */
 static Datum loss_sum(Lower *l, Datum a, Datum b, double factor) {
     LossTerm *term = NEW_ARRAY(l->pool, LossTerm, a.count + b.count);
     for (int i = 0; i < a.count; i++)

@@ -22,8 +22,8 @@ ValueId output_new(const Call *call, Shape shape);
 ValueId named(const Call *call, ValueId v);
 /* Appends the node of the call; returns OUT. */
 ValueId node_append(const Call *call, const ValueId *in, int nin, Attributes a, ValueId out);
-/* Applies the operator to every segment of X, so that a concat stays a concat.  OUT: the result, whose
- * channels are those of each segment. */
+/* Applies the operator to every segment of X, so that a concat stays a concat.  OUT: the result, with
+ * the channels of each segment. */
 ValueId each_segment(const Call *call, ValueId x, Attributes a, Shape out);
 
 /* The points that `pad` puts around a tensor. */

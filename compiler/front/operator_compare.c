@@ -23,7 +23,7 @@ const Input *declared(const Lower *l, ValueId v) {
     return value->class == CLASS_STAGING ? &l->model->input[value->input] : NULL;
 }
 
-/* "image(3)" where only the channels have to change and the sizes are those of the first input. */
+/* "image(3)" if only the channels have to change and the first input has the same sizes. */
 static const char *declaration_for(Lower *l, const Input *input, Shape wanted) {
     static const char *const type[] = {[KIND_IMAGE] = "image",
                                        [KIND_VOLUME] = "volume",
@@ -42,9 +42,9 @@ static const char *declaration_for(Lower *l, const Input *input, Shape wanted) {
     return text.bytes;
 }
 
-/* ---- what is computed ---- */
+/* ---- computed operands ---- */
 
-/* Does NODE compute each point from one tensor alone, so that its channels are those of that tensor? */
+/* Does NODE compute each point from one tensor alone, so that it has the channels of the tensor? */
 static bool follows_one(const Lower *l, const Node *node) {
     for (int i = 1; i < node->nin; i++)
         if (node->in[i] >= 0 && l->graph->value[node->in[i]].class == CLASS_ACTIVATION)
@@ -157,7 +157,7 @@ static void offer_sizes(Lower *l, const Side *side, Shape wanted, int *lines) {
         help(l, lines, pool_text(l->pool, "let `%s` be %s", side->text, shape_text(l->pool, wanted)));
 }
 
-/* What would give a computed operand the shape WANTED. */
+/* Offers changes that give a computed operand the shape WANTED. */
 static void offer(Lower *l, const Side *side, Shape wanted, int *lines) {
     const Shape shape = l->graph->value[side->value].shape;
     if (declared(l, side->value) != NULL || shape.rank != wanted.rank)

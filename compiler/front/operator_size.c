@@ -1,5 +1,5 @@
-/* operator_size.c - reads the windows of operators and computes the sizes of what they make; where sizes do
- * not fit, says which would.
+/* operator_size.c - reads the windows of operators and computes the sizes of their results; if sizes do not
+ * fit, says which would.
  */
 #include "ir/ops.h"
 #include "front/operator_size.h"
@@ -273,7 +273,7 @@ static void help_enlarge(const Pair *p) {
               extents_text(l, second ? a : b));
 }
 
-/* AXIS is the first of those that differ. */
+/* AXIS is the first that differs. */
 static bool report_axes(const Pair *p, int axis) {
     Lower *l = p->l;
     const Shape a = l->graph->value[p->a].shape, b = l->graph->value[p->b].shape;

@@ -1,5 +1,5 @@
-/* operator_size.h - windows of operators, and the sizes of what they make.  Private to operators.c and
- * operator_size.c.  All functions report what is wrong and then return false. */
+/* operator_size.h - windows of operators, and the sizes of their results.  Private to operators.c and
+ * operator_size.c.  All functions report errors and then return false. */
 #ifndef OPERATOR_SIZE_H
 #define OPERATOR_SIZE_H
 

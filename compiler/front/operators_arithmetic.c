@@ -1,7 +1,7 @@
 /* operators_arithmetic.c - sums, differences, products and quotients of tensors, and of tensors and
  * numbers.
  *
- * requires   two values of which one at least is a tensor
+ * requires   two values; one of them at least is a tensor
  * provides   a node with the name of the statement, and nodes that repeat a smaller operand
  */
 #include "front/operator_build.h"

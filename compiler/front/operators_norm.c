@@ -1,5 +1,5 @@
-/* operators_norm.c - build rules of normalisations, each of which is several nodes, and of layers of a
- * number for each channel.
+/* operators_norm.c - build rules of normalisations, which are several nodes each, and of layers of a number
+ * for each channel.
  *
  * requires, provides   as operators.c
  */
@@ -274,7 +274,7 @@ static ValueId append_scale(const Call *call, const char *suffix, ValueId x, int
     return -1;
 }
 
-/* What PyTorch has as a parameter of the module, without a name of its own; so its path is not that of y.
+/* PyTorch has it as a parameter of the module, without a name of its own; so its path is not the path of y.
  */
 ValueId build_scale(Call *call) {
     ValueId x;

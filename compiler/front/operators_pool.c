@@ -44,8 +44,8 @@ ValueId build_avg_pool(Call *call) {
                : -1;
 }
 
-/* What the last windows reach beyond the padding, where those that begin inside of it or of the image
- * count: PyTorch's `ceil_mode`. */
+/* Adds the points that the last windows reach beyond the padding, if windows count that begin inside of the
+ * padding or of the image: PyTorch's `ceil_mode`. */
 static void pad_for_last_windows(Shape in, Window *w) {
     for (int axis = AXES - (in.rank - 1); axis < AXES; axis++) {
         const int64_t extent = shape_extent(in, axis), stride = w->stride[axis], front = w->before[axis];

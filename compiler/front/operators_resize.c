@@ -28,7 +28,7 @@ static void set_extent(Shape *shape, int axis, int64_t extent) {
 
 /* ---- resize ---- */
 
-/* What is `to` times as large as `from`, as PyTorch's `scale_factor` says it. */
+/* `to` parts in place of `from`, as PyTorch's `scale_factor` says it. */
 typedef struct {
     int64_t to, from;
 } Ratio;
@@ -99,7 +99,7 @@ static bool check_resize(const Call *call) {
     return true;
 }
 
-/* What RATIO makes of each extent, rounded down. */
+/* Multiplies each extent by RATIO and rounds down. */
 static bool scaled_size(const Call *call, const Ratio ratio[AXES], Shape *out) {
     Lower *l = call->l;
     for (int axis = first_axis(*out); axis < AXES; axis++) {
@@ -146,8 +146,8 @@ static bool size_like(const Call *call, Ratio ratio[AXES], Shape *out) {
 
 enum { NEAREST, NEAREST_EXACT, BILINEAR, LINEAR };
 
-/* PyTorch's positions along one axis: those of points of OUT among points of IN. Where corners are aligned,
- * the first and the last lie on each other; else the edges of the image do. */
+/* PyTorch's positions along one axis: the positions of points of OUT among points of IN.  If corners are
+ * aligned, the first and the last lie on each other; else the edges of the image do. */
 static void set_positions(ResizeAttributes *a, int axis, int mode, bool align_corners, Ratio ratio,
                           int64_t in, int64_t out) {
     int64_t step = ratio.from, offset = 0, unit = ratio.to;

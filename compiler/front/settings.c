@@ -308,7 +308,7 @@ static void set_folds(Call *call) {
     }
 }
 
-/* Both say what is held out. */
+/* Both say which samples are held out. */
 static void check_folds(Lower *l) {
     const DataSection *data = &l->model->data;
     if (data->folds == 0 || data->holdout == 0)
@@ -524,7 +524,7 @@ static const char *section_with(const char *setting) {
     return NULL;
 }
 
-/* What many look for in the section `train`. */
+/* Arguments that many look for in the section `train`. */
 static const char *const of_optimizer[] = {"lr", "momentum", "weight_decay", "betas"};
 enum { OF_OPTIMIZER = sizeof of_optimizer / sizeof *of_optimizer };
 
@@ -606,8 +606,8 @@ static void call_setting(Lower *l, const Stmt *stmt, const Setting *setting) {
         setting->set(&call);
 }
 
-/* Prediction makes no loss and no metric, so its sizes may be such that they have none: the file was judged
- * at those of training. */
+/* Prediction makes no loss and no metric, so its sizes need not suit them: the file was judged at the
+ * sizes of training. */
 static bool is_judged(const Lower *l, const Setting *setting) {
     const bool compares = setting->set == set_loss || setting->set == set_metric;
     return !compares || l->options->program != PROGRAM_PREDICT;
@@ -730,7 +730,7 @@ static void check_label_counts(Lower *l) {
     diag_end(l->diag);
 }
 
-/* What is beside an image is 0 before it is normalised. */
+/* Points beside an image are 0 before it is normalised. */
 static void check_predict_pad(Lower *l) {
     const Model *model = l->model;
     if (model->predict.pad != PAD_MEAN || model->ninput == 0 || model->input[0].kind == KIND_VOLUME)

@@ -83,7 +83,7 @@ static bool fills_signal(const Reader *r) {
     return input != NULL && r->l->graph->value[input->value].shape.rank == SIGNAL_RANK;
 }
 
-/* Whether what is filled has three axes. */
+/* Whether the filled map has three axes. */
 static bool fills_volume(const Reader *r) {
     int index;
     const Input *input = find_input(r->l, r->source->name, &index);
@@ -263,7 +263,7 @@ static bool read_list(Reader *r, Call *call, SourceTerm *term) {
     return true;
 }
 
-/* Whether the files of CALL are volumes: those of `volumes`, and where something else fills a volume of
+/* Whether the files of CALL are volumes: `volumes` reads them, or another call that fills a volume of
  * several slices. */
 static bool reads_volumes(const Reader *r, const Call *call) {
     int index;
@@ -469,7 +469,7 @@ static bool read_files(Reader *r, Call *call, const char *example, SourceTerm *t
     return r->good;
 }
 
-/* The names of files of images, or of labels where these are what is filled. */
+/* The names of files of images, or of labels if labels are filled. */
 static void read_names(Reader *r, Call *call) {
     SourceTerm files;
     int index;
@@ -574,7 +574,7 @@ static void read_images(Reader *r, Call *call) {
     push_term(r, files);
 }
 
-/* PATTERN with the number of CHANNEL in place of that of the first, or NULL: it has none. */
+/* PATTERN with the number of CHANNEL in place of the first channel's number, or NULL: it has none. */
 static const char *channel_pattern(Pool *pool, const char *pattern, int channel) {
     static const char first[] = "_0000";
     const char *slash = strrchr(pattern, '/'), *found = strstr(slash != NULL ? slash : pattern, first);

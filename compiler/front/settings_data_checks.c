@@ -43,8 +43,8 @@ static Shape input_shape(const Lower *l, int input) {
     return l->graph->value[l->model->input[input].value].shape;
 }
 
-/* How many times the files of an input are as large as those of the first, along each axis: 1 if the input
- * is no larger, 0 if no whole number says it.  While sizes are tried, only one axis counts. */
+/* How many times the files of an input are as large as the files of the first, along each axis: 1 if the
+ * input is no larger, 0 if no whole number says it.  While sizes are tried, only one axis counts. */
 static int64_t times_larger(const Lower *l, int input) {
     Shape first = input_shape(l, 0), own = input_shape(l, input);
     int64_t times = 1;
@@ -61,7 +61,7 @@ static int64_t times_larger(const Lower *l, int input) {
     return !larger ? 1 : whole ? times : 0;
 }
 
-/* Files of signals have one length, and so has what they fill; what is shorter gets the middle. */
+/* Files of signals have one length, and so have the inputs and targets; a shorter one gets the middle. */
 static void report_longer(Lower *l, const Input *input) {
     const Input *first = &l->model->input[0];
     diag_begin(l->diag, ERROR, "U0202", input->size_span.line > 0 ? input->size_span : input->span,

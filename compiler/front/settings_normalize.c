@@ -87,7 +87,7 @@ static void normalize_input(Lower *l, Input *input) {
     }
 }
 
-/* What is known of each volume, or of a class, is known of files, and not of what is made of them. */
+/* Measures of each volume, or of a class, are measures of files, and not of tensors made of them. */
 static void check_volume(Lower *l, const DataSection *data, const Source *source) {
     const bool ct = data->normalizing == NORMALIZED_CT;
     bool labels = false;

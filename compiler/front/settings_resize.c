@@ -65,7 +65,7 @@ static int64_t times_smaller(const Lower *l, int input) {
     return times;
 }
 
-/* Whether files that are as large as those of the first input are right for all inputs. */
+/* Whether files as large as the files of the first input are right for all inputs. */
 static bool suits_inputs(Lower *l, const DataSection *data) {
     for (int i = 0; i < data->nsource; i++) {
         const Source *source = &data->source[i];

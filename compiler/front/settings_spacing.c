@@ -1,5 +1,5 @@
 /* settings_spacing.c - `spacing` and `trim` in the section data: the grid to which volumes are resampled,
- * and whether what is 0 around them is cut away. */
+ * and whether zeros around them are cut away. */
 #include "front/lower_state.h"
 
 #include <math.h>
@@ -50,7 +50,7 @@ static void report_trim(const Lower *l, const char *what) {
     diag_end(l->diag);
 }
 
-/* The box is that of files, not of what is made of them. */
+/* The box is measured in files, not in tensors made of them. */
 void check_trim(Lower *l) {
     const DataSection *data = &l->model->data;
     bool any = false;

@@ -76,7 +76,7 @@ static const struct {
 };
 enum { OPTIMIZERS = sizeof optimizers / sizeof *optimizers };
 
-/* What all of them have. */
+/* The arguments that all optimisers have. */
 static bool read_common(const Call *call, Optimizer *o) {
     static const char *const choices[] = {"all", "weights", NULL};
     int index;
@@ -359,7 +359,7 @@ void set_ranks(Call *call) {
         train->ranks_span = call->span;
 }
 
-/* Where the number of processes stands: in the file, or with `--ranks` nowhere. */
+/* The place of the number of processes: in the file, or with `--ranks` nowhere. */
 static Span ranks_place(const Lower *l) {
     const TrainSection *train = &l->model->train;
     return l->options->ranks > 0 || train->ranks_span.line == 0 ? train->span : train->ranks_span;
@@ -444,7 +444,7 @@ static bool is_evaluated(const Model *model) {
            model->data.folds > 0;
 }
 
-/* What several settings say together. */
+/* Checks settings against each other. */
 void check_updates(Lower *l) {
     const TrainSection *train = &l->model->train;
     const bool plateau = train->schedule.kind == SCHEDULE_PLATEAU;

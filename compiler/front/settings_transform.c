@@ -102,7 +102,7 @@ void set_flip(Call *call) {
 
 /* ---- scaling and turning ---- */
 
-/* Of volumes the axes along or about which something is done, all of them where none is named. */
+/* The axes of volumes along or about which something is done, all of them if none is named. */
 static bool read_axes_of_volume(const Call *call, Transform *transform) {
     transform->axes = 7;
     if (argument(call, "axes")->value.kind == DATUM_NONE)
@@ -259,7 +259,7 @@ static bool suits_signals(const Transform *transform) {
            transform->op == TRANSFORM_NOISE;
 }
 
-/* Only windows of volumes lie around what is of a class. */
+/* Only windows of volumes lie around voxels of a class. */
 static void check_kind(Lower *l, const DataSection *data, const Transform *transform) {
     const bool volumes = source_reads_volumes(data);
     bool labels = false;

@@ -1,4 +1,4 @@
-/* settings_windows.c - the settings of `predict` for what is larger than the network's input: how windows
+/* settings_windows.c - the settings of `predict` for files larger than the network's input: how windows
  * overlap, are blended and mirrored; and, of volumes, regions that are written as one map of classes. */
 #include "front/lower_state.h"
 

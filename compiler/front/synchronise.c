@@ -1,8 +1,8 @@
 /* synchronise.c - `batch_norm(sync = true)`: statistics of all samples of a step, whoever has them.
  *
- * With `ranks` the samples of a step are cut into groups, and a batch_norm sees those of one group, as it
- * would see a batch.  Synchronised, it takes statistics of each sample, and `norm_merge` makes of them
- * those of all samples, of other processes, too:
+ * With `ranks` the samples of a step are cut into groups, and a batch_norm sees the samples of one group,
+ * as it would see a batch.  Synchronised, it takes statistics of each sample, and `norm_merge` merges them
+ * over all samples, of other processes, too:
  *
  *     mean, variance = batch_statistics(x)     ->     means, variances = norm_statistics(x)
  *                                                     mean, variance = norm_merge(means, variances)

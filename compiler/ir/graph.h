@@ -27,8 +27,8 @@ typedef enum {
     CLASS_ACTIVATION_GRADIENT,
     CLASS_STATE, /* of the optimiser */
     CLASS_RUNNING_STATISTIC,
-    CLASS_BATCH_STATISTIC, /* mean and variance of what is normalised, and sums of their gradients; what a
-                              loss leaves for its gradient */
+    CLASS_BATCH_STATISTIC, /* mean and variance of a normalisation, and sums of their gradients; numbers
+                              that a loss leaves for its gradient */
     CLASS_WORKSPACE,
     CLASS_STAGING, /* a batch of an input or target, as the loader leaves it */
     CLASS_METRIC,  /* one double: a loss or a metric; or a matrix of them */
@@ -112,7 +112,7 @@ typedef struct {
     bool sums_bias;  /*   with `sums`: there is a bias */
     int64_t tiles;   /* computed in blocks of so many tiles by Winograd's method; 0: directly */
     bool own_blocks; /*   each thread has blocks of its own */
-    int64_t planes;  /*   those of so many planes at a time */
+    int64_t planes;  /*   so many planes at a time */
     int64_t phase;   /*   rows of the first tiles that lie above the first row: 0 to 3 */
     ValueId pack_x, pack_y; /* packed weights, ended sums: the tensors that the window joins, */
     Op pack_for;            /*   and the operator that uses or made them */

@@ -1,4 +1,4 @@
-/* labels.h - what is counted of the labels of a batch.
+/* labels.h - the counts of the labels of a batch.
  *
  * A mean over the points that count needs their number, or the sum of their weights, in the whole batch,
  * however few samples and rows a step works on.  It follows from the labels alone: the runtime counts them
@@ -18,7 +18,7 @@ ValueId labels_origin(const Graph *g, ValueId v);
 /* A sum over the points of labels. */
 typedef struct {
     ValueId labels;                  /* an input, */
-    ValueId read;                    /*   and what is read: that, or what was made of it, */
+    ValueId read;                    /*   and the map that is read: that, or a map made of it, */
     const ResizeAttributes *resized; /*   and how, or NULL */
     const LabelAttributes *attributes;
 } LabelCount;
@@ -27,7 +27,7 @@ enum { MOST_LABEL_COUNTS = 8 }; /* of a program: UNET_MOST_LABEL_COUNTS */
 
 /* The sums that the losses of G ask for, each once. */
 int label_counts(const Graph *g, LabelCount **count);
-/* What a point of class K adds to the sum. */
+/* The amount that a point of class K adds to the sum. */
 double label_weight(const LabelAttributes *attributes, int64_t k);
 /* Which of these NODE asks for. */
 int label_count_of(const Graph *g, const Node *node);

@@ -9,7 +9,7 @@
 
 typedef enum { KIND_IMAGE, KIND_VOLUME, KIND_SIGNAL, KIND_LABELS } Kind;
 
-/* How the numbers of an input become those that the network sees; as UnetNormalizing. */
+/* The way of the numbers of an input to the network; as UnetNormalizing. */
 typedef enum {
     AS_READ,
     NORMALIZED,
@@ -103,11 +103,12 @@ typedef struct {
     int channels;
     SourceTerm *term;
     int nterm;
-    const int64_t *values; /* of labels: the values in files of each class, -1 behind those of each, */
-    int nvalue;            /*   so many with these; NULL: its number */
-    bool ignores_others;   /*   points of other values count nowhere; */
-    bool rounds;           /*   numbers that are not whole are the nearest; */
-    bool colours;          /*   values are colours, red * 65536 + green * 256 + blue */
+    const int64_t
+        *values; /* of labels: the values in files of each class, -1 behind the values of a class, */
+    int nvalue;  /*   so many with these; NULL: its number */
+    bool ignores_others; /*   points of other values count nowhere; */
+    bool rounds;         /*   numbers that are not whole are the nearest; */
+    bool colours;        /*   values are colours, red * 65536 + green * 256 + blue */
     Span span;
 } Source;
 
@@ -148,7 +149,7 @@ typedef struct {
     int ntransform;
     double holdout;
     int64_t holdout_seed;
-    int folds; /* of which one is held out; 0: there are none */
+    int folds; /* one of them is held out; 0: there are none */
     int64_t fold_seed;
     Span folds_span;
     bool shuffle;
@@ -163,7 +164,7 @@ typedef struct {
     Fit fit;    /* of pictures, as they are read; */
     int box[2]; /*   height and width: see UnetImageWay */
     Span resize_span;
-    bool trims; /* of volumes all that lies beside the box of what is not 0 */
+    bool trims; /* volumes, to the box around all voxels that are not 0 */
     Span trim_span;
 } DataSection;
 
@@ -179,7 +180,7 @@ typedef enum {
     SCHEDULE_ONE_CYCLE
 } ScheduleKind;
 
-/* How the learning rate goes on from that of the optimizer; the same as UnetSchedule. */
+/* The course of the learning rate, from the optimizer's rate on; the same as UnetSchedule. */
 typedef struct {
     ScheduleKind kind;
     Unit per;
@@ -212,7 +213,7 @@ typedef struct {
     double ema;                   /* how much of the averaged weights a step keeps; 0: there are none */
     int64_t patience;             /* evaluations without a better one that end training; 0: none do */
     Span patience_span;
-    int64_t batch;      /* samples of a step: those of the setting `batch`, times `accumulate` */
+    int64_t batch;      /* samples of a step: the setting `batch`, times `accumulate` */
     int64_t accumulate; /* in at least so many parts, one after the other */
     int64_t ranks; /* the gradients of so many groups of samples are added as a binary tree; 1: in order */
     Span batch_span, accumulate_span, ranks_span;
@@ -228,11 +229,11 @@ typedef struct {
     Span memory_span;
     Type precision; /* of activations and their gradients, unless the command line says another */
     const char *pretrained, *pretrained_map; /* or NULL */
-    const Frozen *frozen;                    /* those of the command line last */
+    const Frozen *frozen;                    /* the layers of the command line last */
     int nfrozen;
 } TrainSection;
 
-/* With `ranks`, of which there is a power of two, the setting `batch` is a multiple of so many samples. */
+/* With `ranks`, a power of two, the setting `batch` is a multiple of so many samples. */
 static inline int64_t ranks_batch_unit(const TrainSection *train) {
     const int64_t of_accumulate = train->accumulate & -train->accumulate; /* the power of two in it */
     return train->ranks / (of_accumulate < train->ranks ? of_accumulate : train->ranks);

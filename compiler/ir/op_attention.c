@@ -1,5 +1,5 @@
-/* op_attention.c - attention: the points of q ask those of k, and get a mean of those of v.  Channel c
- * belongs to head c / (channels / heads).  For query i and key j of each head:
+/* op_attention.c - attention: the points of q ask the points of k, and get a mean of the points of v.
+ * Channel c belongs to head c / (channels / heads).  For query i and key j of each head:
  *
  *     s = scale q_i k_j + b_ij        p = exp(s - lse_i), which add up to 1 over j        y_i = sum(p v_j)
  *
@@ -88,7 +88,7 @@ static void window_constants(Constants *c, const Node *node, const char *prefix,
                  window_extent(node, map, axis));
 }
 
-/* The extents of q are D, H, W, those of k and v ID, IH, IW; QUERY_D and KEY_D are extents of a window. */
+/* The extents of q are D, H, W, the extents of k and v ID, IH, IW; QUERY_D and KEY_D belong to a window. */
 static void point_constants(Constants *c, const Node *node) {
     const AttentionAttributes *a = &node->a.attention;
     const Value *value = constants_graph(c)->value;

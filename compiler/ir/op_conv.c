@@ -150,7 +150,7 @@ int64_t flops_upconv_wgrad(const Graph *g, const Node *node) {
     return flops(g, node, node->in[0], channels(g, node->in[0]), channels(g, node->in[1]));
 }
 
-/* Of the channels on both sides, each meets those of its own group. */
+/* Each channel meets the channels of its own group on the other side. */
 static int64_t flops_of_groups(const Graph *g, const Node *node, ValueId x, ValueId y) {
     return flops(g, node, y, channels(g, x) / node->a.conv.groups, channels(g, y));
 }
@@ -210,7 +210,7 @@ void halo_transposed(const Graph *g, const Node *node, int input, int64_t before
 
 /* ---- rows ---- */
 
-/* Of the grid, number 0; a mask is read where it passes, weights are read whole. */
+/* The grid is number 0; a mask is read where it passes, weights are read whole. */
 static RowRange other_rows(const Graph *g, const Node *node, int input, int axis, RowRange out) {
     return g->value[node->in[input]].per_sample ? out : rows_whole(g, node, input, axis, out);
 }
@@ -223,8 +223,9 @@ RowRange rows_transposed(const Graph *g, const Node *node, int input, int axis, 
     return input == 0 ? rows_pooled(g, node, input, axis, out) : other_rows(g, node, input, axis, out);
 }
 
-/* OUT are positions of the window, points of one input. The bias of a transposed convolution sums over
- * those of the other that no window meets, too: each position has them up to where the next one begins. */
+/* OUT are positions of the window, points of one input.  The bias of a transposed convolution also sums
+ * over points of the other input that no window meets: a position has the points up to the next position.
+ */
 RowRange rows_positions(const Graph *g, const Node *node, int input, int axis, RowRange out) {
     const bool transposed = node->op == OP_UPCONV_WGRAD;
     if (input != (transposed ? 1 : 0))
@@ -337,7 +338,7 @@ void constants_dgrad_pack(Constants *c, const Node *node) {
     call_arguments(c, "", "");
 }
 
-/* Its rows are those of the positions of the window. */
+/* The rows are positions of the window. */
 void constants_wgrad(Constants *c, const Node *node) {
     ValueId x = node->in[0], dy = node->in[1];
     grid_constants(c, node, channels(constants_graph(c), x), x, dy);
@@ -362,7 +363,7 @@ void constants_wgrad_end(Constants *c, const Node *node) {
     constant_layout(c, "DY", dy);
 }
 
-/* What cuda kernels need to know of packed filters is added by cuda/emit.c. */
+/* cuda/emit.c adds the constants of packed filters for cuda kernels. */
 void constants_filter_pack(Constants *c, const Node *node) {
     constant(c, "BIAS", node->in[1] >= 0);
 }

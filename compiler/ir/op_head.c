@@ -102,7 +102,7 @@ void fuse_head(Fuse *f, Node *dgrad) {
             fuse_drop(f, part[k]);
 }
 
-/* Of the convolution and its two gradients. */
+/* The operations of the convolution and its two gradients. */
 int64_t flops_head(const Graph *g, const Node *node) {
     const Shape x = g->value[node->in[0]].shape, weights = g->value[node->in[2]].shape;
     return work_sum(0, work_sum(0, 6, shape_elements(weights)), shape_elements(x) / shape_channels(x));

@@ -5,7 +5,7 @@
 #include "ir/rule_gradient.h"
 #include "ir/rule_constants.h"
 
-/* ---- what is counted ---- */
+/* ---- points that count ---- */
 
 static const LabelAttributes *labels_of(const Node *node) {
     return node->a.kind == ATTRIBUTES_LOSS ? node->a.loss.labels : NULL;
@@ -83,7 +83,7 @@ int64_t map_classes(const Graph *g, ValueId v) {
 
 /* ---- rules ---- */
 
-/* What each point weighs besides, or -1. */
+/* The map of weights of points, or -1. */
 static ValueId map_of(const Node *node) {
     return node->nin > 2 ? node->in[2] : -1;
 }

@@ -16,7 +16,7 @@ void gradient_relu(Autodiff *ad, const Node *node, const ValueId *dout, ValueId 
     gradient_by_output(ad, node, OP_RELU_GRAD, dout[0], &din[0]);
 }
 
-/* Where the slope is not negative, y is positive exactly where x is. */
+/* If the slope is not negative, y is positive exactly where x is. */
 void gradient_leaky_relu(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
     gradient_by_output(ad, node, OP_LEAKY_RELU_GRAD, dout[0], &din[0]);
 }
@@ -67,7 +67,7 @@ int64_t flops_points(const Graph *g, const Node *node) {
     return shape_elements(g->value[node->in[0]].shape);
 }
 
-/* What a template calls the layout of an operand: the operand's name in capitals. */
+/* The name of an operand's layout in a template: the operand's name in capitals. */
 static const char *layout_name(const Graph *g, const Operand *operand) {
     char *name = NEW_ARRAY(g->pool, char, operand->length + 1);
     for (int i = 0; i < operand->length; i++)
@@ -114,8 +114,8 @@ void constants_cast(Constants *c, const Node *node) {
 
 /* ---- dropout ---- */
 
-/* What was dropped is not kept: the numbers follow from the step, the sample and the operator, so that the
- * same operator finds them again, here and wherever a plan computes y anew. */
+/* The dropped elements are not kept: the numbers follow from the step, the sample and the operator, so that
+ * the same operator finds them again, here and wherever a plan computes y anew. */
 void gradient_dropout(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
     din[0] = gradient_value(ad, node->in[0]);
     gradient_node(ad, node, node->op, node->a, dout, 1, &din[0], 1);

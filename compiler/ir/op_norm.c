@@ -3,9 +3,9 @@
  *
  *     y = (x - mean) / sqrt(variance + epsilon) * w + b
  *
- * Means and variances are computed by a node of their own; in evaluation and prediction those of batch_norm
- * are the running statistics.  The backward pass needs x, the statistics and dy, and so nobody keeps y for
- * it:
+ * Means and variances are computed by a node of their own; in evaluation and prediction the running
+ * statistics of batch_norm take their place.  The backward pass needs x, the statistics and dy, and so
+ * nobody keeps y for it:
  *
  *     z = (x - mean) / sqrt(variance + epsilon)        dw = sum(dy z)        db = sum(dy)
  *     dx = (w dy - mean(w dy) - z mean(w dy z)) / sqrt(variance + epsilon)
@@ -33,7 +33,7 @@ static ValueId new_sums(Autodiff *ad, const Node *node, bool of_each_sample) {
     return value_new(g, sums);
 }
 
-/* Of the sums of each sample those of all. */
+/* The sums of all samples, from the sums of each. */
 static ValueId merged(Autodiff *ad, const Node *node, ValueId sums) {
     const ValueId in[] = {sums, -1}, out[] = {new_sums(ad, node, false), -1, -1};
     gradient_node(ad, node, OP_NORM_MERGE, node->a, in, 2, out, 3);
@@ -227,8 +227,8 @@ const Node *norm_behind(const Graph *g, const Node *gradient) {
                : &g->node[norm];
 }
 
-/* The gradients of a normalisation take that of a leaky ReLU behind it: its slope follows from the sign of
- * what they normalise again, and so nobody keeps the output for it. */
+/* The gradients of a normalisation also compute the gradient of a leaky ReLU behind it: the slope follows
+ * from the sign of the normalised numbers, which are made again, and so nobody keeps the output. */
 void fuse_norm_dgrad(Fuse *f, Node *dgrad) {
     Graph *g = fuse_graph(f);
     const NodeId gradient = g->value[dgrad->in[1]].producer;
@@ -301,7 +301,7 @@ static void take_slopes(Graph *g, Node *node, int k, ValueId slopes) {
     node->a.norm.leaky = true;
 }
 
-/* The gradients of the normalisation do what those of the prelu did. */
+/* The gradients of the normalisation also compute the gradients of the prelu. */
 static void fuse_learnt_gradients(Fuse *f, const LearntSlopes *found, ValueId slopes) {
     Graph *g = fuse_graph(f);
     Node *wgrad = found->wgrad, *dgrad = found->dgrad;

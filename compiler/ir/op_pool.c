@@ -92,7 +92,7 @@ RowRange rows_pooled(const Graph *g, const Node *node, int input, int axis, RowR
                       size_floor_quotient(out.end - 1 + w->before[axis], w->stride[axis]) + 1};
 }
 
-/* What is pooled is read where these windows lie, for their maximum, and where it masks; what is added,
+/* The pooled tensor is read where these windows lie, for their maximum, and where it masks; a summand,
  * where it is added. */
 RowRange rows_pool_grad(const Graph *g, const Node *node, int input, int axis, RowRange out) {
     const RowRange pooled = rows_pooled(g, node, input, axis, out);
@@ -104,8 +104,8 @@ RowRange rows_pool_grad(const Graph *g, const Node *node, int input, int axis, R
                       wider && out.end > x.end ? out.end : x.end};
 }
 
-/* Both inputs of max_unpool_grad have the rows of what was pooled; the codes of maxima those of the
- * windows. */
+/* Both inputs of max_unpool_grad have the rows of the pooled tensor; the codes of maxima have the rows of
+ * the windows. */
 RowRange rows_unpooled(const Graph *g, const Node *node, int input, int axis, RowRange out) {
     return input == 2 ? out : rows_window(g, node, input, axis, out);
 }
@@ -140,7 +140,7 @@ static bool windows_tile(const Graph *g, const Window *w, ValueId x, ValueId y) 
     return tile;
 }
 
-/* X and Y: like what is pooled, and what it is pooled to. */
+/* X and Y: like the input and the output of the pool. */
 static void pool_constants(Constants *c, const Node *node, ValueId x, ValueId y) {
     static const char *const name[4][AXES] = {
         {"KD", "KH", "KW"}, {"SD", "SH", "SW"}, {"PD", "PH", "PW"}, {"LD", "LH", "LW"}};

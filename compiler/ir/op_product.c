@@ -95,7 +95,7 @@ void gradient_repeat(Autodiff *ad, const Node *node, const ValueId *dout, ValueI
 
 /* ---- rows and constants ---- */
 
-/* Of a factor for each channel there is one row. */
+/* A factor for each channel has one row. */
 RowRange rows_multiply(const Graph *g, const Node *node, int input, int axis, RowRange out) {
     const bool one = points_along(shape_of(g, node->in[input]), axis) == 1;
     return one ? rows_whole(g, node, input, axis, out) : out;
@@ -138,7 +138,7 @@ void constants_repeat_grad(Constants *c, const Node *node) {
     constant_layout(c, "DY", node->in[0]);
 }
 
-/* Of both sums: extents of what is summed. */
+/* The extents of the tensor that is summed, of both sums. */
 void constants_factor_grad(Constants *c, const Node *node) {
     constant_channels(c, "C", node->in[0]);
     constant_extents(c, "", node->in[0]);

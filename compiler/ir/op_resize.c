@@ -56,7 +56,7 @@ static int64_t first_behind(const ResizeAttributes *a, int axis, int64_t at) {
     return size_floor_quotient(at - a->offset[axis], a->step[axis]) + 1;
 }
 
-/* Those of y that read one of the rows OUT of x. */
+/* The rows of y that read one of the rows OUT of x. */
 RowRange rows_resize_grad(const Graph *g, const Node *node, int input, int axis, RowRange out) {
     const ResizeAttributes *a = &node->a.resize;
     const int64_t unit = a->unit[axis], more = repeated(g, node, axis, node->out[0], node->in[input]);

@@ -134,8 +134,8 @@ static void constant_sums(Constants *c, ValueId sums) {
                                                       : shape_elements(value->shape));
 }
 
-/* Where in the LEVELS those of the sums SUMS lie, from BEGIN on or where their bucket does, and how far the
- * levels are apart. */
+/* The place of the sums SUMS in the LEVELS, from BEGIN on or in the place of their bucket, and the distance
+ * of two levels. */
 static void constant_levels(Constants *c, ValueId sums, ValueId levels, int64_t begin) {
     const ValueId *segment;
     const int n = value_segments(constants_graph(c), &sums, &segment);
@@ -148,7 +148,7 @@ static void constant_levels(Constants *c, ValueId sums, ValueId levels, int64_t 
                         : size_sum(constant_stored_elements(c, segment, n), constant_training(c)->ranks));
 }
 
-/* Which group of those of the process ends, and whether it is the last. */
+/* The group of the process that ends, and whether it is the last. */
 void constants_group_sum(Constants *c, const Node *node) {
     const Graph *g = constants_graph(c);
     const Value *levels = &g->value[node->out[1]];
@@ -167,7 +167,7 @@ static void constant_sharded(Constants *c) {
     constant(c, "SHARDED", constant_training(c)->shards_optimizer && !updates_wait(constants_graph(c)));
 }
 
-/* What the sum of ranks, or of a bucket of it, is told. */
+/* The operands of the sum of ranks, or of a bucket of it. */
 static void constant_ranks(Constants *c, ValueId sums, ValueId levels) {
     int depth = 1; /* of the tree of all processes that there may be */
     while (INT64_C(1) << depth < constant_training(c)->ranks)
@@ -178,7 +178,7 @@ static void constant_ranks(Constants *c, ValueId sums, ValueId levels) {
     constant_sharded(c);
 }
 
-/* What is checked for its accesses lets no other thread into its memory: it sums all in the end. */
+/* With --poison no other thread may touch the arena, so all gradients are sent in the end. */
 void constants_rank_start(Constants *c, const Node *node) {
     constant_ranks(c, node->in[0], node->in[1]);
     call_arguments(c,

@@ -22,7 +22,7 @@ typedef struct {
     int length;
     Access access;
     bool optional, segments, region;
-    bool gives_rows; /* its rows are those that a range counts */
+    bool gives_rows; /* a range of rows counts its rows */
     bool stays;      /* scratch in which a band of rows leaves something for the next, */
     bool may_stay;   /*   if Node.keeps_sums says so */
     int in_place;    /* of an output: the input whose bytes it may take, or -1 */

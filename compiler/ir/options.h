@@ -21,7 +21,7 @@ typedef enum { STAGING_AS_FILES, STAGING_REAL, STAGING_U16, STAGING_U8 } Staging
 typedef struct Target Target;           /* ir/target.h */
 typedef struct DeviceModel DeviceModel; /* the target's own: what it knows of the device without one */
 
-/* What the user asked for. */
+/* The wishes of the user. */
 typedef struct Options {
     bool wanted[PROGRAMS];
     bool reference;        /* --kernels=reference */
@@ -36,12 +36,12 @@ typedef struct Options {
     bool nondeterministic; /* sums may be in an order that changes from run to run */
     const Target *target;
     const char *architecture; /* of a target that has several: "sm_90" */
-    const char *card;         /* what is planned for: that, or a certain card of it, "h200" */
-    const char *engines;      /* --engines: a file of engines that were measured, or NULL */
-    DeviceModel *device;      /* opened by the target after the options are read, or NULL */
-    bool no_reuse;            /* every buffer keeps its bytes for itself */
-    bool keep_gradients;      /* gradients of parameters are there until the step ends */
-    bool no_recompute;        /* every tensor is kept until its last reader */
+    const char *card; /* the card that is planned for: the architecture, or a certain card of it, "h200" */
+    const char *engines;    /* --engines: a file of engines that were measured, or NULL */
+    DeviceModel *device;    /* opened by the target after the options are read, or NULL */
+    bool no_reuse;          /* every buffer keeps its bytes for itself */
+    bool keep_gradients;    /* gradients of parameters are there until the step ends */
+    bool no_recompute;      /* every tensor is kept until its last reader */
     int64_t steps_per_file; /* a C file of the cpu lists at most so many; 0: STEPS_PER_FILE (cpu/parts.h) */
     int64_t effort;         /* the search for what to compute again takes so many times as long; 0: once */
     bool poison;            /* emitted code marks every byte outside a step's operands as poisoned */
@@ -51,7 +51,7 @@ typedef struct Options {
     int bands;            /* of rows, where operators can; 0: the compiler chooses; 1: no loops over them */
     int64_t budget;       /* bytes of the arena, 0: none, or what the file says */
     const char *command;  /* the options as given, for the head of generated files */
-    const char *training; /* those of them that say what is trained, not how it is computed */
+    const char *training; /* the options that change the training, not its computation */
 } Options;
 
 /* One attempt of the planner's search (search/budget_search.c).  All zero: everything is kept, whole
@@ -76,7 +76,7 @@ typedef struct {
     bool brief;               /* the search for schedules ends early: those it finds may cost some more */
     bool sketch;              /* kernels have no workspace: what does not fit even so never does */
     bool rough;               /* the arena may be larger than it must: it is only compared */
-    bool prefetch;            /* training: inputs keep their bytes for those of the next step */
+    bool prefetch;            /* training: inputs keep their bytes for the inputs of the next step */
     bool stages_floats;       /* no picture is copied into f32: the ring has it so */
     bool little_workspace;    /* kernels may be slow for want of workspace */
     bool packs_once;          /* prediction: packed weights are kept from image to image */

@@ -149,7 +149,7 @@ static int64_t sample_bytes(const Value *value, const Layout *s) {
     return s->ring == 0 ? stored : size_product(stored / s->ring, shape_rows(value->shape));
 }
 
-/* What has samples runs in each iteration over them, what has none runs once. */
+/* A node that has samples runs in each iteration over them; a node that has none runs once. */
 NodeWork node_work(const Program *program, const Node *node) {
     const Graph *g = program->graph;
     const bool samples = has_samples(g, node);

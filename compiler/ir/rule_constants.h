@@ -14,10 +14,10 @@ void constant_real(Constants *c, const char *name, double value);
 void constant_reals(Constants *c, const char *name, const double *value, int count);
 /* D, H, W and the like: PREFIX before the letters, the extents of V behind them. */
 void constant_extents(Constants *c, const char *prefix, ValueId v);
-/* Of a feature map its channels; of anything else all its numbers. */
+/* The channels of a feature map, or all numbers of anything else. */
 void constant_channels(Constants *c, const char *name, ValueId v);
-/* A number of channels whose blocks are as those of V where a kernel takes them two at a time: one, all in
- * pairs, or all but the last. */
+/* A number of channels with blocks like the blocks of V, for a kernel that takes them two at a time: one,
+ * all in pairs, or all but the last. */
 void constant_like(Constants *c, const char *name, ValueId v);
 void constant_layout(Constants *c, const char *name, ValueId v);
 /* NAME[SEGMENTS], SEGMENTS, and SINGLE, if that is 1; if V is an input of the node, it is handed over as an
@@ -26,7 +26,7 @@ void constant_segments(Constants *c, const char *name, ValueId v);
 /* The type of an operand that may be an input: 0, it is none; 1, as the loader leaves it; 2, bytes
  * that stand for value / 255. */
 void constant_staged(Constants *c, const char *name, ValueId v);
-/* What is handed over before the outputs ("n", unless said otherwise) and after the inputs. */
+/* The arguments before the outputs ("n", unless said otherwise) and after the inputs. */
 void call_arguments(Constants *c, const char *before, const char *after);
 /* A number that is handed over behind the inputs, on every target. */
 void call_number(Constants *c, int64_t number);

@@ -29,17 +29,17 @@ typedef struct {
                                                              * of several nodes; NULL: there is none */
     const char *template; /* of another operator, where one kernel computes both; NULL: its own */
     Op together; /* one launch does it with others whose rows say the same (passes/sections.c); 0: alone, */
-    bool of_same; /* but only with those that read the same */
+    bool of_same; /* but only with nodes that read the same */
     bool beside;  /* it may run beside the steps behind it, in a stream of its own (passes/branches.c) */
 } KernelRow;
 
 /* Processors of a kind that have some instructions in common. */
 typedef struct {
-    const char *name;  /* "v4", which ends the names of what is compiled for them */
+    const char *name;  /* "v4", which ends the names of functions compiled for them */
     const char *flags; /* of the C compiler */
 } Level;
 
-/* What a word behind the target's name means: a kind of processor, or a certain one of a kind. */
+/* The meaning of a word behind the target's name: a kind of processor, or a certain one of a kind. */
 typedef struct {
     const char *word;         /* "sm_90", "h200" */
     const char *architecture; /* that is compiled for */
@@ -47,12 +47,12 @@ typedef struct {
 
 struct Target {
     const char *name;
-    const Architecture *architecture; /* those that --target=NAME:WORD takes, the usual one first, then one
-                                       * without a word; or NULL: there is but one */
+    const Architecture *architecture; /* the words that --target=NAME:WORD takes, the usual one first, then
+                                       * one without a word; or NULL: there is but one */
     int64_t align;                    /* bytes, of buffers, */
     int64_t slice_align;              /* and of what lies in regions */
     int64_t context;   /* bytes of a device that its driver and libraries take, as far as is known */
-    bool stages;       /* inputs lie in the arena: those of an iteration, all worked on, valid or not */
+    bool stages;       /* inputs of an iteration lie in the arena, all worked on, valid or not */
     bool stages_bytes; /* --staging=u8 makes the arena smaller */
     bool
         stages_as_files; /* without --staging pictures have the type of their files where nothing is lost */
@@ -63,7 +63,7 @@ struct Target {
                           * threads; in picoseconds, or else in such operations */
     bool loops_are_free; /* a few samples at a time cost no time, so they are chosen without need */
     bool packs_once;     /* steps that depend on weights alone may run once, when these were loaded */
-    bool rings;          /* kernels take tensors of which a loop over bands holds a few rows */
+    bool rings;          /* kernels take tensors that a loop over bands holds a few rows of */
     bool overlaps_ranks; /* gradients may be sent to other processes while the backward pass goes on */
     bool
         same_anywhere; /* a point is computed in the same way wherever it lies in an image, but for tiles */
@@ -72,7 +72,7 @@ struct Target {
 
     /* Why OPTIONS are not for this target, or NULL.  BUILDS: a program is to be built, not only sources. */
     const char *(*refuses)(const Options *options, bool builds);
-    /* What is known of the device without one; NULL members: nothing needs to be known. */
+    /* A model of the device for machines without one; NULL members: nothing needs to be known. */
     DeviceModel *(*open)(Pool *pool, const Options *options);
     void (*close)(DeviceModel *device);
     /* The device in words of its vendor (JSON), or NULL. */
@@ -105,7 +105,7 @@ struct Target {
     /* For what levels, best first, then NULL, all but the file with main() is compiled besides: a program
      * chooses when it starts.  NULL: for none. */
     const Level *(*levels)(const Options *options);
-    /* What a program says that it was compiled for. */
+    /* The processor in the words of the program: what it was compiled for. */
     const char *(*isa)(const Options *options);
     const struct BuildStep
         *build; /* emit/build_program.h: what building takes beside the C compiler, or NULL */

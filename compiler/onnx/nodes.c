@@ -112,8 +112,8 @@ static const char *numbers(OnnxGraph *o, double value, int64_t count) {
 
 /* ---- windows and shapes ---- */
 
-/* Of a window of three axes those that the feature map has.  Padding behind may be negative where a
- * transposed convolution has output_padding; returns then true, with that in MORE. */
+/* The axes of a window that the feature map has.  Padding behind may be negative if a transposed
+ * convolution has output_padding; returns then true, with that in MORE. */
 static bool window(OnnxNode *n, const Window *w, int axes, int64_t more[AXES]) {
     const int first = AXES - axes;
     int64_t pads[2 * AXES];
@@ -164,7 +164,7 @@ static bool conv(OnnxGraph *o, const Node *node) {
                        shape_channels(shape_of(o, node->in[0])) / shape_of(o, node->in[1]).dim[1]);
 }
 
-/* and those of a transposed one (in, out of a group, ...). */
+/* and the weights of a transposed one (in, out of a group, ...). */
 static bool upconv(OnnxGraph *o, const Node *node) {
     const int64_t out = shape_channels(shape_of(o, node->out[0]));
     return convolution(o, node, "ConvTranspose", out / shape_of(o, node->in[1]).dim[1]);
@@ -352,7 +352,7 @@ static bool softmax(OnnxGraph *o, const Node *node) {
     return writes_output(&n, node);
 }
 
-/* Of one channel there are the classes 0 and 1. */
+/* One channel has the classes 0 and 1. */
 static bool argmax(OnnxGraph *o, const Node *node) {
     const bool one = shape_channels(shape_of(o, node->in[0])) == 1;
     const char *above = between(o, node);
@@ -477,7 +477,8 @@ static bool border(OnnxGraph *o, const Node *node) {
     return writes_output(&n, node);
 }
 
-/* Of a crop OFFSET lies in x; of a pad x begins behind as many points, so that OFFSET is negative. */
+/* The OFFSET of a crop lies in x; a pad begins with as many points in front of x, and OFFSET is negative.
+ */
 static bool match(OnnxGraph *o, const Node *node) {
     enum { ALL = 2 + AXES };
     const Shape x = shape_of(o, node->in[0]), y = shape_of(o, node->out[0]);
@@ -501,7 +502,7 @@ static bool match(OnnxGraph *o, const Node *node) {
     return writes_output(&n, node);
 }
 
-/* Between points of which there is one alone all places are alike. */
+/* Between points all places are alike if there is one point alone. */
 static bool any_place(const ResizeAttributes *a, Shape x, int axis) {
     return a->linear && x.dim[axis] == 1;
 }
@@ -756,7 +757,7 @@ static const char *mean_over_channels(OnnxGraph *o, const Node *node, const char
     return mean;
 }
 
-/* ONNX's own normalises the last axes, not that of channels. */
+/* ONNX's own normalises the last axes, not the axis of channels. */
 static bool layer_norm(OnnxGraph *o, const Node *node) {
     const char *x = o->name[node->in[0]];
     const char *from_mean = result_of(o, node, "Sub", x, mean_over_channels(o, node, x));
@@ -1172,7 +1173,7 @@ static bool max_unpool(OnnxGraph *o, const Node *node) {
 
 /* ---- the table ---- */
 
-/* Of operators that only losses, gradients and passes make there is no rule. */
+/* Operators that only losses, gradients and passes make have no rule. */
 static Rule *const rules[OPS] = {
     [OP_CONV] = conv,
     [OP_CONV_GROUPS] = conv,

@@ -251,7 +251,7 @@ static UnetStatus write_model(const Export *e, const char *path, UnetError *erro
     return w.status;
 }
 
-/* The network's numbers are not those of the picture, and the file does not say so. */
+/* The network's numbers differ from the numbers of the picture, and the file does not say so. */
 static void note_normalized(const Model *m) {
     for (int i = 0; i < m->ninput; i++) {
         const Input *input = &m->input[i];

@@ -25,7 +25,7 @@ typedef struct {
     FitTrial smallest; /* no proposals: the smallest plan under any options that leave the result */
 } Advice;
 
-/* What would fit in place of PLAN, the answer to QUESTION. */
+/* Changes that would fit in place of PLAN, the answer to QUESTION. */
 Advice advise(Pool *pool, const Plan *plan, const FitQuestion *question);
 
 typedef struct {

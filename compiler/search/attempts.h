@@ -38,8 +38,8 @@ typedef struct {
     bool measures; /* what trains is evaluated, too, whether or not the file names data for that */
 } Request;
 
-/* The plan under CHOICES; NULL after reporting errors of the file.  Where it was made before, only its
- * figures may be there, and what was found: its pool is NULL then. */
+/* The plan under CHOICES; NULL after reporting errors of the file.  If it was made before, only its
+ * figures may be there, and the schedule: its pool is NULL then. */
 Plan *attempt(const Request *r, Choices choices);
 /* Is the plan under CHOICES there, or are its figures? */
 bool was_made(const Request *r, Choices choices);

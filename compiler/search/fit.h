@@ -17,7 +17,7 @@ typedef struct {
 
 typedef enum { FIT_BATCH, FIT_SIZE } FitMax;
 
-/* What is kept of a plan that was tried. */
+/* The figures that are kept of a plan that was tried. */
 typedef struct {
     bool legal; /* the file has no errors under these options */
     bool fits;
@@ -31,7 +31,7 @@ typedef struct {
     int64_t candidate; /* of what varied: the batch, the value of a `let`, a number of the size */
 } FitTrial;
 
-/* What --batch replaces: of a step in parts (`accumulate`), the samples of one. */
+/* The number that --batch replaces: in a step of parts (`accumulate`), the samples of one part. */
 int64_t asked_batch(const Program *program);
 
 FitTrial fit_try(const FitQuestion *question);
@@ -47,8 +47,9 @@ bool fit_largest_size(const FitQuestion *question, const FitTrial *from, FitTria
 bool fit_as_asked(const FitQuestion *question, FitTrial *best);
 
 /* About the largest batch or size below the one of the question, which is known to fail as REFUSED did:
- * what is a thirtieth larger, or two steps, does not fit or is hard to find. Sizes go down to a quarter of
- * the extents.  Where not even the smallest fits, BEST is that.  Its plan is sought for in brief. */
+ * a batch or size that is a thirtieth larger, or two steps, does not fit or is hard to find. Sizes go down
+ * to a quarter of the extents.  If not even the smallest fits, BEST is that.  Its plan is sought for in
+ * brief. */
 bool fit_smaller_batch(const FitQuestion *question, const FitTrial *refused, FitTrial *best);
 bool fit_smaller_size(const FitQuestion *question, const FitTrial *refused, FitTrial *best);
 
@@ -56,7 +57,7 @@ bool fit_smaller_size(const FitQuestion *question, const FitTrial *refused, FitT
  * again: about the largest. */
 bool fit_cheaper_size(const FitQuestion *question, const FitTrial *dear, double most, FitTrial *best);
 
-/* Of the work of a step, what is computed again, in per cent. */
+/* The work of a step that is done again, in per cent. */
 double fit_extra_work(const FitTrial *trial);
 
 /* A `let` at the top of the file that sets how wide the network is: with half of its VALUE there are as

@@ -13,7 +13,7 @@ typedef struct {
 } FitRow;
 
 /* The largest batch or size for the budget of the question, or, when it has none, for each usual card;
- * returns how many rows.  TRAINS: batches are those of training, and a row tells the largest with loops
+ * returns how many rows.  TRAINS: the batches train, and a row tells the largest with loops
  * over samples as well, where --micro-batches allows them; unless that is wanted IN_FULL, of its trial only
  * the batch is right. */
 int fit_rows(Pool *pool, const FitQuestion *question, FitMax max, bool trains, bool in_full, FitRow **row);

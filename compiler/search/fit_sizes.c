@@ -1,5 +1,5 @@
-/* fit_sizes.c - sizes in words, and those that a network takes: multiples of what its smallest map is
- * smaller by, and of what makes whole windows. */
+/* fit_sizes.c - sizes in words, and the sizes that a network takes: multiples of the factor between its
+ * input and its smallest map, and of the extents of windows. */
 #include "base/size_math.h"
 #include "ir/ops.h"
 #include "search/fit.h"

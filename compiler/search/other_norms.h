@@ -21,7 +21,7 @@ typedef struct {
     int64_t budget; /* the plan's budget; without one, half of the plan's arena */
 } OtherNorms;
 
-/* The ways that PLAN, the answer to ASKED, leaves; their questions, without trials.  Where PLAN has no
+/* The ways that PLAN, the answer to ASKED, leaves; their questions, without trials.  If PLAN has no
  * budget, the first is the network as it is. */
 OtherNorms other_norms(Pool *pool, const Plan *plan, const FitQuestion *asked);
 

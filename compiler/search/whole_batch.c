@@ -1,6 +1,6 @@
-/* whole_batch.c - what a file cannot ask for where an operator sees the whole batch, as batch_norm does in
- * training, or a loss of sums over all its points, and what ends bands of rows where one sees the whole
- * image. Of a step of several batches (`accumulate`), such an operator sees each by itself.
+/* whole_batch.c - wishes that a file cannot have if an operator sees the whole batch, as batch_norm does in
+ * training, or a loss of sums over all its points; and the operator that ends bands of rows because it sees
+ * the whole image.  In a step of several batches (`accumulate`), such an operator sees each by itself.
  *
  * Requires: the graph of training as lowered.  Provides: errors of the file.
  */
@@ -9,8 +9,8 @@
 #include "ir/target.h"
 #include "pipeline.h"
 
-/* What the file calls for: NODE itself, the operator that reads what it computes, or, of a gradient, what
- * stands in its place. */
+/* The call in the file: NODE itself, the operator that reads its result, or, for a gradient, the operator
+ * in its place. */
 static const char *called(const Graph *g, const Node *node) {
     if (op_table[node->op].signature != NULL)
         return op_table[node->op].name;
@@ -24,7 +24,7 @@ static const char *called(const Graph *g, const Node *node) {
     return op_table[node->op].name;
 }
 
-/* Of sums over all points, as dice_loss; others are statistics. */
+/* A loss of sums over all points, as dice_loss; others are statistics. */
 static bool is_loss(const Node *node) {
     return node->a.kind == ATTRIBUTES_LOSS;
 }

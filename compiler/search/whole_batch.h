@@ -11,8 +11,8 @@
  * it. */
 bool suits_whole_batch(Diag *diag, const Options *options, const Model *train);
 
-/* The operator at which bands of rows end: as the file calls it, what is in the way, as "takes the whole
- * image at once", and where.  Line 0: bands go through all of the program, or the target has none. */
+/* The operator at which bands of rows end: as the file calls it, the obstacle, as "takes the whole
+ * image at once", and its line.  Line 0: bands go through all of the program, or the target has none. */
 typedef struct {
     const char *name, *why;
     Span line;
