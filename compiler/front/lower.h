@@ -35,11 +35,11 @@ typedef struct LowerOptions {
     int nfreeze;
     int64_t batch, accumulate, ranks; /* 0: as the file says */
     BatchNorm batch_norm;
+    int nsize;         /* how many numbers of `size` --size gives; 0: the option is not there */
     int64_t processes; /* 0: 1, or as many as `ranks` with shards_optimizer */
     bool shards_optimizer;
     bool probabilities; /* outputs of classes have their probabilities beside them */
     int64_t size[AXES]; /* depth, height, width of the inputs */
-    int nsize;          /* the numbers that --size gives; 0: the option is not there */
     int64_t seed;
     bool has_seed;
 } LowerOptions;

@@ -15,7 +15,7 @@ typedef struct {
     int64_t count;
 } UnetNumbers;
 
-/* GROUP is the processes of one run.  What is queued in STREAM may be captured as a graph. */
+/* GROUP is the processes of one run.  Work that is queued in STREAM may be captured as a graph. */
 typedef struct {
     int32_t (*version)(void);
     /* Opens a place where a group can meet; by the first process. */
@@ -25,10 +25,10 @@ typedef struct {
     /* SEND[r] goes to rank r, RECEIVE[r] comes from there; both sides know how much that is. */
     UnetStatus (*exchange)(void *group, const UnetNumbers *send, const UnetNumbers *receive,
                            cudaStream_t stream, UnetError *error);
-    /* NUMBERS become the sums of those of all ranks, added as NCCL likes: the WHOLE of them, or of each
-     * rank its slice. */
+    /* NUMBERS become the sums over all ranks, added as NCCL likes: the WHOLE of them, or in each rank its
+     * slice. */
     UnetStatus (*add)(void *group, UnetNumbers numbers, bool whole, cudaStream_t stream, UnetError *error);
-    /* What has failed since, on whichever side. */
+    /* The failure since then, on whichever side. */
     UnetStatus (*look)(void *group, UnetError *error);
     /* Queued exchanges wait for other ranks no more, and end.  Returns at once; all that may follow is
      * leave. */

@@ -1,8 +1,8 @@
-/* convolution.c - which engine of cuDNN computes a convolution, and running it.
+/* convolution.c - chooses the engine of cuDNN that computes a convolution, and runs it.
  *
  * cuDNN lists engine configurations, an engine with settings ("knobs") each, by the speed it expects (mode
- * A), then those that should always work (FALLBACK). Of every one its notes are read, and the engine and
- * knobs written down; from these alone its plan is made, so that what is chosen now can be made again from
+ * A), then the engines that should always work (FALLBACK).  The notes of every one are read, and the engine
+ * and knobs written down; the plan is made from these alone, so that a choice can be made again from
  * numbers in a table.
  */
 #include "convolution.h"
@@ -179,7 +179,7 @@ typedef struct {
     bool runtime_compiled; /* which of the candidates are looked at */
     int64_t min;           /* smallest workspace that any engine needs; -1: no engine works */
     UnetEngine engine;
-    cudnnBackendDescriptor_t plan; /* may be NULL for what is compiled when there is a device */
+    cudnnBackendDescriptor_t plan; /* may be NULL for an engine that is compiled when there is a device */
 } Search;
 
 /* With a device, cuDNN knows the workspace; without one, more is planned for some engines. */

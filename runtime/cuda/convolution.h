@@ -2,7 +2,8 @@
  * ready and run.
  *
  * The compiler, which has no device, uses this with the functions of a library it opened; a program with
- * those of the library it is linked to.  Nothing here allocates memory of the device, prints or exits.
+ * the functions of the library it is linked to.  Nothing here allocates memory of the device, prints or
+ * exits.
  */
 #ifndef UNET_CUDA_CONVOLUTION_H
 #define UNET_CUDA_CONVOLUTION_H
@@ -26,10 +27,10 @@ typedef struct {
     cudnnStatus_t (*execute)(cudnnHandle_t, cudnnBackendDescriptor_t plan, cudnnBackendDescriptor_t pack);
 } UnetCudnn;
 
-/* Those of the library that the program is linked to. */
+/* The functions of the library that the program is linked to. */
 extern const UnetCudnn unet_cudnn_linked;
 
-/* What convolutions are planned for: the device of a handle, or a device that is only described. */
+/* The device that convolutions are planned for: of a handle, or one that is only described. */
 typedef struct {
     const UnetCudnn *api;
     cudnnHandle_t handle;            /* NULL without a device */
@@ -62,8 +63,8 @@ typedef struct {
     bool runtime_compiled; /* by cuDNN when a plan is made, which takes a second or two */
 } UnetCudnnCandidate;
 
-/* Fills LIST with those that unet_cudnn_choose would look at, in its order but for what cuDNN compiles when
- * it runs, which stands where cuDNN lists it. One may stand there twice. */
+/* Fills LIST with the engines that unet_cudnn_choose would look at, in its order; an engine that cuDNN
+ * compiles when it runs stands where cuDNN lists it.  One may stand there twice. */
 UNET_MUST_USE UnetStatus unet_cudnn_candidates(const UnetCudnnTarget *target, const UnetConvolution *c,
                                                UnetCudnnCandidate list[UNET_CUDNN_CANDIDATES],
                                                int32_t *count, UnetError *error);

@@ -1,8 +1,8 @@
 /* convolution_graph.c - a convolution as a graph of cuDNN's operations:
  *
  *     forward            y  = conv(x, w)  [+ y]
- *                        y  = max(conv(x, w) [+ y] + bias, 0), either part alone too; what is between
- *                             stays in f32
+ *                        y  = max(conv(x, w) [+ y] + bias, 0), either part alone too; tensors between
+ *                             stay in f32
  *     backward data      dx = dgrad(dy, w)  [+ dx]
  *     backward filter    dw = wgrad(x, dy)  [+ dw]
  *                        dw = f32(wgrad(x, dy))  [+ dw], x and dy of 16 bits
@@ -307,7 +307,7 @@ cudnnBackendDescriptor_t build_graph(Build *b, const Operations *list) {
     return graph;
 }
 
-/* What is done to BETWEEN, the bare convolution, on its way to RESULT. */
+/* The operations from BETWEEN, the bare convolution, to RESULT. */
 static void finish_forward(Build *b, const UnetConvolution *c, const Extent *e, Operations *list,
                            cudnnBackendDescriptor_t between, cudnnBackendDescriptor_t result) {
     enum { UID_BIASED = 11, UID_ADDED };

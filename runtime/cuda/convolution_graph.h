@@ -5,7 +5,7 @@
 
 #include "convolution.h"
 
-/* What the tensors of a graph are called when pointers are bound to them. */
+/* The names of the tensors of a graph when pointers are bound to them. */
 enum { UID_RESULT = 1, UID_A, UID_B, UID_BIAS, UID_SUM };
 
 enum { BUILD_DESCRIPTORS = 128 };
@@ -54,7 +54,7 @@ typedef struct {
 
 /* Packed as (n, d, h, w, channel), with as many axes as C has. */
 Extent build_packed(const UnetConvolution *c, int64_t n, const int64_t size[3], int64_t channels);
-/* Of the result of C and its operands a and b, packed. */
+/* The extents of the result of C and its operands a and b, packed. */
 void build_extents(const UnetConvolution *c, Extent extent[3]);
 cudnnBackendDescriptor_t build_tensor(Build *b, int64_t uid, UnetType type, const Extent *e,
                                       bool is_virtual);
@@ -88,7 +88,7 @@ cudnnBackendDescriptor_t build_plan(Build *b, cudnnBackendDescriptor_t graph, co
 
 enum { BUILD_POINTERS = 6 };
 
-/* What is bound to the tensors of a graph. */
+/* The pointers that are bound to the tensors of a graph. */
 typedef struct {
     int64_t count, uid[BUILD_POINTERS];
     const void *pointer[BUILD_POINTERS];

@@ -1,11 +1,11 @@
 /* device.c - a GPU: one allocation, streams of steps, of their branches and of inputs, plans for the
  * convolutions.
  *
- *     open         engines of a file, streams, cuDNN, one plan for each convolution, then memory: what is
- *                  free must cover the arena and a reserve for what CUDA loads later
+ *     open         engines of a file, streams, cuDNN, one plan for each convolution, then memory: the free
+ *                  bytes must cover the arena and a reserve for code that CUDA loads later
  *     push, fetch
  *
- * What a step does is in step.c.
+ * A step is in step.c.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -65,8 +65,8 @@ static UnetStatus choose_device(int32_t place, UnetError *error) {
     return unet_cuda_checked(cudaSetDevice(place % count), "choosing a GPU", error);
 }
 
-/* Of the convolutions that run in stream K, by a handle of its own: what one handle launches runs in the
- * order in which it was launched. */
+/* Makes the plans of the convolutions that run in stream K, by a handle of its own: launches of one handle
+ * run in their order. */
 static UnetStatus make_plans(UnetCuda *cuda, int k, UnetError *error) {
     UnetStatus status = UNET_OK;
     cudnnStatus_t code = cudnnCreate(&cuda->cudnn[k]);
@@ -86,7 +86,7 @@ static UnetStatus make_plans(UnetCuda *cuda, int k, UnetError *error) {
     return status;
 }
 
-/* All else of a step waits for the first stream, so its kernels go before those of the second one. */
+/* All else of a step waits for the first stream, so its kernels go before kernels of the second one. */
 static cudaError_t make_streams(UnetCuda *cuda, bool forks) {
     int least = 0, greatest = 0;
     cudaError_t code = cudaDeviceGetStreamPriorityRange(&least, &greatest);
@@ -109,7 +109,7 @@ static UnetStatus make_context(UnetCuda *cuda, UnetError *error) {
     return status == UNET_OK ? unet_cuda_set_turns(cuda, false, error) : status;
 }
 
-/* What is free is counted after everything else was made, so only the arena and the reserve must fit. */
+/* Free bytes are counted after everything else was made, so only the arena and the reserve must fit. */
 static UnetStatus take_arena(UnetCuda *cuda, UnetError *error) {
     size_t free_bytes, all;
     UnetStatus status =
@@ -200,7 +200,7 @@ void unet_cuda_free_graphs(UnetCuda *cuda) {
     }
 }
 
-/* After a failure not even branches have ended, nor what is sent. */
+/* After a failure neither branches nor messages have ended. */
 bool unet_cuda_settle(UnetCuda *cuda) {
     enum { SECONDS = 10, LOOKS_A_SECOND = 1000 };
     const struct timespec a_while = {0, 1000000000 / LOOKS_A_SECOND};
@@ -258,7 +258,7 @@ static void close_device(void *state) {
     if (cuda->second != NULL)
         (void)cudaStreamSynchronize(cuda->second); /* after a failure not even branches have ended, */
     if (cuda->exchange.stream != NULL)
-        (void)cudaStreamSynchronize(cuda->exchange.stream); /* nor what is sent */
+        (void)cudaStreamSynchronize(cuda->exchange.stream); /* nor messages */
     unet_cuda_free_graphs(cuda);
     free_events(cuda);
     free_plans(cuda);

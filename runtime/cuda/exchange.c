@@ -63,7 +63,7 @@ static UnetStatus exchange_on_host(UnetCuda *cuda, cudaStream_t stream, UnetNumb
 
 /* ---- from device to device ---- */
 
-/* What process R has of NUMBERS. */
+/* The slice of NUMBERS that process R has. */
 static UnetNumbers slice(UnetNumbers numbers, int32_t r, int32_t size) {
     const int64_t begin = numbers.count * r / size;
     return (UnetNumbers){numbers.at + begin, numbers.count * (r + 1) / size - begin};
@@ -84,7 +84,7 @@ static UnetStatus gather_on_device(UnetCuda *cuda, cudaStream_t stream, UnetNumb
     return exchange(cuda, stream);
 }
 
-/* The slice of this process becomes the sum of those that the processes with samples have of it. */
+/* The slice of this process becomes the sum over the processes with samples. */
 static UnetStatus sum_slice(UnetLaunch at, UnetNumbers sums, float *room,
                             void (*add)(UnetLaunch at, UnetRankParts parts)) {
     UnetCuda *cuda = at.cuda;
@@ -126,7 +126,7 @@ static UnetStatus sum_on_device(UnetLaunch at, UnetNumbers sums, float *room, bo
 
 /* ---- buckets ---- */
 
-/* What two runs of numbers have in common. */
+/* The numbers that two runs have in common. */
 static UnetNumbers common(UnetNumbers one, UnetNumbers other) {
     float *const end =
         one.at + one.count < other.at + other.count ? one.at + one.count : other.at + other.count;
@@ -159,7 +159,7 @@ static UnetStatus sum_bucket(UnetLaunch at, float *sums, float *room, int32_t nu
                                 (UnetNumbers){sums - bucket->first, last->first + last->count});
 }
 
-/* Those that are not on their way. */
+/* Sums the buckets that are not on their way. */
 static UnetStatus sum_buckets(UnetLaunch at, float *sums, float *room, bool whole,
                               void (*add)(UnetLaunch at, UnetRankParts parts)) {
     const UnetTraining *training = at.cuda->model->training;
@@ -239,7 +239,7 @@ bool unet_cuda_queues_ranks(const UnetCuda *cuda) {
            (cuda->exchange.group != NULL && cuda->exchange.with_work == cuda->exchange.connection.size);
 }
 
-/* Where parts of a step are timed, all of them are in one stream. */
+/* If parts of a step are timed, all of them are in one stream. */
 cudaStream_t unet_cuda_stream(const UnetCuda *cuda, const UnetCudaPiece *piece) {
     return piece->starts_ranks && cuda->timing != PARTS ? cuda->exchange.stream : cuda->stream;
 }

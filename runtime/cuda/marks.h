@@ -1,5 +1,4 @@
-/* marks.h - how long the device works on parts of a step: events in its stream, each of which ends a part.
- */
+/* marks.h - how long the device works on parts of a step: each event in its stream ends a part. */
 #ifndef UNET_CUDA_MARKS_H
 #define UNET_CUDA_MARKS_H
 
@@ -8,7 +7,7 @@
 #include "unet/device.h"
 
 typedef struct {
-    cudaEvent_t *event;   /* those of earlier steps are used again */
+    cudaEvent_t *event;   /* events of earlier steps are used again */
     UnetDeviceTime *time; /* of the part that ends there */
     int32_t count, events, room;
 } UnetCudaMarks;

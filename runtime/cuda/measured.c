@@ -1,4 +1,4 @@
-/* measured.c - the engines of a file, in place of those that the program was compiled with.
+/* measured.c - the engines of a file, in place of the engines that the program was compiled with.
  *
  * A file is used as a whole: it was measured on this device with this cuDNN, and has a row for every
  * convolution of the program within the planned workspace.  Then engines are made ready from its numbers,

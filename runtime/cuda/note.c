@@ -17,7 +17,7 @@ static void format_version(char text[VERSION_TEXT], int64_t version) {
                    version / 100 % 100, version % 100);
 }
 
-/* Of the compiler's machine; 0: it had none. Convolutions for which it found no engine are left out. */
+/* The version on the compiler's machine; 0: it had none.  Convolutions without an engine are left out. */
 static int64_t planned_version(const UnetCudaModel *tables) {
     int64_t version = 0;
     for (int32_t i = 0; i < tables->nconvolution && version == 0; i++)
@@ -34,7 +34,7 @@ void unet_cuda_libraries(const UnetModel *model, char *text, size_t size) {
     (void)snprintf(text, size, "cuDNN %s, planned with %s", here, there);
 }
 
-/* Those of one version of cuDNN, in the program or in a file, that this one did not take. */
+/* The engines of one version of cuDNN, in the program or in a file, that this version did not take. */
 static int32_t chosen_again(const UnetCuda *cuda, int64_t version) {
     int32_t again = 0;
     for (int32_t i = 0; i < cuda->tables->nconvolution; i++)

@@ -1,8 +1,8 @@
 /* ranks.c - the devices of processes that train together are connected, by NCCL, and wait for each other.
  *
  * A process that is gone leaves the device waiting for ever.  So the host sees first that all processes
- * have come to a step, and looks at them while it waits for the step to end.  What they exchange is
- * exchange.c's.
+ * have come to a step, and looks at them while it waits for the step to end.  exchange.c
+ * exchanges the numbers.
  */
 #include "state.h"
 
@@ -128,7 +128,7 @@ static double now(void) {
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* What NCCL says; who has ended, says the team. */
+/* NCCL tells the failure; the team tells who has ended. */
 static UnetStatus look(UnetCuda *cuda, UnetError *error) {
     UnetError named;
     const UnetStatus status = unet_nccl_transport.look(cuda->exchange.group, error);

@@ -29,7 +29,7 @@ typedef struct {
     bool sends; /* else it waits for what another stream sends */
 } UnetExchangeTime;
 
-/* Of a step that was begun: what it is told, what comes back. */
+/* A step that was begun: its control block, its results. */
 typedef struct {
     const UnetCudaProgram *tables;
     UnetControl *control; /* pinned, with the sizes of samples behind it */
@@ -40,7 +40,7 @@ typedef struct {
     int32_t exchanges;          /*   so many in this step */
 } StepSlot;
 
-/* What goes to other processes and comes from them. */
+/* The numbers that go to other processes and come from them. */
 typedef struct {
     UnetConnection connection;   /* of devices, */
     void *group;                 /*   by NCCL; NULL: there is none, it goes through the host */
@@ -51,7 +51,7 @@ typedef struct {
     int32_t begun;               /* buckets that are on their way */
     int32_t most; /* exchanges of a step: of statistics, of buckets, of their sum, of weights */
     bool unmet;   /* whether all have come to the steps that were begun is not known */
-    char *pinned; /* through the host: numbers, and room for those of others, */
+    char *pinned; /* through the host: numbers, and room for the numbers of others, */
     size_t pinned_bytes;
 } UnetExchange;
 
@@ -86,7 +86,7 @@ struct UnetCuda {
     bool captures;
     bool in_turns;     /* branches run one after the other, all in the first stream */
     bool other_driver; /* than when `table` was measured */
-    int32_t held;      /* UnetLaunch.held of what is launched */
+    int32_t held;      /* UnetLaunch.held of launches */
     UnetStatus status; /* of the launches of a piece: the first failure */
     UnetError error;
     UnetFilterJobs jobs;         /* of steps that one launch does */
@@ -126,7 +126,7 @@ size_t unet_cuda_control_bytes(const UnetCudaProgram *program);
 
 UnetStatus unet_cuda_describe(UnetEngineDevice *device, UnetError *error);
 
-/* Lets those of FILE, which may be NULL, take the place of those that were compiled in. */
+/* Lets the engines of FILE, which may be NULL, take the place of the engines that were compiled in. */
 UnetStatus unet_cuda_take_engines(UnetCuda *cuda, const UnetEngineFile *file, UnetError *error);
 void unet_cuda_free_engines(UnetCuda *cuda);
 

@@ -4,28 +4,28 @@
  *              results
  *     end      wait for the results
  *
- * Where the plan leaves the inputs of an iteration their bytes, those of the next come in a stream of their
- * own, while the pieces run that do not read them.
+ * If the plan leaves the inputs of an iteration their bytes, the inputs of the next come in a stream of
+ * their own, while the pieces run that do not read them.
  *
- * A step is made of pieces: what stands in front of a loop over samples, an iteration of it, what stands
- * behind; and in front of all, what packs weights once, in the first step after they came. The first launch
- * of a piece launches its kernels one by one, which loads them and is an iteration like any other; the
- * second is captured as a graph, and from then on the graph is launched.  The environment variable
+ * A step is made of pieces: one in front of a loop over samples, an iteration of the loop, one behind it;
+ * and in front of all, a piece that packs weights once, in the first step after they came.  The first
+ * launch of a piece launches its kernels one by one, which loads them and is an iteration like any other;
+ * the second is captured as a graph, and from then on the graph is launched.  The environment variable
  * UNET_CUDA_GRAPH=0 keeps to single launches.
  *
  * Buckets of gradients are sent to other processes in a stream of their own, in the last iteration (see
  * exchange.c).
  *
- * Where all samples of a step are merged on the way, several loops go over the same samples, and between
+ * If all samples of a step are merged on the way, several loops go over the same samples, and between
  * two of them stands a piece that merges:
  *
  *     iterations { inputs | pieces } | merge | iterations { pieces } | merge | iterations { pieces } | ...
  *
- * What several loops touch, inputs too, lies there for all samples of the process.  So an iteration has
- * other places in memory than the next one, and graphs of its own.
+ * A tensor that several loops touch, an input too, lies there for all samples of the process.  So an
+ * iteration has other places in memory than the next one, and graphs of its own.
  *
  * Steps whose results are not needed soon have a stream of their own, which the captured graph has as a
- * branch.  Where parts of a step are timed, and with UNET_CUDA_BRANCHES=0, they run in the one stream with
+ * branch.  If parts of a step are timed, and with UNET_CUDA_BRANCHES=0, they run in the one stream with
  * all others, in the order of the plan.
  */
 #include <math.h>
@@ -65,7 +65,7 @@ void unet_cuda_convolution(UnetLaunch at, int32_t index, void *result, const voi
     mark_launch(at);
 }
 
-/* What is launched in stream TO from now on waits for all that was launched in FROM. */
+/* Launches in stream TO from now on wait for all launches in FROM so far. */
 static void let_wait(UnetCuda *cuda, cudaStream_t from, cudaEvent_t event, cudaStream_t to) {
     if (cuda->in_turns)
         return;
@@ -287,7 +287,7 @@ static UnetStatus bring_control(UnetCuda *cuda, const StepSlot *slot, const Unet
                      error);
 }
 
-/* Where the samples of an iteration go, of SAMPLE_BYTES each. */
+/* The place of the samples of an iteration, of SAMPLE_BYTES each. */
 static UnetStaging place_of(const UnetCuda *cuda, const UnetCudaProgram *tables, int32_t i,
                             int64_t sample_bytes) {
     UnetStaging place = tables->staging[i];

@@ -19,7 +19,7 @@ static int64_t points(const int64_t size[3]) {
     return size[0] * size[1] * size[2];
 }
 
-/* Where result, operands and bias begin, and where the last ends. */
+/* The begins of result, operands and bias, and the end of the last. */
 static void places(const UnetConvolution *c, int64_t at[OPERANDS + 1]) {
     const int64_t size = c->type == UNET_F32 ? 4 : 2;
     const int64_t x = rounded(c->batch * points(c->in) * c->in_channels, size),
@@ -52,7 +52,7 @@ static uint32_t random_word(UnetType type, uint32_t *state) {
     return ((r ^ r << 13) & (type == UNET_BF16 ? 0x80ff80ffu : 0x87ff87ffu)) | exponent;
 }
 
-/* Copies BLOCK to the beginning of the memory, and from there on what is filled to the rest. */
+/* Copies BLOCK to the beginning of the memory, and the filled part to the rest, again and again. */
 static cudaError_t fill(const UnetCudaTimer *timer, UnetType type, uint32_t *block) {
     uint32_t state = 1;
     for (size_t i = 0; i < BLOCK / sizeof *block; i++)
@@ -162,7 +162,7 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Of each of COUNT launches, the median of ROUNDS behind a first one, which brings the graph to the device.
+/* The median of ROUNDS of each of COUNT launches, behind a first one, which brings the graph to the device.
  */
 static UnetStatus time_launches(const UnetCudaTimer *timer, const Timed *t, int32_t count, int rounds,
                                 double *seconds, UnetError *error) {

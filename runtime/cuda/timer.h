@@ -36,12 +36,12 @@ void unet_cuda_timer_close(UnetCudaTimer *timer);
 typedef UnetStatus UnetCudaLaunch(const UnetCudaTimer *timer, const void *of, char *memory,
                                   UnetError *error);
 
-/* The median of five rounds; a launch uses BYTES, which is at most those of the timer. */
+/* The median of five rounds; a launch uses BYTES, at most as many as the timer has. */
 UNET_MUST_USE UnetStatus unet_cuda_timer_launches(const UnetCudaTimer *timer, UnetCudaLaunch *launch,
                                                   const void *of, int64_t bytes, double *seconds,
                                                   UnetError *error);
 
-/* Of C by PLAN; C and the workspace of PLAN fit into the memory. */
+/* The time of C by PLAN; C and the workspace of PLAN fit into the memory. */
 UNET_MUST_USE UnetStatus unet_cuda_timer_run(const UnetCudaTimer *timer, const UnetConvolution *c,
                                              const UnetCudnnPlan *plan, double *seconds, UnetError *error);
 

@@ -1,7 +1,7 @@
-/* tune.c - UnetDevice.tune: which engines compute the convolutions of a program fastest, by measurement.
+/* tune.c - UnetDevice.tune: measures the engines that compute the convolutions of a program fastest.
  *
  * The engine that runs now is timed, and the first FIRST ones that cuDNN would try, as it orders them, that
- * sum and round as the program asks.  Those that cuDNN compiles when a program starts are left out where
+ * sum and round as the program asks.  Engines that cuDNN compiles when a program starts are left out if
  * others serve: each would cost every start a second or more.  An engine takes the place of the planned one
  * if it is faster by more than one measurement differs from the next.  Operands lie in the arena, so this
  * takes no memory beside it.
@@ -9,7 +9,7 @@
  * A convolution has a row for the fastest engine within the workspace of the plan, which the program runs,
  * and another row if a faster engine needs more, for the plan of the next program (`unetc --engines`).
  *
- * Requires: an open device, no step begun.  Provides: the file; what is in the arena is lost.
+ * Requires: an open device, no step begun.  Provides: the file; the contents of the arena are lost.
  */
 #include <stdlib.h>
 #include <string.h>

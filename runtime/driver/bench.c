@@ -13,7 +13,7 @@
 #include "unet/words.h"
 
 enum { WARM_UP = 3, LEAST_STEPS = 5, MAX_STEPS = 200, ALIGNMENT = 64 };
-enum { ROUNDS = 5, SHOWN = 5 }; /* steps whose parts are timed; the longest of which are printed */
+enum { ROUNDS = 5, SHOWN = 5 }; /* steps whose parts are timed; the longest parts are printed */
 static const double seconds_per_program = 5;
 
 /* The inputs of a program, one behind the other in memory that all programs share. */
@@ -23,14 +23,14 @@ typedef struct {
     const void **input; /* one per input of the model; NULL: the program does not read it */
 } Inputs;
 
-/* What was measured of one program. */
+/* The times of one program. */
 typedef struct {
     const UnetProgram *program;
     int32_t samples; /* of a step, of all processes */
     int n;
     double whole[MAX_STEPS];    /* seconds from the end of a step to the end of the next, */
     double exchange[MAX_STEPS]; /*   of them waiting for other processes, */
-    double sent[MAX_STEPS];     /*   and of what is exchanged with them, beside computation, too */
+    double sent[MAX_STEPS];     /*   and of numbers exchanged with them, beside computation, too */
     double inputs, step;        /* of the device: copying the inputs, computing */
     int32_t nparts;
     UnetDeviceTime *part; /* medians, in the order of the step */
@@ -194,7 +194,7 @@ static UnetStatus time_rounds(Driver *driver, Device *device, UnetStep *step, Ti
     return UNET_OK;
 }
 
-/* What runs in each iteration of a loop, or is computed again, is one part. */
+/* A step that runs in each iteration of a loop, or is computed again, is one part. */
 static void merge_parts(Times *times) {
     int32_t count = 0;
     for (int32_t i = 0; i < times->nparts; i++) {
@@ -329,7 +329,7 @@ static int32_t bands_of(const UnetProgram *program, int noutput) {
     return (int32_t)bands;
 }
 
-/* Of training for several processes a step is what one of them computes of it, with the others or alone. */
+/* If several processes train, a step is the share that one of them computes, with the others or alone. */
 static void take_share(Driver *driver, UnetStep *step, Times *times) {
     const UnetTraining *training = driver->model->training;
     Ranks *ranks = &driver->ranks;

@@ -72,7 +72,7 @@ static UnetStatus make_folder(const Driver *driver, char folder[UNET_PATH_BYTES]
     return UNET_OK;
 }
 
-/* What cannot be shown in pictures is trained all the same. */
+/* A model whose samples cannot be shown in pictures is trained all the same. */
 static void open_pictures(Board *board, const UnetDataset *data) {
     Driver *driver = board->driver;
     if (data == NULL)
@@ -129,7 +129,7 @@ void board_close(Board *board) {
 
 /* ---- numbers ---------------------------------------------------------------------------------- */
 
-/* What was not measured has no point. */
+/* A value that was not measured has no point. */
 static UnetStatus put_number(Board *board, const char *group, const char *name, int64_t step,
                              double value) {
     char tag[256];

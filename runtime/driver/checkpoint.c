@@ -57,7 +57,8 @@ static void note_real(Notes *notes, const char *key, double value) {
     note_text(notes, key, notes->text[notes->count]);
 }
 
-/* What inputs are normalised by, wherever it comes from: whoever uses the weights needs it. */
+/* The numbers that inputs are normalised by, wherever they come from: whoever uses the weights needs them.
+ */
 static void note_normal(Notes *notes, const Driver *driver) {
     const UnetModel *model = driver->model;
     int count = 0;
@@ -271,7 +272,7 @@ static void compare_engines(const RunState *state, const UnetSafetensors *file) 
                       unet_safetensors_path(file), engines, state->engines);
 }
 
-/* Older checkpoints have none, and those of a model with other metrics have others. */
+/* Older checkpoints have none, and checkpoints of a model with other metrics have others. */
 static UnetStatus read_unlogged(const UnetSafetensors *file, RunState *state, UnetError *error) {
     const int32_t index = unet_safetensors_find(file, unlogged_name);
     state->has_unlogged = index >= 0 && unet_safetensors_tensor(file, index)->count == state->nunlogged;

@@ -1,6 +1,6 @@
 /* class_metrics.c - metrics of classes, from how often each true class met each predicted one.
  *
- * The counts are of all points that were measured, whatever the batches, so a metric is that of the whole
+ * The counts are of all points that were measured, whatever the batches, so a metric is one of the whole
  * data set.  A class that stands neither in the labels nor in a prediction has no value, and counts in no
  * mean.
  */
@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Of one class: points where it is right; where it is true; where it is predicted. */
+/* The points of one class where it is right; where it is true; where it is predicted. */
 typedef struct {
     double both, truly, predicted;
 } OfClass;

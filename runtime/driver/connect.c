@@ -39,7 +39,7 @@ static void find_obstacle(const UnetPeer *peer, int32_t size, char why[REASON_BY
     }
 }
 
-/* Of a run by one process, or without a device. */
+/* The connection of a run by one process, or without a device. */
 static UnetStatus connect_nothing(Driver *driver) {
     const UnetOptions *options = &driver->options;
     const char *option = strcmp(options->exchange, "auto") != 0 ? "--exchange"

@@ -1,5 +1,5 @@
-/* device.c - the arena and where its programs run: in this memory and on this processor, or on a
- * device of which this memory is the mirror. */
+/* device.c - the arena and the place of its programs: this memory and this processor, or a device, and this
+ * memory is its mirror. */
 #include "driver.h"
 
 #include <stdio.h>
@@ -42,7 +42,7 @@ void device_close(Device *device) {
     *device = (Device){.model = NULL};
 }
 
-/* What lives from step to step, as far as this program's part of the arena reaches. */
+/* The bytes that live from step to step, as far as this program's part of the arena reaches. */
 static int64_t weight_bytes(const Device *device) {
     int64_t persistent = device->model->persistent;
     return persistent < device->extent ? persistent : device->extent;

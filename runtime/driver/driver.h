@@ -64,7 +64,7 @@ UNET_MUST_USE UnetStatus machine_try_threads(int32_t count, UnetError *error);
 UNET_MUST_USE UnetStatus arena_take(char **arena, int64_t bytes, int64_t beside, UnetError *error);
 void arena_give_back(char *arena, int64_t bytes);
 
-/* Reserves BYTES of addresses, few of which will be touched: they do not count as memory. */
+/* Reserves BYTES of addresses; few will be touched, and they do not count as memory. */
 UNET_MUST_USE UnetStatus mirror_take(char **mirror, int64_t bytes, UnetError *error);
 
 /* ---- peak.c: what the machine can do at most; 0: it could not be measured -------------- */
@@ -111,7 +111,7 @@ int32_t loader_slots(const UnetModel *model, const UnetDataset *const *datasets,
 /* The same for the memory of LOADER, which must outlive DEVICE. */
 void device_reads_from(Device *device, const UnetLoader *loader);
 
-/* What PROGRAM does once weights are set, before inputs are stored in the arena
+/* Runs the part of PROGRAM that runs once weights are set, before inputs are stored in the arena
  * (UnetProgram.input_offsets); a step does it if nobody has. */
 void device_prepare(Device *device, const UnetProgram *program, const UnetStep *step);
 
@@ -160,7 +160,7 @@ UNET_MUST_USE UnetStatus check_fold(Driver *driver);
  * says. */
 bool evaluation_exists(const Driver *driver);
 UNET_MUST_USE UnetStatus evaluation_open(Driver *driver, UnetDataset **dataset);
-/* The same for MODEL, that of the driver but for the size of its evaluation; OWN_SIZE: not resized. */
+/* The same for MODEL, the driver's but for the size of its evaluation; OWN_SIZE: not resized. */
 UNET_MUST_USE UnetStatus evaluation_open_as(Driver *driver, const UnetModel *model, bool own_size,
                                             UnetDataset **dataset);
 
@@ -205,7 +205,7 @@ bool tally_has_identity(const UnetProgram *program, const UnetResult *result);
 /* The identity of result I for sample N of a batch; NaN: it has none. */
 double tally_sample_identity(const Tally *tally, const UnetProgram *program, const UnetBatch *batch, int i,
                              int32_t n);
-/* Adds those of N samples; that of result i and sample k is VALUE[i * APART + k]. */
+/* Adds the values of N samples; result i of sample k has VALUE[i * APART + k]. */
 void tally_take_identity(Tally *tally, const double *value, int32_t apart, int32_t n);
 /* A part of the data says nothing about all of it. */
 void tally_forget_identity(Tally *tally);
@@ -287,10 +287,10 @@ UNET_MUST_USE UnetStatus normal_read(Driver *driver, const UnetSafetensors *file
 /* ---- run_folder.c: the folder of a run --------------------------------------------------- */
 
 typedef struct {
-    int lock;      /* its file, as long as this process trains there; -1: none */
-    bool is_new;   /* not the run that the folder holds */
-    bool begun;    /* which has written its first files */
-    int64_t *left; /* steps of its numbered checkpoints of which the start found NLEFT, the oldest first */
+    int lock;            /* its file, as long as this process trains there; -1: none */
+    bool is_new;         /* not the run that the folder holds */
+    bool begun;          /* which has written its first files */
+    int64_t *left;       /* steps of its numbered checkpoints; the start found NLEFT, the oldest first */
     int32_t nleft, gone; /* GONE: how many of these are gone by now */
     int64_t made;        /* how many were added, */
     int64_t newest;      /* the last of them */
@@ -318,8 +318,8 @@ void run_folder_forget(const RunFolder *run, const Driver *driver);
  * newest KEEP; of another run all of these, and its checkpoint and best weights are set aside. */
 UNET_MUST_USE UnetStatus run_folder_clear(RunFolder *run, Driver *driver, int64_t last, int32_t keep);
 
-/* The numbered checkpoint of STEP was added, or written again: of those that were there at the start so
- * many go that KEEP stay. */
+/* The numbered checkpoint of STEP was added, or written again: so many of the checkpoints that were there
+ * at the start go that KEEP stay. */
 void run_folder_added(RunFolder *run, const Driver *driver, int64_t step, int32_t keep);
 
 /* ---- run_data.c: the data that a run was trained on --------------------------------------- */
@@ -360,7 +360,7 @@ UNET_MUST_USE UnetStatus run_save_weights(Driver *driver, const char *arena, con
                                           const char *suffix);
 UNET_MUST_USE UnetStatus run_save_checkpoint(Driver *driver, const char *arena, const RunState *state);
 
-/* Gives the checkpoint just saved a second name with its step, and takes that of step FORGET away (0:
+/* Gives the checkpoint just saved a second name with its step, and takes the one of step FORGET away (0:
  * none). */
 UNET_MUST_USE UnetStatus run_keep_checkpoint(Driver *driver, const char *arena, const RunState *state,
                                              int64_t forget);

@@ -105,7 +105,8 @@ static bool has_larger_volumes(const UnetModel *model, const UnetDataset *data) 
     return larger;
 }
 
-/* Whether `predict` takes volumes by windows, all or the larger ones, of which a metric can be measured. */
+/* Whether `predict` takes volumes by windows, all or the larger ones, and a metric of them can be measured.
+ */
 static bool measures_windows(const UnetModel *model, const UnetDataset *data) {
     bool any = false;
     for (int i = 0; i < model->nresult; i++)

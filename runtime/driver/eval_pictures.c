@@ -1,14 +1,14 @@
-/* eval_pictures.c - evaluation of whole pictures, where some are larger than evaluation was compiled for,
- * or where pictures that are resized for the network are measured at their own size.
+/* eval_pictures.c - evaluation of whole pictures, if some are larger than evaluation was compiled for, or
+ * if pictures that are resized for the network are measured at their own size.
  *
- *     data --sample, whole--> input --predict: at once or by windows--> rows --with those of targets-->
+ *     data --sample, whole--> input --predict: at once or by windows--> rows --with rows of targets-->
  * tally
  *
  * A sample is read as evaluation reads it, by a program as large as the largest of the pictures: smaller
- * ones lie at the origin of that.  It goes through the program of prediction, and each row of an output
- * meets that of a target.  So metrics of classes, and `mse`, `l1` and `psnr`, are measured of what
- * `predict` makes, where what they compare is an output; other losses and metrics are not.  A picture and
- * its targets are in memory as a whole.
+ * ones lie at its origin.  The sample goes through the program of prediction, and each row of an output
+ * meets the row of a target.  So metrics of classes, and `mse`, `l1` and `psnr`, are measured of the
+ * results of `predict`, if they compare an output; other losses and metrics are not.  A picture and its
+ * targets are in memory as a whole.
  *
  * With `at "original"` a sample is read twice, resized for the network and as it is in its files:
  *
@@ -28,7 +28,7 @@ enum { ANY_SIZE = 1 << 20 }; /* points of a program that takes all pictures, to 
 
 /* The samples as evaluation of some size reads them. */
 typedef struct {
-    UnetModel model; /* that of the driver, but for the size of its evaluation */
+    UnetModel model; /* the driver's, but for the size of its evaluation */
     UnetProgram eval;
     UnetLayout *layout; /* one per input */
     UnetDataset *data;

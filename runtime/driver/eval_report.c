@@ -1,6 +1,6 @@
-/* eval_report.c - the page of `eval --report`: what was measured of all samples, and the worst of them.
+/* eval_report.c - the page of `eval --report`: the values of all samples, and the worst samples.
  *
- * The worst are those of the first metric that was measured, else of the loss.  The values of all samples
+ * The first metric that was measured tells the worst, else the loss.  The values of all samples
  * are remembered while these are measured, and the pictures are made behind that, of the worst alone. */
 #include "eval_report.h"
 
@@ -82,7 +82,7 @@ void eval_report_close(EvalReport *report) {
 /* ---- the worst -------------------------------------------------------------------------------- */
 
 typedef struct {
-    size_t column; /* by which they are: the loss, or that of a result */
+    size_t column; /* the column that tells them: the loss, or a result */
     bool high;     /* large values are bad ones */
     int32_t sample[WORST];
     int count;

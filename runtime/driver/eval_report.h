@@ -16,8 +16,8 @@ typedef struct {
     char path[UNET_PATH_BYTES]; /* of the page */
 } EvalReport;
 
-/* Takes room for what is measured of each sample of DATA; UNET_IO: no page can be written where it is
- * wanted. The caller closes REPORT, even after a failure. */
+/* Takes room for the values of each sample of DATA; UNET_IO: no page can be written in the place that was
+ * asked for. The caller closes REPORT, even after a failure. */
 UNET_MUST_USE UnetStatus eval_report_open(EvalReport *report, Driver *driver, const UnetModel *model,
                                           const UnetDataset *data);
 void eval_report_close(EvalReport *report);

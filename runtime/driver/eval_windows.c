@@ -1,8 +1,8 @@
 /* eval_windows.c - evaluation of whole volumes, as `predict` makes them by windows that overlap.
  *
  * Each sample goes through the program of prediction, and its classes, slice by slice as they come, meet
- * those of its labels: metrics of classes whose prediction is an output are measured, on the model's grid,
- * of all voxels of all volumes.  Losses, and metrics of what is no output, are not.
+ * the classes of its labels: metrics of classes whose prediction is an output are measured, on the model's
+ * grid, of all voxels of all volumes.  Losses, and metrics of a tensor that is no output, are not.
  */
 #include "predict.h"
 #include "eval_windows.h"
@@ -54,7 +54,7 @@ static UnetStatus take(SliceTaker *taker, int output, int32_t c, int32_t z, cons
     return status;
 }
 
-/* What is not measured stays so. */
+/* A metric that is not measured stays so. */
 static void add_sample(Tally *tally) {
     tally->samples++;
     for (int i = 0; i < tally->model->nresult; i++)

@@ -14,8 +14,8 @@ UNET_MUST_USE UnetStatus evaluate_windows(Driver *driver, const UnetDataset *dat
                                           TallyListener *listener);
 
 /* eval_pictures.c: evaluation of whole pictures, which are not all as small as the program takes.  COMPILED
- * is the data as that takes it, or NULL, if it does not; *WHOLE NULL: nothing is larger, or what is
- * measured is no output. */
+ * is the data as the program takes it, or NULL, if it does not; *WHOLE NULL: nothing is larger, or no
+ * output is measured. */
 typedef struct WholePictures WholePictures;
 UNET_MUST_USE UnetStatus whole_pictures_open(WholePictures **whole, Driver *driver,
                                              const UnetDataset *compiled);

@@ -40,7 +40,7 @@ static void print_bytes(const char *label, int64_t bytes) {
     (void)printf("%-14s %s bytes (%s)\n", label, count, rounded);
 }
 
-/* What training and evaluation take beside the arena: one slot, more where steps wait for data. */
+/* The bytes of training and evaluation beside the arena: one slot, more if steps wait for data. */
 static void print_ring(const UnetModel *model) {
     char least[32], most[32];
     format_bytes(least, sizeof least, model->ring > 0 ? model->loader_ring_bytes / model->ring : 0);
@@ -50,8 +50,8 @@ static void print_ring(const UnetModel *model) {
                  "loader ring", least, most, model->ring);
 }
 
-/* Of an image, whose height does not count, and of volumes, whose depth does not: of so many the memory by
- * windows is told. */
+/* The memory by windows is told of so many columns of an image, whose height does not count, and of slices
+ * of such a size, whose number does not. */
 enum { COLUMNS = 1000, SLICE = 512 };
 
 static bool has_volumes(const UnetModel *model) {
@@ -72,7 +72,7 @@ static const char *windows_text(const UnetModel *model) {
                                        : ", as the whole image within rounding";
 }
 
-/* How what is larger goes through. */
+/* How a larger image or volume goes through. */
 static void print_windows(const UnetModel *model) {
     char bytes[32];
     if (!has_windows(model))
@@ -179,8 +179,8 @@ static void print_text(const UnetModel *model) {
 /* Every maker returns NULL when memory ran out; jansson passes that on, so only the last result is looked
  * at. */
 
-/* How what is larger goes through; NULL: nothing is.  "beside": bytes, for 1000 columns of an image or
- * slices of 512 x 512. */
+/* How a larger image or volume goes through; NULL: none does.  "beside": bytes, for 1000 columns of an
+ * image or slices of 512 x 512. */
 static json_t *windows_json(const UnetModel *model) {
     const UnetProgram *program = model->predict;
     if (!has_windows(model))

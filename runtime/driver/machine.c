@@ -75,7 +75,8 @@ static int64_t meminfo(const char *key) {
     return value;
 }
 
-/* What the control group allows in all; its present use is no guide, since it counts cached files. */
+/* The bytes that the control group allows in all; its present use is no guide, since it counts cached
+ * files. */
 static int64_t memory_of_group(void) {
     int64_t bytes;
     FILE *file = fopen("/sys/fs/cgroup/memory.max", "r");

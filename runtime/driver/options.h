@@ -58,7 +58,7 @@ typedef struct {
     bool all;     /* problems are listed, not counted */
     char **files; /* the arguments that are not options */
     int nfile;
-    char given[4096]; /* the options as they were given, but for those that say where a run starts */
+    char given[4096]; /* the options as they were given, but for options that say where a run starts */
 } UnetOptions;
 
 /* Reads ARGV, which it reorders so that `files` is a part of it.  UNET_USAGE with a message that says what

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of several rounds the best counts: other programs only ever slow them down. */
+/* The best of several rounds counts: other programs only ever slow them down. */
 enum { ROUNDS = 25, SHORT_ROUNDS = 400 };
 
 /* ---- threads that begin together ---- */

@@ -1,8 +1,8 @@
 /* pictures.c - pictures of samples of the evaluation: inputs, targets and outputs.
  *
- * The program of evaluation leaves no picture behind, so that of prediction runs: while a run trains, on a
- * copy of the weights in memory of its own; else in the arena, where weights lie at the same place for all
- * programs.  A sample that evaluation pads is shown without that. */
+ * The program of evaluation leaves no picture behind, so the program of prediction runs: while a run
+ * trains, on a copy of the weights in memory of its own; else in the arena, where weights lie at the same
+ * place for all programs.  A sample that evaluation pads is shown without that. */
 #include "pictures.h"
 
 #include <stdlib.h>

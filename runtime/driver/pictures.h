@@ -16,7 +16,7 @@ typedef struct PictureTaker {
                        const UnetPicture *picture, UnetError *error);
 } PictureTaker;
 
-/* Samples of DATA are read for MODEL: that of the driver, but for the size of its evaluation.  Prediction
+/* Samples of DATA are read for MODEL: the driver's, but for the size of its evaluation.  Prediction
  * runs in the memory of DEVICE, whose weights it shows and which nobody else uses until pictures_close();
  * NULL: in memory of its own. */
 UNET_MUST_USE UnetStatus pictures_open(Pictures **pictures, Driver *driver, const UnetModel *model,

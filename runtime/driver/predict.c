@@ -63,7 +63,7 @@ static const char *last_part(const char *path) {
     return slash != NULL ? slash + 1 : path;
 }
 
-/* Where the suffix of a file name starts, or its end; volumes have two, ".nii.gz". */
+/* The start of the suffix of a file name, or the name's end; volumes have two, ".nii.gz". */
 static size_t stem_length(const char *path) {
     const char *dot = strrchr(last_part(path), '.');
     const char *packed = unet_volume_is_name(path) ? strstr(last_part(path), ".nii") : NULL;

@@ -22,8 +22,8 @@ typedef struct RowTaker {
     UnetStatus (*take)(struct RowTaker *taker, const float *row, UnetError *error);
 } RowTaker;
 
-/* predict_restore.c: brings rows of an output of size FROM to size TO, of which the height, the width, the
- * channels and whether they are classes (`palette`) count.  *RESTORE is closed whatever the status. */
+/* predict_restore.c: brings rows of an output of size FROM to size TO; the height, the width, the channels
+ * and whether they are classes (`palette`) count.  *RESTORE is closed whatever the status. */
 typedef struct Restore Restore;
 UNET_MUST_USE UnetStatus restore_open(Restore **restore, const UnetImageInfo *from, const UnetImageInfo *to,
                                       RowTaker *taker, UnetError *error);
@@ -31,7 +31,7 @@ void restore_close(Restore *restore); /* NULL is fine */
 /* The next row; TAKER gets none, one or more of the result. */
 UNET_MUST_USE UnetStatus restore_put(Restore *restore, const float *row, UnetError *error);
 
-/* Where rows of an output are written. */
+/* The place that rows of an output are written to. */
 typedef struct {
     RowTaker taker;          /* of rows that are restored */
     UnetImageWriter *writer; /* of the file */
@@ -43,7 +43,7 @@ typedef struct {
     const UnetProgram *program;
     int input; /* the one input that prediction reads */
     Device device;
-    Device *lent;        /* in whose memory it runs, of which `device` is a copy; NULL: it takes its own */
+    Device *lent;        /* it runs in the memory of this, and `device` is a copy; NULL: it takes its own */
     char *staged;        /* one sample of it, where the arena does not hold it; else NULL */
     const void **inputs; /* one per input of the model */
     float *row;          /* of an input or output */
@@ -66,13 +66,13 @@ typedef struct Ends {
     UnetStatus (*write)(struct Ends *ends, int i, const float *row, UnetError *error);
 } Ends;
 
-/* How images are read: as those of the data, from which the network was trained. */
+/* How images are read: as the images of the data from which the network was trained. */
 const UnetImageWay *prediction_way(const Prediction *prediction);
 
 /* Whether outputs get the size that the picture has in its file, which was resized for the network. */
 bool prediction_restores(const Prediction *prediction);
 
-/* Where the rows of the input go. */
+/* The place of the rows of the input. */
 char *prediction_input(const Prediction *prediction);
 
 /* The least size of an image of HERE points, along an axis of COMPILED points, that the network is likely
@@ -90,7 +90,7 @@ UNET_MUST_USE UnetStatus prediction_check(Prediction *prediction);
 UNET_MUST_USE UnetStatus predict_rows(Prediction *prediction, int32_t height, int32_t width, Ends *ends);
 UnetImageInfo predicted_shape(Prediction *prediction, int32_t height, int32_t width, int i);
 
-/* Of the program, for an image of the compiled size: how a step is called, and the rows of the input and of
+/* The program for an image of the compiled size: how a step is called, and the rows of the input and of
  * output I that one brings and takes; without bands all of them are one. */
 UnetStep prediction_step(const Prediction *prediction);
 UnetBand prediction_input_band(const Prediction *prediction);
@@ -106,16 +106,16 @@ int32_t tiles_padded(const UnetProgram *program, int axis, int32_t size);
 /* Bytes beside the arena while an image of WIDTH goes by windows. */
 int64_t tiles_bytes(const UnetModel *model, int32_t width);
 
-/* Whether the program takes an image of the size of file IN.  Of what is no file, such as a pipe, only
- * predict_image() tells. */
+/* Whether the program takes an image of the size of file IN.  Only predict_image() tells of a pipe, or of
+ * anything else that is no file. */
 UNET_MUST_USE UnetStatus prediction_check_size(const Prediction *prediction, const char *in);
 
 /* Takes the image IN through the model and writes each output, or, on failure, none. */
 UNET_MUST_USE UnetStatus predict_image(Prediction *prediction, const char *in);
 
 /* predict_volume.c: whether the model makes volumes of one volume, as large; whether IN is a volume; takes
- * it through the model and writes each output, or, on failure, none.  Of several channels IN is the file of
- * the first, whose name has "_0000". */
+ * it through the model and writes each output, or, on failure, none.  If a channel has a file of its own,
+ * IN is the file of the first, whose name has "_0000". */
 UNET_MUST_USE UnetStatus prediction_check_volume(const Prediction *prediction);
 UNET_MUST_USE UnetStatus prediction_check_volume_size(const Prediction *prediction, const char *in);
 UNET_MUST_USE UnetStatus predict_volume(Prediction *prediction, const char *in);
@@ -142,7 +142,7 @@ void volume_trim(const UnetVoxels *channel, int32_t channels, int32_t begin[3], 
 void volume_mask_row(const Prediction *prediction, const UnetVoxels *channel, int32_t channels,
                      const int32_t at[3], int32_t count, size_t stride, float *row);
 
-/* predict_result.c: the file of an output, and what brings slices of the model's grid to that of the file.
+/* predict_result.c: the file of an output, and the resampler of slices from the model's grid to the file's.
  */
 typedef struct {
     UnetVolumeWriter *writer;

@@ -1,7 +1,7 @@
 /* predict_image.c - one image through the model.
  *
  * The image is padded to the compiled size, behind its last row and column and as the model's file says
- * (`pad`), and the result is cropped back.  Where the program takes images of any height, one that is
+ * (`pad`), and the result is cropped back.  If the program takes images of any height, one that is
  * higher is padded to whole units; it is read, computed and written band by band.  Else the image goes
  * through at once.  One that is larger goes by windows (predict_tiles.c).  Results have the depth of their
  * input, 8 or 16 bits.
@@ -224,7 +224,7 @@ static float *last_row(const Passage *p, int32_t h) {
     return p->last_rows + (size_t)(h % p->kept) * longest_row(p->prediction);
 }
 
-/* What is missing in the row that was read becomes a number, as in training. */
+/* Missing numbers of the row that was read become a number, as in training. */
 static UnetStatus settle_row(const Passage *p, float *row) {
     const Prediction *prediction = p->prediction;
     const UnetImageWay *way = prediction_way(prediction);
@@ -442,7 +442,7 @@ static UnetStatus pass(Passage *p) {
 
 /* ---- by windows ---- */
 
-/* Files in place of what is held in memory. */
+/* Files in place of rows in memory. */
 typedef struct {
     Ends ends; /* first: what predict_tiles() calls gets it */
     const Passage *passage;

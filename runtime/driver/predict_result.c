@@ -1,6 +1,6 @@
 /* predict_result.c - the files that a volume's outputs go to.
  *
- * They have the grid of the input's file.  Where the program computed on another one (`spacing`), each
+ * They have the grid of the input's file.  If the program computed on another one (`spacing`), each
  * slice of a channel passes a resampler on its way: classes take the nearest voxel, other numbers are
  * linear between two.  Few slices are held, whatever the depth.
  */
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of each channel one, from the grid of SIZE to that of the file. */
+/* One for each channel, from the grid of SIZE to the grid of the file. */
 static UnetStatus make_resamplers(VolumeResult *result, const int32_t size[3], UnetInterpolation how,
                                   UnetError *error) {
     const UnetInterpolation axes[3] = {how, how, how};

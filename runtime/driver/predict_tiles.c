@@ -7,14 +7,14 @@
  *                                          |------===========|     bounded part of an image
  *
  * There a point counts whose part lies in its window, and is taken from that window alone: the result is
- * that of the whole image at once.  It is so of a program that was compiled for the whole, padded image, to
- * the bit, where both compute each convolution by the same kernel.  Else, where some operator sees all of
- * an image, or where no point of a window counts, windows overlap by a share and are blended, as those of
- * volumes are (unet/windows.h): numbers become means; of classes the one counts to which the windows that
- * show the point give most weight, or, with `windows` in the model's file, the largest mean of what
- * `argmax` reads.
+ * equal to the result of the whole image at once.  It is equal to the bit to a program that was compiled
+ * for the whole, padded image, if both compute each convolution by the same kernel.  Else, if some operator
+ * sees all of an image, or no point of a window counts, windows overlap by a share and are blended, as
+ * windows of volumes are (unet/windows.h): numbers become means; the class counts to which the windows that
+ * show the point give most weight, or, with `windows` in the model's file, the class with the largest mean
+ * of the input of `argmax`.
  *
- * The image is padded behind its last row and column to whole units of the network, or to one window where
+ * The image is padded behind its last row and column to whole units of the network, or to one window if
  * it is smaller; results are cropped back.  As many rows are held as a window is high, of the image and of
  * each result: an image is read, computed and written from top to bottom, and memory does not grow with its
  * height. `mirror` passes each window mirrored along each set of these axes, too; then all results are
@@ -39,16 +39,16 @@ typedef struct {
     int32_t size, padded, window, count; /* points; of a window; windows */
     int32_t step;  /* from one window to the next; 0: they lie evenly, and are blended */
     float *weight; /* blended: of each point of a window, */
-    float *total;  /*   and of each padded point: those of all windows that show it */
+    float *total;  /*   and of each padded point: the weights of all windows that show it */
 } Axis;
 
-/* An output on its way: rows of the padded image, row h at place h mod those of a window. */
+/* An output on its way: rows of the padded image, row h at place h mod the rows of a window. */
 typedef struct {
     const UnetLayout *layout;
     int64_t offset;
-    UnetImageInfo file;  /* what is written */
+    UnetImageInfo file;  /* the file that is written */
     int32_t width;       /* of a padded row */
-    int32_t channels;    /* of what is kept: those of the layout, or votes for each class */
+    int32_t channels;    /* that are kept: the layout's, or votes for each class */
     bool votes, chooses; /*   or what argmax reads */
     int32_t written;
     float *row;
@@ -110,7 +110,7 @@ static int32_t exact_step(const UnetReach *reach, int32_t window) {
     return counts < reach->grid ? 0 : counts / reach->grid * reach->grid;
 }
 
-/* What is seen before a point of a mirrored window is seen behind it. */
+/* Points seen before a point of a mirrored window are seen behind it. */
 static UnetReach reach_of(const UnetWindows *windows, int axis) {
     UnetReach reach = windows->reach[axis];
     if (mirrors(windows->mirror, axis))
@@ -225,7 +225,8 @@ static void find_columns(const Tiles *t, int32_t begin, bool mirrored) {
 
 /* ---- results ---------------------------------------------------------------------------------- */
 
-/* Of AXIS, what point P of an image that is as large as the input is in one of RESULT, and the reverse. */
+/* The point along AXIS, in an image of RESULT, of point P of an image as large as the input; and the
+ * reverse. */
 static int32_t scaled(const Result *result, const Axis *axis, int k, int32_t p) {
     /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): made with the window */
     return (int32_t)((int64_t)p * result->layout->size[k + 1] / axis->window);
@@ -240,7 +241,7 @@ static float *result_row(const Result *result, int32_t h, int32_t c) {
     return result->row + (rows * (size_t)result->channels + (size_t)c) * (size_t)result->width;
 }
 
-/* Where a row of a window's result goes: points from FIRST to END of the padded row Y. */
+/* The place of a row of a window's result: points from FIRST to END of the padded row Y. */
 typedef struct {
     const Axis *axis;
     int32_t y, begin, first, end, size; /* BEGIN: of the window, of SIZE points */
@@ -364,7 +365,7 @@ static void finish_row(const Tiles *t, const Result *result, int32_t h, float *l
         memcpy(line + c * width, row + c * stride, width * sizeof *line);
 }
 
-/* Of each result the rows up to those that END of the image makes; then their places are free. */
+/* Writes the rows of each result up to the rows that END of the image makes; then their places are free. */
 static UnetStatus write_rows(const Tiles *t, int32_t end) {
     UnetStatus status = UNET_OK;
     for (int i = 0; i < t->prediction->driver->model->noutput; i++) {

@@ -1,9 +1,9 @@
-/* predict_volume.c - one volume through the model, and what predict_windows.c shares with that.
+/* predict_volume.c - one volume through the model, and functions that predict_windows.c shares.
  *
- * Its voxels are decoded into memory, normalised as those of training were, and padded to the compiled size
+ * Its voxels are decoded into memory, normalised as in training, and padded to the compiled size
  * behind its last slice, row and column, as the model's file says (`pad`).  Results are cut back, and
- * written in the geometry of the input: classes as whole numbers, other outputs as floats.  Where the
- * model's file has a `spacing`, all that lies between reading and writing is of that grid.
+ * written in the geometry of the input: classes as whole numbers, other outputs as floats.  If the
+ * model's file has a `spacing`, all between reading and writing is on that grid.
  */
 #include "predict.h"
 
@@ -22,7 +22,7 @@ typedef struct {
     UnetVoxels channel[UNET_MOST_NORMALIZED]; /* its files */
     int32_t nchannel;
     UnetVolumeInfo file; /* the grid of the first */
-    int32_t begin[3];    /* what is predicted of it, on the model's grid, z, y, x, */
+    int32_t begin[3];    /* the predicted part, on the model's grid, z, y, x, */
     int32_t size[3];     /*   and how much */
     UnetNormal each;
     const UnetNormal *normal; /* or NULL */
@@ -45,7 +45,7 @@ UnetSampling volume_sampling(const Prediction *prediction) {
                           .masked = normalizing_of(prediction) == UNET_NORMALIZED_MASKED};
 }
 
-/* ---- what is said before ---------------------------------------------------------------------- */
+/* ---- checks before ----------------------------------------------------------------------------- */
 
 UnetStatus prediction_check_volume(const Prediction *prediction) {
     const UnetModel *model = prediction->driver->model;

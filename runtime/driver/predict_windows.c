@@ -7,15 +7,15 @@
  *
  * As many slices as a window is deep are held, of the input and of each output's sums, slice z at place z
  * mod that: the volume is read, computed and written slice by slice, and memory does not grow with its
- * depth.  They lie in the arena where the model's file says `windows h, w` and these suffice, else beside
+ * depth.  They lie in the arena if the model's file says `windows h, w` and these suffice, else beside
  * it.  Slices of another `spacing` are resampled on the way in and out (unet/resample.h).  Each point of a
- * sum gets what the windows say of it, in their order (depth, height, width, then mirrors), so the result
- * is that of sums over the whole volume, bit for bit.
+ * sum gets the numbers of the windows in their order (depth, height, width, then mirrors), so the result is
+ * equal to sums over the whole volume, bit for bit.
  *
  * Without `windows` in the model's file an output of classes is a map of these: each window then votes,
  * with the weight of each point, and the class with most of it counts.
  *
- * A volume that is smaller than a window lies in its middle, and around it what `pad` says.
+ * A volume that is smaller than a window lies in its middle, and `pad` says the voxels around it.
  */
 #include "predict.h"
 
@@ -35,12 +35,12 @@ enum { AXES = 3 };
 typedef struct {
     int32_t size, window, count; /* voxels; of a window; windows */
     float *weight;               /* of each point of a window */
-    float *total;                /* of each voxel: those of all windows that show it */
+    float *total;                /* of each voxel: the weights of all windows that show it */
 } Axis;
 
-/* Of an output, as many slices as a window is deep. */
+/* As many slices of an output as a window is deep. */
 typedef struct {
-    int32_t channels; /* of a slice: those of the output, or, of votes, its classes */
+    int32_t channels; /* of a slice: the output's, or, of votes, its classes */
     bool votes;
     float *sum;
 } Slices;
@@ -52,13 +52,13 @@ typedef struct {
     UnetSampledVolume *reader[UNET_MOST_NORMALIZED]; /* its files */
     const char *in;
     UnetVolumeInfo info; /* of the first, on the model's grid */
-    int32_t begin[AXES]; /* where on it lies what is predicted, z, y, x */
+    int32_t begin[AXES]; /* the begin of the predicted part, z, y, x */
     int32_t nchannel;
-    UnetVoxels seen[UNET_MOST_NORMALIZED]; /* what is known of them, where they are read once before */
+    UnetVoxels seen[UNET_MOST_NORMALIZED]; /* their measures, if they are read once before */
     UnetNormal each;
     const UnetNormal *normal; /* or NULL */
     float fill[UNET_MOST_NORMALIZED];
-    Axis axis[AXES]; /* z, y, x, of what is predicted */
+    Axis axis[AXES]; /* z, y, x, of the predicted part */
     size_t plane;    /* voxels of a slice of that */
     float *slices;   /* of the input, */
     Slices *sums;    /*   and of each output; beside the arena where that has no room for them */
@@ -87,7 +87,7 @@ static float *slice_at(const Passage *p, float *slices, int32_t channels, int32_
 
 /* ---- in --------------------------------------------------------------------------------------- */
 
-/* Slices in front of what is predicted. */
+/* Slices in front of the predicted part. */
 static UnetStatus skip_slices(Passage *p) {
     UnetStatus status = UNET_OK;
     for (int32_t i = 0; i < p->begin[0] * p->nchannel && status == UNET_OK; i++)
@@ -153,7 +153,7 @@ static void store_window(const Passage *p, const int32_t begin[AXES], uint32_t m
 
 /* ---- sums ------------------------------------------------------------------------------------- */
 
-/* What one row of a window adds: from point FIRST to END of it to SUM, which is of point FIRST. */
+/* Adds one row of a window, from point FIRST to END, to SUM, which belongs to point FIRST. */
 static void add_row(const Axis *axis, bool mirrored, int32_t first, int32_t end, float weight,
                     const float *row, float *sum) {
     const float *value = row + shown(axis, mirrored, first), *here = axis->weight + first;
@@ -241,7 +241,7 @@ static void divide_slice(const Passage *p, int i, int32_t z) {
         }
 }
 
-/* SLICE of what is predicted, or zeros (NULL), as one of the whole volume. */
+/* SLICE of the predicted part, or zeros (NULL), as a slice of the whole volume. */
 static const float *surround(const Passage *p, const float *slice) {
     const size_t width = (size_t)p->axis[2].size, whole = (size_t)p->info.size[2];
     if (p->whole == NULL)
@@ -380,7 +380,7 @@ static bool make_axis(Axis *axis, int32_t size, int32_t window, const UnetWindow
     return true;
 }
 
-/* What is kept of output I; votes have two classes at least. */
+/* The slices that are kept of output I; votes have two classes at least. */
 static Slices slices_of(const UnetModel *model, int i) {
     const UnetOutput *output = &model->outputs[i];
     const bool votes = output->kind == UNET_LABELS && !model->predict->windows->given;
@@ -484,8 +484,8 @@ static UnetStatus open_channel(Passage *p, int32_t c) {
     return UNET_OK;
 }
 
-/* What the voxels tell: what normalises them, and the box that is predicted.  Where either is asked of all
- * of them, the files are read once before. */
+/* Finds the numbers that normalise the voxels, and the box that is predicted.  If either is asked of all
+ * voxels, the files are read once before. */
 static UnetStatus look_through(Passage *p, int32_t size[AXES]) {
     const UnetModel *model = p->prediction->driver->model;
     const bool reads = model->trims || unet_normal_is_each(normalizing_of(p->prediction));

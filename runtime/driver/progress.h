@@ -33,7 +33,7 @@ typedef struct {
 
 void unet_progress_start(UnetProgress *progress, int fd, double now);
 
-/* Writes STATE to TEXT without a newline; returns its length.  Where COLUMNS are too few for all of it, the
+/* Writes STATE to TEXT without a newline; returns its length.  If COLUMNS are too few for all of it, the
  * time left is the last to go. */
 size_t unet_progress_format(char *text, size_t size, size_t columns, const UnetProgressState *state);
 

@@ -17,7 +17,7 @@ UnetStatus ranks_exchange(Ranks *ranks, const RanksMail *mail, UnetError *error)
     return ranks->transport->exchange(ranks->state, mail->send, mail->receive, ranks->timeout, error);
 }
 
-/* Of the thread that trains. */
+/* An exchange by the thread that trains. */
 static UnetStatus exchange(Ranks *ranks, UnetError *error) {
     ranks_settle(ranks);
     return ranks_exchange(ranks, &ranks->mail, error);

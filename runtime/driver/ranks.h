@@ -1,7 +1,7 @@
 /* ranks.h - processes that train together.
  *
  * Each process, a rank, computes a share of the samples of every step, and all of them then update the same
- * weights (UnetTraining.ranks).  What follows is built on one function of a transport, by which every rank
+ * weights (UnetTraining.ranks).  All else is built on one function of a transport, by which every rank
  * sends something to every other one.  All ranks call the same functions in the same order; whoever fails
  * ends the others, too.
  */
@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is sent to a rank, or received from it. */
+/* A message to a rank, or from it. */
 typedef struct {
     void *bytes;
     size_t count; /* at most UNET_MOST_SENT */
@@ -32,11 +32,11 @@ typedef struct {
 /* How ranks reach each other. */
 typedef struct {
     const char *name; /* "MPI" */
-    /* Joins those that were started together.  RANK and SIZE are what the launcher says, and become what
-     * this transport finds.  *STATE, once it is set, is left after a failure, too. */
+    /* Joins the processes that were started together.  RANK and SIZE come from the launcher, and become the
+     * numbers that this transport finds.  *STATE, once it is set, is left after a failure, too. */
     UnetStatus (*join)(void **state, int32_t *rank, int32_t *size, const UnetMeeting *meeting,
                        UnetError *error);
-    /* SEND and RECEIVE have a piece for each rank; nobody sends to itself.  Where nothing comes or goes for
+    /* SEND and RECEIVE have a piece for each rank; nobody sends to itself.  If nothing comes or goes for
      * TIMEOUT seconds, the error names the ranks that are waited for. */
     UnetStatus (*exchange)(void *state, const UnetPiece *send, const UnetPiece *receive, double timeout,
                            UnetError *error);
@@ -51,7 +51,7 @@ typedef struct {
 /* ranks_tcp.c: connections of its own, for those whom no MPI has started. */
 extern const UnetTransport ranks_tcp_transport;
 
-/* What a transport says of ranks (their numbers) that are silent for some seconds. */
+/* The words of a transport for ranks (their numbers) that are silent for some seconds. */
 #define RANKS_SILENT                                                                                       \
     "nothing came from rank %s for %.0f s: it may be stopped, or have lost its network (--timeout); the "  \
     "last checkpoint is whole"
@@ -62,8 +62,8 @@ typedef struct {
     void **part;
 } RanksMail;
 
-/* COUNT numbers, a bucket or all, which become the sum of those of all ranks; with ROOM for what others
- * send. In FRONT of them are so many of ALL.  If not the WHOLE, a rank needs its slice of all. */
+/* COUNT numbers, a bucket or all, which become the sum over all ranks; with ROOM for the numbers that
+ * others send. In FRONT of them are so many of ALL.  If not the WHOLE, a rank needs its slice of all. */
 typedef struct {
     void *numbers;
     char *room;
@@ -102,11 +102,11 @@ typedef struct {
 
 enum { RANKS_MOST_COUNTS = UNET_IGNORED + 1 };
 
-/* What the environment says of this process: RANK of SIZE, by whom. */
+/* This process, by its environment: RANK of SIZE, and who started it. */
 typedef struct {
     int64_t rank, size, local, place;
     const char *by; /* "mpirun"; NULL: no launcher */
-    bool by_mpi;    /* one whose processes find each other by MPI is among those that have started it */
+    bool by_mpi;    /* a launcher whose processes find each other by MPI is among its launchers */
 } Launch;
 
 /* ranks_launch.c: UNET_USAGE where launchers contradict each other; NOTE (of SIZE bytes) becomes a warning,
@@ -134,7 +134,7 @@ void ranks_start_sum(void *team, void *sum, void *room, int32_t bucket, int whol
 
 UNET_MUST_USE UnetStatus ranks_mail_new(RanksMail *mail, int32_t size, UnetError *error);
 void ranks_mail_free(RanksMail *mail);
-/* What stands in MAIL is sent and received.  One thread at a time. */
+/* Sends and receives the messages of MAIL.  One thread at a time. */
 UNET_MUST_USE UnetStatus ranks_exchange(Ranks *ranks, const RanksMail *mail, UnetError *error);
 
 static inline bool ranks_alone(const Ranks *ranks) {

@@ -27,7 +27,7 @@ static uint32_t number_at(const uint8_t bytes[4]) {
     return number;
 }
 
-/* What a side proves, as the LABEL says. */
+/* The text that a side proves, as the LABEL says. */
 static Proved what_is_proved(const Talk *talk, const char *label, uint32_t verdict) {
     Proved text = {.label = {0}};
     memcpy(text.label, label, strnlen(label, LABEL_BYTES));

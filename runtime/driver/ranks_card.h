@@ -21,7 +21,7 @@ enum {
     ANSWER_BYTES = 4 + SECRET_BYTES         /*   and what the door answers */
 };
 
-/* Where a rank is reached. */
+/* The address of a rank. */
 typedef struct {
     int32_t rank, size;
     uint16_t port;
@@ -40,7 +40,7 @@ typedef enum {
     VERDICTS
 } Verdict;
 
-/* What was said on one connection to the door of rank DOOR. */
+/* The texts on one connection to the door of rank DOOR. */
 typedef struct {
     uint8_t guest[GREETING_BYTES], host[GREETING_BYTES], card[CARD_BYTES];
     int32_t door;

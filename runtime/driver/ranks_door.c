@@ -167,7 +167,7 @@ static void send_away(Door *door, int i, Verdict why) {
     forget_guest(door, i);
 }
 
-/* Those who wait at a listener; each is greeted. */
+/* Lets in all who wait at a listener; each is greeted. */
 static void let_in(Door *door, int listener) {
     for (int k = 0; k < AT_A_TIME; k++) {
         const int fd = socket_accept(listener);
@@ -185,8 +185,7 @@ static void let_in(Door *door, int listener) {
     }
 }
 
-/* What guest G has said by now is all there is to say, and *WHY what it comes to; or it cannot go on as
- * *WHY says. */
+/* Whether guest G has said all there is to say, and *WHY the verdict; or cannot go on, as *WHY says. */
 static bool has_said(const Door *door, Guest *g, Verdict *why) {
     const size_t wanted = g->heard < GREETING_BYTES ? GREETING_BYTES : sizeof g->said;
     const bool is_late = machine_seconds() > g->end;
@@ -206,7 +205,7 @@ static bool has_said(const Door *door, Guest *g, Verdict *why) {
     return g->heard == sizeof g->said;
 }
 
-/* A guest with a right greeting has shown his card: returns what is answered, which has reached him. */
+/* A guest with a right greeting has shown his card: returns the answer, which has reached him. */
 static Verdict answer(const Door *door, Guest *g, const struct pollfd *peer, Card *card) {
     const Party *party = &door->party;
     uint8_t text[ANSWER_BYTES];

@@ -11,7 +11,7 @@
 
 #include <poll.h>
 
-/* Of which job a rank is, and where it meets the others. */
+/* The job of a rank, and the place where it meets the others. */
 typedef struct {
     int32_t rank, size;
     const Secret *secret;
@@ -28,11 +28,11 @@ UNET_MUST_USE UnetStatus door_open(Door **door, const Party *party, const char *
                                    UnetError *error);
 void door_close(Door *door);
 
-/* Receives so many ranks, each with a number above that of the door: PEER[r].fd becomes the connection to
- * rank r, which was -1, and CARD[r] tells where he is.  False: some have not come in time. */
+/* Receives so many ranks, each with a number above the door's: PEER[r].fd becomes the connection to
+ * rank r, which was -1, and CARD[r] tells his address.  False: some have not come in time. */
 bool door_receive(Door *door, struct pollfd *peer, Card *card, int32_t count);
 
-/* What may be why ranks have not come, and who was sent away: "; 3 others were sent away ...", or "". */
+/* A reason why ranks may not have come, and who was sent away: "; 3 others were sent away ...", or "". */
 void door_tell(const Door *door, char *text, size_t size);
 
 /* Comes to the door of rank R at HOST and PORT, which may not be open yet; *FD becomes the connection.

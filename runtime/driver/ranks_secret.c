@@ -1,4 +1,4 @@
-/* ranks_secret.c - the secret of a job (ranks_secret.h): where it is found, and what is proved with it. */
+/* ranks_secret.c - the secret of a job (ranks_secret.h): finds it, and proves texts with it. */
 #include "ranks_secret.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ enum { LEAST_BYTES = 16, MOST_BYTES = 4096 };
 
 #define MAKE "`openssl rand -hex 16` makes one"
 
-/* Of a file that its owner alone can read; a line feed in its end is no part of the secret. */
+/* Reads a file that its owner alone can read; a line feed in its end is no part of the secret. */
 static UnetStatus read_secret(int fd, const char *path, char *text, size_t *length, UnetError *error) {
     struct stat found;
     if (fd < 0 || fstat(fd, &found) != 0)

@@ -39,7 +39,7 @@ void secret_draw(const Secret *secret, void *bytes, size_t count);
 
 void secret_prove(const Secret *secret, const void *text, size_t count, uint8_t proof[SECRET_BYTES]);
 
-/* Whether PROOF is that of TEXT, and so of someone who has the secret. */
+/* Whether PROOF proves TEXT, and so comes from someone who has the secret. */
 bool secret_is_proved(const Secret *secret, const void *text, size_t count,
                       const uint8_t proof[SECRET_BYTES]);
 

@@ -14,8 +14,8 @@ bool socket_is_loopback(const struct sockaddr *address);
 
 bool socket_is_at_loopback(int fd);
 
-/* Of a socket at loopback whose other side has accepted the connection: whether it is a process of the same
- * user, as the system tells by /proc. */
+/* Whether the other side of a socket at loopback, which has accepted the connection, is a process of the
+ * same user, as the system tells by /proc. */
 bool socket_peer_is_ours(int fd);
 
 /* A socket that listens at the address, or -1 with errno. */

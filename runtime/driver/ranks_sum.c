@@ -7,8 +7,8 @@
  *
  * Buckets of the gradients are complete before others (UnetTeam.start): a thread sends them, one behind
  * the other, while the step goes on, and the end of the step waits for it.  Every rank has a slice of each
- * bucket.  Where ranks update slices of the weights, whose borders are others, the sums then go to those
- * who need them, and to nobody else.  Whatever else is to be sent waits for the thread (ranks_settle), so
+ * bucket.  If ranks update slices of the weights, whose borders are others, the sums then go to the ranks
+ * that need them, and to nobody else.  Whatever else is to be sent waits for the thread (ranks_settle), so
  * that all ranks send the same in the same order.
  */
 #include "driver.h"
@@ -42,7 +42,7 @@ void ranks_add(void *const *part, int32_t count, int64_t numbers, bool doubles) 
 
 /* ---- slices ---- */
 
-/* Where the slice of rank R begins, of COUNT numbers. */
+/* The begin of the slice of rank R, of COUNT numbers. */
 static int64_t slice(const Ranks *ranks, int64_t count, int32_t r) {
     return count * r / ranks->size;
 }
@@ -116,8 +116,8 @@ static UnetStatus add_part(Ranks *ranks, const RanksMail *mail, const RanksSum *
     return UNET_OK;
 }
 
-/* What PART, of the numbers of a bucket that has so many in FRONT, has in common with the slice of rank R
- * of ALL gradients. */
+/* The numbers that PART, of a bucket that has so many numbers in FRONT, has in common with the slice of
+ * rank R of ALL gradients. */
 static Part common(const Ranks *ranks, Part part, int64_t front, int64_t all, int32_t r) {
     const int64_t first = slice(ranks, all, r) - front, last = slice(ranks, all, r + 1) - front,
                   end = part.begin + part.length < last ? part.begin + part.length : last;
@@ -276,7 +276,7 @@ void ranks_start_sum(void *team, void *sum, void *room, int32_t bucket, int whol
         begin_sum(ranks, &(RanksSum){sum, room, b->count, b->first, last->first + last->count, whole != 0});
 }
 
-/* Waits for those that have begun; the next step begins anew. */
+/* Waits for the sums that have begun; the next step begins anew. */
 static void end_sums(Ranks *ranks) {
     RanksThread *t = ranks->thread;
     ranks_settle(ranks);

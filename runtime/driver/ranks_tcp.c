@@ -1,10 +1,10 @@
-/* ranks_tcp.c - ranks reach each other by TCP (ranks.h), where no MPI has started them: torchrun, or
+/* ranks_tcp.c - ranks reach each other by TCP (ranks.h), if no MPI has started them: torchrun, or
  * variables set by hand.
  *
  * Rank 0 listens at MASTER_ADDR and MASTER_PORT.  The others come there (ranks_door.h), say at which port
  * they listen themselves, and are told the addresses of all; then each pair has a connection, whose sides
  * have proved to each other that they have the secret of the job.  Behind that, messages have no heads, for
- * both sides know how long they are.  Nothing is encrypted: who can change what is on its way between two
+ * both sides know how long they are.  Nothing is encrypted: whoever can change messages between two
  * machines can still disturb a run.
  */
 #include "driver.h"
@@ -119,7 +119,7 @@ static UnetStatus meet_others(State *s, const char *host, const char *port, Unet
     return status == UNET_OK ? receive_ranks(s, s->size - 1 - s->rank, "another rank", error) : status;
 }
 
-/* The port of torchrun is that of its own store, where its agent has opened one. */
+/* The port of torchrun belongs to its own store, if its agent has opened one. */
 static bool find_meeting(const char **host, char text[PORT_BYTES], uint16_t *port) {
     const char *given = getenv("UNET_PORT"), *master = getenv("MASTER_PORT"),
                *taken = getenv("TORCHELASTIC_USE_AGENT_STORE");

@@ -15,7 +15,7 @@ typedef struct {
     double best;       /* of what picks the best weights, at BEST_STEP; NaN: there is none */
     int64_t best_step;
     const char *ended;       /* how, where steps are left; NULL: it has not, or none are */
-    const UnetDataset *data; /* of evaluation, of which samples are shown by */
+    const UnetDataset *data; /* of evaluation; its samples are shown by */
     Pictures *pictures;      /*   these; NULL: none are, */
     const char *no_pictures; /*   for this reason; NULL: none is given */
 } ReportRun;

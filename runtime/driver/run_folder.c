@@ -4,8 +4,8 @@
  *     train.data    the folder of data, see run_data.c
  *
  * A new run takes no folder that holds another one, unless `--overwrite` says so; then checkpoint and
- * weights of that run are set aside, last and best. What a run that was killed left behind is removed by
- * the next one: only files that have names of ours.
+ * weights of that run are set aside, last and best. The next run removes files that a killed run left
+ * behind: only files that have names of ours.
  */
 #include "driver.h"
 
@@ -117,7 +117,7 @@ void run_folder_forget(const RunFolder *run, const Driver *driver) {
 
 /* ---- names of ours ---------------------------------------------------------------------------- */
 
-/* What stands behind PREFIX in TEXT; NULL: that does not begin so, or TEXT is NULL. */
+/* The text behind PREFIX in TEXT; NULL: TEXT does not begin so, or is NULL. */
 static const char *behind(const char *text, const char *prefix) {
     const size_t length = strlen(prefix);
     return text != NULL && strncmp(text, prefix, length) == 0 ? text + length : NULL;
@@ -156,7 +156,7 @@ static int64_t numbered_step(const char *file, const char *name) {
     return rest != NULL && strcmp(rest, "safetensors") == 0 ? step : -1;
 }
 
-/* ---- what is in it ---------------------------------------------------------------------------- */
+/* ---- its contents ----------------------------------------------------------------------------- */
 
 /* Whether FILE is what a run of model NAME leaves; the log is any model's. */
 static bool is_of_a_run(const char *file, const char *name) {
@@ -174,7 +174,7 @@ static bool is_checkpoint(const char *file) {
            (length < long_end || strcmp(file + length - long_end, aside) != 0);
 }
 
-/* Of several the first by name, whatever the order in which the folder lists them. */
+/* The first of several by name, whatever the order in which the folder lists them. */
 bool run_folder_other(const char *folder, char name[UNET_PATH_BYTES]) {
     bool found = false;
     DIR *open = opendir(folder);
@@ -216,7 +216,7 @@ static bool continues(const Driver *driver, const char *folder) {
            (strcmp(suffix, "checkpoint.safetensors") == 0 || numbered_step(base, name) >= 0);
 }
 
-/* What `--overwrite` sets aside takes the place of what was set aside before. */
+/* Files that `--overwrite` sets aside take the place of files that were set aside before. */
 static UnetStatus refuse_what_goes(const Driver *driver, const char *folder, UnetError *error) {
     const char *base = resumed_in(driver, folder), *suffix = behind(behind(base, driver->model->name), ".");
     if (suffix == NULL || strncmp(suffix, "previous.", 9) != 0)
@@ -268,9 +268,9 @@ UnetStatus run_folder_take(RunFolder *run, Driver *driver) {
     return status;
 }
 
-/* ---- what is in the way ----------------------------------------------------------------------- */
+/* ---- files in the way ------------------------------------------------------------------------- */
 
-/* REPLACES: where there is no such file, one that was set aside before belongs to a run before that. */
+/* REPLACES: if there is no such file, a file that was set aside before belongs to an earlier run. */
 static UnetStatus set_aside(Driver *driver, const char *suffix, const char *previous, bool replaces) {
     char from[UNET_PATH_BYTES], to[UNET_PATH_BYTES];
     UnetStatus status = run_path(driver, suffix, from, &driver->error);

@@ -33,7 +33,7 @@ void step_clock_free(StepClock *clock);
 void step_clock_round(StepClock *clock, bool counts);
 void step_clock_read(StepClock *clock);
 
-/* What the machine can do at most, a second. */
+/* The most that the machine can do in a second. */
 typedef struct {
     double flops, bytes;
 } Peak;

@@ -65,7 +65,7 @@ void tally_clear(Tally *tally) {
     }
 }
 
-/* Of a metric of classes, a step leaves whole numbers. */
+/* A step leaves whole numbers of a metric of classes. */
 static void add_pairs(const Tally *tally, int i, const char *at) {
     const size_t pairs = pairs_of(&tally->model->results[i]);
     for (size_t k = 0; k < pairs; k++) {
@@ -195,7 +195,7 @@ int64_t tally_numbers(const UnetModel *model) {
     return count;
 }
 
-/* What is not measured, and NaN in a tally, is 0 in a file. */
+/* A value that is not measured, and NaN in a tally, is 0 in a file. */
 void tally_store(const Tally *tally, const UnetProgram *program, double *to) {
     *to++ = (double)tally->samples;
     *to++ = (double)tally->identity_samples;
@@ -256,7 +256,7 @@ typedef struct {
     Device *device;
     const UnetProgram *program;
     int64_t begun, ended;              /* batches */
-    int32_t samples[UNET_STEPS_AHEAD]; /* of those that were begun last */
+    int32_t samples[UNET_STEPS_AHEAD]; /* of the steps that were begun last */
     bool wants_identity;
     TallyListener *listener;
     UnetStep step;

@@ -5,8 +5,8 @@
  *
  *     step -> loss finite? -> progress -> log at the end of an epoch -> evaluate -> save -> signal?
  *
- * It allocates nothing.  What happens is a function of the seed and the step alone, so a run that was
- * killed and resumed from its checkpoint ends with the same weights as one that was not.
+ * It allocates nothing.  A step is a function of the seed and its number alone, so a run that was killed
+ * and resumed from its checkpoint ends with the same weights as one that was not.
  */
 #include "train.h"
 
@@ -61,7 +61,7 @@ static double rate_of(const Run *run, int64_t step) {
                               &run->state.plateau, step, (UnetLength){run->steps, run->steps_per_epoch});
 }
 
-/* Of SECONDS since the last row of training, those of a step; NaN in a row of an evaluation. */
+/* The seconds of a step, of SECONDS since the last row of training; NaN in a row of an evaluation. */
 static double of_step(const Run *run, bool trains, double seconds) {
     const int64_t steps = run->state.step - run->row_step;
     return trains && steps > 0 ? seconds / (double)steps : NAN;
@@ -338,14 +338,14 @@ static UnetStatus save_and_keep(Run *run) {
     return status;
 }
 
-/* Where nothing is evaluated, the last numbers of training are the result. */
+/* If nothing is evaluated, the last numbers of training are the result. */
 static void report_training(Run *run) {
     char text[512];
     tally_format(&run->train, text, sizeof text);
     unet_progress_message(&run->progress, "last steps of training: %s", text);
 }
 
-/* What is due behind a step. */
+/* The work that is due behind a step. */
 static UnetStatus after_step(Run *run, int *signal) {
     enum { COMPARED = 100 }; /* steps after which ranks compare their weights */
     bool is_last = run->state.step == run->steps;

@@ -46,7 +46,7 @@ typedef struct {
     int32_t samples[UNET_STEPS_AHEAD]; /* of the steps that were begun last */
     SeenLabels seen;
     double norms;            /* sum of the gradients' norms since the last row of the log, */
-    int64_t normed;          /*   of so many steps; those that overflowed have none */
+    int64_t normed;          /*   of so many steps; steps that overflowed have none */
     int64_t row_step;        /* the step behind which the log's last row came, or this process began, */
     double row_exchange;     /*   and what Ranks.seconds were then, */
     double row_sent;         /*   and Ranks.sent */
@@ -101,13 +101,13 @@ UNET_MUST_USE UnetStatus train_reserve_ranks(Run *run);
 UNET_MUST_USE UnetStatus train_compare_ranks(Run *run);
 /* Weights, moments, RunState and what inputs are normalised by, from the first rank to all. */
 UNET_MUST_USE UnetStatus train_copy_state(Run *run);
-/* Of an optimiser's state in slices: the whole of it, in the first rank, for a checkpoint. */
+/* Collects an optimiser's state in slices: the whole of it, in the first rank, for a checkpoint. */
 UNET_MUST_USE UnetStatus train_gather_state(Run *run);
 /* Refuses to go on where ranks have different weights: UNET_BUG. */
 UNET_MUST_USE UnetStatus train_compare_weights(Run *run);
-/* The losses and metrics of a step become those of all its N samples. */
+/* The losses and metrics of a step become the sums over all its N samples. */
 UNET_MUST_USE UnetStatus train_share_results(Run *run, int32_t n);
-/* tally_add_identity(), of a batch of which this rank has the samples [FIRST, LAST). */
+/* tally_add_identity() for a batch; this rank has its samples [FIRST, LAST). */
 UNET_MUST_USE UnetStatus train_share_identities(Run *run, const UnetBatch *batch, int32_t first,
                                                 int32_t last);
 /* tally_evaluate() by all ranks. */

@@ -54,7 +54,7 @@ static uint64_t hash_samples(const UnetDataset *data) {
     return hash;
 }
 
-/* What decides how long a run is and what it computes. */
+/* The options that decide how long a run is and its computation. */
 static uint64_t hash_options(const UnetOptions *o) {
     const int64_t number[] = {o->epochs, o->steps,     o->batch,   o->seed,    o->checkpoint_every,
                               o->resume, *o->exchange, *o->reduce, *o->overlap};
@@ -89,7 +89,7 @@ UnetStatus train_compare_ranks(Run *run) {
 
 /* ---- the optimiser's state in slices ---- */
 
-/* Of one moment: all of it, and what this rank has, OWN, which belongs at AT. */
+/* One moment: all of it, and the part of this rank, OWN, which belongs at AT. */
 typedef struct {
     char *whole, *at, *own;
     size_t bytes;
@@ -177,8 +177,8 @@ UnetStatus train_copy_state(Run *run) {
 
 /* ---- weights ---- */
 
-/* Running statistics are those of the first rank's samples; they have no moments, as have weights that are
- * not trained. */
+/* Running statistics belong to the first rank's samples; they have no moments, and weights that are not
+ * trained have none. */
 static UnetStatus copy_statistics(Run *run) {
     UnetStatus status = device_fetch_weights(&run->device, &run->driver->error);
     for (int32_t i = 0; i < run->model->nparameter && status == UNET_OK; i++) {

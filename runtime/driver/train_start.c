@@ -14,7 +14,7 @@
 
 enum {
     IDENTITY_BATCHES = 8, /* measured in training to have something to compare with */
-    NORM_NUMBERS = 2      /* in front of those of a tally: the sum of gradients' norms, and of how many */
+    NORM_NUMBERS = 2      /* in front of a tally's: the sum of gradients' norms, and their number */
 };
 
 /* COUNT in UNIT as a number of steps, at most INT64_MAX. */
@@ -128,7 +128,7 @@ void train_store_unlogged(Run *run) {
     tally_store(&run->train, run->model->train, run->unlogged + NORM_NUMBERS);
 }
 
-/* So that the log's next row is that of a run which was not interrupted. */
+/* So that the log's next row is the row of a run which was not interrupted. */
 static UnetStatus restore_unlogged(Run *run) {
     if (!run->state.has_unlogged) {
         run->identity_end += run->state.step;
@@ -262,8 +262,8 @@ static UnetStatus load(Run *run) {
     return status == UNET_OK ? device_push_weights(&run->device, &driver->error) : status;
 }
 
-/* The folder becomes that of this run: its checkpoint shows before the first step that the folder takes
- * files, and makes --resume mean this run, also where that goes on from an earlier checkpoint. */
+/* The folder becomes this run's: its checkpoint shows before the first step that the folder takes
+ * files, and makes --resume mean this run, also if it goes on from an earlier checkpoint. */
 static UnetStatus begin_in_folder(Run *run) {
     Driver *driver = run->driver;
     UnetStatus status =

@@ -67,7 +67,7 @@ typedef struct {
     int plain;             /* the command where none is named, or -1: one must be */
     int help_command;      /* stands for --help and -h */
     int version_command;   /* for --version */
-    const char *elsewhere; /* commands that one may look for here, "train|eval", which are those of */
+    const char *elsewhere; /* commands that one may look for here, "train|eval"; they belong to */
     const char *where;     /*   "`./PROGRAM`, which ..." */
     const char *epilogue;  /* the end of each help: exit codes */
     /* Called for each option that was given, in their order; NULL: nobody wants to know. */
@@ -76,7 +76,7 @@ typedef struct {
 
 typedef struct {
     int command, about; /* about: of help, the command that it is asked of, or the help itself */
-    char **word;        /* what is neither command nor option: a part of argv, which is reordered */
+    char **word;        /* words that are neither command nor option: a part of argv, which is reordered */
     int nword;
 } UnetCommandLine;
 

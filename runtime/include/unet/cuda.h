@@ -18,14 +18,14 @@
 extern "C" {
 #endif
 
-/* Rows [begin, end) of a sample, which has depth * height of them: those of a kernel's output that it
- * computes.  Whoever launches it keeps them inside the sample; of an empty range nothing is computed. */
+/* Rows [begin, end) of a sample, which has depth * height of them: the rows of its output that a kernel
+ * computes.  Whoever launches it keeps them inside the sample; nothing is computed of an empty range. */
 typedef struct {
     int32_t begin, end;
 } Rows;
 
-/* What a layer's filters have to do with another place in memory, or a bias with its sums, or the points of
- * an image; what it means only kernels know (templates/cuda/filters.cuh).  Its blocks begin with block
+/* A job between a layer's filters and another place in memory, or a bias and its sums, or the points of an
+ * image; only kernels know its meaning (templates/cuda/filters.cuh).  Its blocks begin with block
  * `first`; of the dense weights [K][channels][taps] it concerns kn filters from k0 on and cn channels from
  * c0 on, which are packed as [kp][taps][cp]. */
 typedef struct {
@@ -57,8 +57,8 @@ typedef struct {
     UnetComparison of[UNET_COMPARISONS];
 } UnetComparisons;
 
-/* Running means and variances of layers that follow those of a batch, in one launch: of CHANNELS channels,
- * for which each sample has POINTS points (templates/cuda/norm_track.cu). */
+/* Running means and variances of layers that follow the statistics of a batch, in one launch: CHANNELS
+ * channels, for which each sample has POINTS points (templates/cuda/norm_track.cu). */
 typedef struct {
     float *running_mean, *running_var;
     const float *mean, *variance;
@@ -80,7 +80,7 @@ typedef struct {
     UnetCuda *cuda;
     cudaStream_t stream;
     const UnetControl *control;
-    uint32_t *arrived;    /* in it, that of the stream */
+    uint32_t *arrived;    /* in it, the counter of the stream */
     double *correction;   /* in it */
     int32_t branch;       /* 0: of the first stream, 1: of the second */
     const char *step;     /* "conv of enc1.0": the name under which it is timed */
@@ -88,7 +88,7 @@ typedef struct {
     UnetComparisons *comparisons; /* and what they compare, */
     UnetTracks *tracks;           /* and the averages that they keep */
     int32_t more;                 /* steps come that it does, too */
-    int32_t held; /* the first sample of this iteration, of those of the process: where tensors hold all */
+    int32_t held; /* the first sample of this iteration, if tensors hold all samples of the process */
 } UnetLaunch;
 
 /* Runs convolution INDEX of the program's table: computes RESULT from its two operands, in the order of
@@ -97,8 +97,8 @@ typedef struct {
 void unet_cuda_convolution(UnetLaunch at, int32_t index, void *result, const void *a, const void *b,
                            const void *bias, void *workspace);
 
-/* What RANKS processes have of one slice of their sums: that of process MINE is in SUM, those of the others
- * are in ROOM, each APART from the one before it. */
+/* The parts that RANKS processes have of one slice of their sums: the part of process MINE is in SUM, the
+ * others are in ROOM, each APART from the one before it. */
 typedef struct {
     float *sum;
     const float *room;
@@ -106,9 +106,9 @@ typedef struct {
     int32_t mine, ranks;
 } UnetRankParts;
 
-/* SUMS, COUNT numbers, becomes the sum of those of all ranks: the WHOLE of it, or the slice of this one;
- * where there is one rank, nothing happens.  ROOM holds as many numbers, and one more for each rank.  ADD
- * launches what adds parts as a binary tree, to SUM. */
+/* SUMS, COUNT numbers, becomes the sum over all ranks: the WHOLE of it, or the slice of this rank; with one
+ * rank nothing happens.  ROOM holds as many numbers, and one more for each rank.  ADD launches the kernel
+ * that adds parts as a binary tree, to SUM. */
 void unet_cuda_sum_ranks(UnetLaunch at, float *sums, float *room, int64_t count, int whole,
                          void (*add)(UnetLaunch at, UnetRankParts parts));
 
@@ -123,9 +123,9 @@ void unet_cuda_gather_ranks(UnetLaunch at, float *numbers, int64_t count);
 /* The slice of COUNT numbers that this rank has, [*from, *to): without others the first of SLICES. */
 void unet_cuda_slice(UnetLaunch at, int64_t count, int32_t slices, uint32_t *from, uint32_t *to);
 
-/* Begins a branch: what is launched with the result runs when all is done that was launched with AT so far,
- * and beside what is launched with AT from now on.  unet_cuda_join() ends it: what is launched with AT
- * behind that waits for both.  One branch ends before another begins. */
+/* Begins a branch: a launch with the result waits for all launches with AT so far, and runs beside launches
+ * with AT from now on.  unet_cuda_join() ends the branch: launches with AT behind it wait for both.  One
+ * branch ends before another begins. */
 UnetLaunch unet_cuda_fork(UnetLaunch at);
 void unet_cuda_join(UnetLaunch at);
 

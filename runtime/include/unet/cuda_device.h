@@ -6,15 +6,15 @@
 #include "cudnn.h"
 #include "device.h"
 
-/* Where the inputs of a program go in the arena: those of the samples of one iteration; offset -1: not
+/* The places in the arena of the inputs of a program, for the samples of one iteration; offset -1: not
  * read. */
 typedef struct {
     int64_t offset, bytes;
-    bool held; /* those of all iterations of the process lie there, one behind the other */
+    bool held; /* the inputs of all iterations of the process lie there, one behind the other */
 } UnetStaging;
 
-/* A part of a step, launched as one graph.  Those of an iteration follow each other; where others stand
- * between them, there are several loops over the same samples. */
+/* A part of a step, launched as one graph.  The pieces of an iteration follow each other; if other pieces
+ * stand between them, there are several loops over the same samples. */
 typedef struct {
     void (*launch)(UnetLaunch at, char *arena);
     bool once; /* what it computes from weights stays: in the first step after these came, and after steps
@@ -39,7 +39,7 @@ typedef struct {
     double beta[2];                 /* Adam's; 0 without it */
     bool holds; /* tensors hold all samples of the process, so that each iteration has others of them */
     const UnetStaging *staging;   /* one per input of the model */
-    const UnetLabelCount *labels; /* what is counted of a batch before its step, */
+    const UnetLabelCount *labels; /* the counts of a batch that are taken before its step, */
     int32_t nlabels;
     bool prefetches; /* staging is not shared: the next inputs may be copied as soon as these are freed */
 } UnetCudaProgram;

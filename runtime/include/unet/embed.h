@@ -14,9 +14,9 @@
  * train steps allocate nothing; nothing is ever printed.
  *
  * Tensors are dense: float [channels][height][width] of an image, [channels][depth][height][width] of a
- * volume, one sample behind the other, as PyTorch has them.  Pictures have numbers from 0 to 1; what the
- * model's file says of `normalize` is done here.  Labels have a byte for each point: its class, or
- * UNET_IGNORED.  Sizes are those that the model was compiled for.
+ * volume, one sample behind the other, as PyTorch has them.  Pictures have numbers from 0 to 1; the
+ * functions do the `normalize` of the model's file.  Labels have a byte for each point: its class, or
+ * UNET_IGNORED.  The model was compiled for certain sizes, and tensors have these.
  */
 #ifndef UNET_EMBED_H
 #define UNET_EMBED_H
@@ -31,7 +31,7 @@
 extern "C" {
 #endif
 
-/* What NAME.h says in C and in C++. */
+/* Words of NAME.h in C and in C++. */
 #ifdef __cplusplus
 #define UNET_EXTERN extern "C"
 #define UNET_ASSERT static_assert
@@ -59,17 +59,17 @@ UNET_MUST_USE UnetStatus unet_embed_init(const UnetModel *const *models, int32_t
 void unet_embed_close(void *buffer);
 
 /* Weights of a safetensors file that has every tensor of the model, all values finite; and such a file.
- * Where loading fails some of the weights may be those of the file: load others before you go on. */
+ * If loading fails, some of the weights may come from the file: load others before you go on. */
 UNET_MUST_USE UnetStatus unet_embed_load(void *buffer, const char *path, UnetError *error);
 UNET_MUST_USE UnetStatus unet_embed_save(void *buffer, const char *path, UnetError *error);
 
-/* One sample.  INPUTS: one per UnetModel.inputs, NULL for those that prediction does not read; OUTPUTS: one
- * per UnetModel.outputs, NULL for those that are not wanted. */
+/* One sample.  INPUTS: one per UnetModel.inputs, NULL for inputs that prediction does not read; OUTPUTS:
+ * one per UnetModel.outputs, NULL for outputs that are not wanted. */
 UNET_MUST_USE UnetStatus unet_embed_forward(void *buffer, const void *const *inputs, void *const *outputs,
                                             UnetError *error);
 
-/* N samples, 1 to the batch; *LOSS, if LOSS is not NULL: what is minimised, before the step, as a mean over
- * them.  A loss that is not finite is no error here. */
+/* N samples, 1 to the batch; *LOSS, if LOSS is not NULL: the loss before the step, as a mean over the
+ * samples.  A loss that is not finite is no error here. */
 UNET_MUST_USE UnetStatus unet_embed_train_step(void *buffer, int32_t n, const void *const *inputs,
                                                double learning_rate, double *loss, UnetError *error);
 

@@ -26,7 +26,7 @@ typedef enum {
 } UnetFunction;
 
 /* The points beyond the ends of an axis: a number, the points inside of the end from there backwards, or
- * the points from the other end on.  Of a flip the whole axis lies the other way round. */
+ * the points from the other end on.  A flip turns the whole axis round. */
 typedef enum { UNET_BORDER_NUMBER, UNET_BORDER_REFLECT, UNET_BORDER_WRAP, UNET_BORDER_FLIP } UnetBorder;
 
 #endif

@@ -1,9 +1,9 @@
-/* instructions.h - the instructions that the C compiler at work may use, beyond those that every processor
- * of its kind has.
+/* instructions.h - the instructions that the C compiler at work may use, beyond the instructions that every
+ * processor of its kind has.
  *
- * Under -march=native a compiler uses what the processor it runs on has, and tells so in macros.  A program
- * keeps them as bits, and refuses to start where one is missing (runtime/driver/machine.c), which else
- * would end it by SIGILL somewhere.  Of x86 processors; other kinds have no bits. */
+ * Under -march=native a compiler uses the instructions of the processor it runs on, and tells so in macros.
+ * A program keeps them as bits, and refuses to start if one is missing (runtime/driver/machine.c), which
+ * else would end it by SIGILL somewhere.  Only x86 processors have bits. */
 #ifndef UNET_INSTRUCTIONS_H
 #define UNET_INSTRUCTIONS_H
 

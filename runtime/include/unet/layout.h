@@ -20,8 +20,8 @@ void unet_layout_store_row(const UnetLayout *layout, void *base, int32_t n, int3
 /* The row behind the last of band B of a tensor, of an image of so many UNITS (UnetBand). */
 int32_t unet_band_end(const UnetBand *band, int64_t b, int32_t units);
 
-/* Where point POSITION of a line of padded points comes from: the index of the point among the SIZE real
- * ones, or -1 for a constant (UNET_PAD_VALUE, UNET_PAD_ZERO, UNET_PAD_MEAN).  POSITION counts from the
+/* The origin of point POSITION of a line of padded points: the index of the point among the SIZE real ones,
+ * or -1 for a constant (UNET_PAD_VALUE, UNET_PAD_ZERO, UNET_PAD_MEAN).  POSITION counts from the
  * first real point and may be negative; reflection does not repeat the border and goes on for any distance.
  */
 int32_t unet_pad_index(UnetPad pad, int64_t position, int32_t size);

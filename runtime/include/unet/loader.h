@@ -1,13 +1,13 @@
 /* loader.h - threads that read batches ahead of the step that uses them.
  *
  * A loader owns a fixed ring of slots (at most UnetModel.ring of them, each as large as the largest batch
- * of any program, or, of several processes that train together, this one's share of it) and a fixed number
+ * of any program, or, if several processes train together, this one's share of it) and a fixed number
  * of threads, all reserved once when it is created.  A slot is touched when it is needed: one at first,
- * more where steps wait for their batches.  It works on one stream of batches at a time: training, then an
- * evaluation, then training again where it stopped.  What a batch contains depends on the stream alone,
+ * more if steps wait for their batches.  It works on one stream of batches at a time: training, then an
+ * evaluation, then training again where it stopped.  The contents of a batch depend on the stream alone,
  * never on the number of threads or slots.
  *
- * Threads allocate while they decode files.  Of a training set that is kept (dataset_cache.c) each file is
+ * Threads allocate while they decode files.  If a training set is kept (dataset_cache.c), each file is
  * decoded once: behind the first epoch nothing is allocated.  Other files are decoded each time, in about
  * as much as unet_dataset_decoder_bytes says: PNG and JPEG in memory that each thread keeps from file to
  * file, so that nothing is allocated once the largest was read; libtiff, giflib, libwebp, libsndfile,
@@ -33,7 +33,7 @@ typedef struct {
     bool drop_tail; /* leave out the last batch of an epoch when it is not full */
     int64_t first;  /* batch to start with: 0, or where a run was interrupted */
     int32_t batch;  /* samples of a batch, at most as many as the program has; 0: as many */
-    /* Of several processes: this one reads the samples [mine_first, mine_last) of each batch, and has
+    /* If several processes train: this one reads the samples [mine_first, mine_last) of each batch, and has
      * no memory for the others; mine_last 0: all.  With `turns`, it reads only batches k with k % turns ==
      * turn. */
     int32_t mine_first, mine_last;

@@ -3,11 +3,11 @@
  *     epoch,step,split,loss,"mse(denoised, clean)","psnr(denoised, clean)","psnr(noisy, clean)",...
  *
  * `loss` is the weighted sum that is minimised.  Each loss and metric follows under its own name and, for a
- * PSNR that has one, the PSNR of the input it improves on.  A value that was not measured is empty.  Where
+ * PSNR that has one, the PSNR of the input it improves on.  A value that was not measured is empty.  If
  * gradients are clipped by their norm, its mean over the steps stands behind the seconds, before it was
- * clipped.  Where several processes may train together, `exchange_s` follows, in rows of training: for how
- * many seconds a step has waited for the others, 0 where there are none; and `exchange_all_s`: for how
- * many seconds it has sent and added, beside computation, too.  Where losses are scaled, the scale and the
+ * clipped.  If several processes may train together, `exchange_s` follows, in rows of training: for how
+ * many seconds a step has waited for the others, 0 if there are none; and `exchange_all_s`: for how
+ * many seconds it has sent and added, beside computation, too.  If losses are scaled, the scale and the
  * number of skipped steps stand at the end of a row; a file that is continued keeps the columns it has.
  * Lines are written whole as they come, so that a killed run loses none.
  */

@@ -20,14 +20,14 @@ void unet_normal_format(const UnetNormal *normal, int32_t channels, char text[UN
 /* CLIPS: also low and high.  False where TEXT is not of so many channels, or a deviation is not above 0. */
 bool unet_normal_parse(UnetNormal *normal, int32_t channels, bool clips, const char *text);
 
-/* Where files of weights have those of input I. */
+/* The name of the numbers of input I in files of weights. */
 enum { UNET_NORMAL_KEY_BYTES = 128 };
 void unet_normal_key(const UnetModel *model, int32_t i, char key[UNET_NORMAL_KEY_BYTES]);
 
 /* Whether every volume has numbers of its own. */
 bool unet_normal_is_each(UnetNormalizing how);
 
-/* Takes those of input I from FILE, which must have them, where they are to be measured; else changes
+/* Takes the numbers of input I from FILE, which must have them, if they are to be measured; else changes
  * nothing. */
 UNET_MUST_USE UnetStatus unet_normal_read(const UnetModel *model, int32_t i, UnetNormal *normal,
                                           const UnetSafetensors *file, UnetError *error);

@@ -12,19 +12,19 @@
 extern "C" {
 #endif
 
-/* Initial weights, bit-identical to those that PyTorch draws after torch.manual_seed(seed) for the same
- * layers in the same order.  A double model gets the same float32 values, widened. */
+/* Initial weights, bit-identical to the weights that PyTorch draws after torch.manual_seed(seed) for the
+ * same layers in the same order.  A double model gets the same float32 values, widened. */
 void unet_parameters_init(const UnetModel *model, uint64_t seed, void *arena);
 
-/* Where the values of a parameter lie that eval and predict use: averaged ones, or those that are trained.
+/* The place of the values of a parameter that eval and predict use: averaged values, or the trained ones.
  */
 int64_t unet_weights_offset(const UnetModel *model, int32_t parameter);
 
 /* How many numbers unet_parameters_init draws from the generator, for unet_shuffle_start. */
 int64_t unet_parameter_draws(const UnetModel *model);
 
-/* Writes the weights that eval and predict use under PyTorch's names; with MOMENTS those that are trained,
- * and the optimiser's state as "optimizer.exp_avg.NAME" and so on, by PyTorch's names for it, and, where
+/* Writes the weights that eval and predict use under PyTorch's names; with MOMENTS the trained values,
+ * and the optimiser's state as "optimizer.exp_avg.NAME" and so on, by PyTorch's names for it, and, if
  * losses are scaled, "optimizer.loss_scale".  MORE: a tensor beside these, or NULL.  Allocates nothing. */
 UNET_MUST_USE UnetStatus unet_parameters_save(const UnetModel *model, const void *arena, bool moments,
                                               const UnetTensor *more, const char *path,
@@ -37,7 +37,7 @@ int64_t unet_parameters_header(const UnetModel *model);
 
 typedef enum {
     UNET_LOAD_ALL,      /* every parameter must be in the file with its shape */
-    UNET_LOAD_MATCHING, /* those that the file has with an equal name and shape; at least one */
+    UNET_LOAD_MATCHING, /* the parameters that the file has with an equal name and shape; at least one */
 } UnetLoadMode;
 
 /* Called once for each parameter that was left as it was (UNET_LOAD_MATCHING), for each tensor of the file

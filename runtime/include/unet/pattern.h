@@ -1,9 +1,9 @@
-/* pattern.h - what patterns of file names mean: "day_*.{png,jpg}".
+/* pattern.h - the meaning of patterns of file names: "day_*.{png,jpg}".
  *
- * A star stands for one or more characters of one path component; where a component has several, each takes
- * as little as it can.  Two stars are a component of their own: any number of folders.  Braces hold texts
- * of which one stands there, without stars or slashes.  The stem of a file is the text of its stars, joined
- * by
+ * A star stands for one or more characters of one path component; if a component has several, each takes
+ * as little as it can.  Two stars are a component of their own: any number of folders.  Braces hold several
+ * texts, and one of them stands there, without stars or slashes.  The stem of a file is the text of its
+ * stars, joined by
  * '/', which none of them can contain; files with the same stem belong together.
  *
  * An ending says what a file holds, and is no part of its stem.  From the first dot behind the last star on

@@ -4,7 +4,7 @@
  * Before each step all of the program's arena is poisoned for AddressSanitizer except the operands that the
  * plan lets live at that step; any other access, even one float past a neighbour, stops the program with
  * the step's line.  In a loop over bands the same holds for the rows of each tensor.  A buffer is filled
- * with NaNs when its life begins, so that what is read before it is written shows in the result.  Without
+ * with NaNs when its life begins, so that a read before the first write shows in the result.  Without
  * AddressSanitizer only the NaNs are there.
  */
 #ifndef UNET_POISON_H

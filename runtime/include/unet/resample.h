@@ -40,8 +40,8 @@ UnetResampler *unet_resampler_new(const int32_t from[3], const int32_t to[3],
                                   const UnetInterpolation how[3]);
 void unet_resampler_free(UnetResampler *resampler); /* NULL is fine */
 
-/* The next slice of the old grid; while a slice is ready it is to be taken before.  Those behind what the
- * last slice of the new grid needs are passed over. */
+/* The next slice of the old grid; while a slice is ready it is to be taken before.  Slices behind
+ * the last slice of the new grid are passed over. */
 void unet_resampler_feed(UnetResampler *resampler, const float *slice);
 
 /* Whether the next slice of the new grid can be taken; false after the last. */
@@ -56,8 +56,8 @@ void unet_resampler_take(UnetResampler *resampler, float *slice);
 typedef struct {
     double spacing[3];
     UnetInterpolation how;
-    bool masked;  /* who decodes it (unet/voxels.h) notes the mask of what is not 0 */
-    double whole; /* who decodes it makes whole numbers of those that are as near to one; 0: of none */
+    bool masked;  /* who decodes it (unet/voxels.h) notes the mask of voxels that are not 0 */
+    double whole; /* who decodes it rounds numbers that are as near to a whole one; 0: none */
 } UnetSampling;
 
 /* A volume that is read from a file on another grid. */
@@ -69,7 +69,7 @@ typedef struct UnetSampledVolume UnetSampledVolume;
 UNET_MUST_USE UnetStatus unet_sampled_open(UnetSampledVolume **volume, const char *path,
                                            const UnetSampling *sampling, UnetError *error);
 
-/* Of the new grid, and of the file's.  Nearest keeps the type of voxels, others make floats, unless the
+/* The new grid, and the file's.  Nearest keeps the type of voxels, others make floats, unless the
  * grids are one. */
 const UnetVolumeInfo *unet_sampled_info(const UnetSampledVolume *volume);
 const UnetVolumeInfo *unet_sampled_source(const UnetSampledVolume *volume);

@@ -1,8 +1,8 @@
 /* rng.h - random numbers: PyTorch's generator, and one without state.
  *
- * What a PyTorch script draws before and between epochs (initial weights, splits, order of samples) comes
- * from the Mersenne twister as PyTorch's CPU generator uses it, bit for bit.  What is drawn per sample
- * (windows, flips, noise) comes from Philox4x32-10, a function of a key and an index alone, so that it is
+ * The numbers that a PyTorch script draws before and between epochs (weights, splits, order of samples)
+ * come from the Mersenne twister as PyTorch's CPU generator uses it, bit for bit.  The numbers per sample
+ * (windows, flips, noise) come from Philox4x32-10, a function of a key and an index alone, so that it is
  * the same for any number of threads and after any interruption.
  */
 #ifndef UNET_RNG_H
@@ -43,8 +43,8 @@ void unet_split_order(uint64_t seed, int32_t count, int32_t *order);
 void unet_numpy_permutation(uint32_t seed, int32_t count, int32_t *order);
 
 /* The order in which DataLoader(shuffle=True) visits COUNT samples, epoch after epoch.  SKIP: draws made
- * from the generator before the first epoch: those of the weights (unet_parameter_draws) for a script that
- * seeds, builds its model and then loops; 0 for one that seeds just before looping. */
+ * from the generator before the first epoch: the draws of the weights (unet_parameter_draws) for a script
+ * that seeds, builds its model and then loops; 0 for a script that seeds just before looping. */
 typedef struct {
     UnetTwister twister;
 } UnetShuffle;

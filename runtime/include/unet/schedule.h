@@ -13,7 +13,7 @@ typedef struct {
     int64_t steps, steps_per_epoch;
 } UnetLength;
 
-/* What a plateau knows: part of a checkpoint. */
+/* The state of a plateau: part of a checkpoint. */
 typedef struct {
     double scale; /* of the rate: 1 in the beginning */
     double best;  /* NaN: nothing was evaluated */

@@ -78,7 +78,7 @@ typedef struct UnetVolumeWriter UnetVolumeWriter;
 UNET_MUST_USE UnetStatus unet_volume_create(UnetVolumeWriter **writer, const char *path,
                                             const UnetVolumeInfo *like, int32_t channels, int32_t classes,
                                             UnetError *error);
-/* The next COUNT voxels; or those of CHANNEL, where all channels come a piece at a time: behind the first
+/* The next COUNT voxels; or voxels of CHANNEL, if all channels come a piece at a time: behind the first
  * they wait in a file beside the result, which nobody sees, for the end. */
 UNET_MUST_USE UnetStatus unet_volume_write(UnetVolumeWriter *writer, const float *voxel, size_t count,
                                            UnetError *error);

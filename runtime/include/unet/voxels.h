@@ -14,15 +14,15 @@
 #include "unet/resample.h"
 #include "unet/volume.h"
 
-/* Of all voxels that the file has, before it is resampled. */
+/* Measures of all voxels that the file has, before it is resampled. */
 typedef struct {
     double sum, squares;
-    int32_t begin[3]; /* the box of those that are not 0: [begin, end), z, y, x; empty: 0, 0 */
+    int32_t begin[3]; /* the box of voxels that are not 0: [begin, end), z, y, x; empty: 0, 0 */
     int32_t end[3];
     int64_t masked; /* voxels of the mask, where there is one */
 } UnetFileFacts;
 
-/* Of all voxels of a volume. */
+/* All voxels of a volume. */
 typedef struct {
     UnetFileFacts file;
     float least, most;
@@ -44,7 +44,7 @@ typedef struct {
     const void *voxel;     /* z, y, x, of info.type */
     const int32_t *value;  /* nvalue, ascending, */
     const uint32_t *count; /*   and how often each is in each slice: count[k * size[0] + z] */
-    const uint8_t *mask;   /* of the file's grid, where the sampling asks for it, else NULL: what is not 0,
+    const uint8_t *mask;   /* on the file's grid, if the sampling asks for it, else NULL: voxels not 0,
                               and the holes in that, as bits, rows of whole bytes */
     void *mapped;          /* the file, or NULL */
     void *owned;           /* memory in its place, or NULL */
@@ -65,19 +65,19 @@ bool unet_voxels_is_decoded(const char *path, const char *folder, const UnetSamp
 UNET_MUST_USE UnetStatus unet_voxels_decode(UnetVoxels *volume, const char *path,
                                             const UnetSampling *sampling, UnetError *error);
 
-/* Only what is known of all voxels, but for their values, and the mask: the file is read once, slice by
+/* Only the measures of all voxels, without their values, and the mask: the file is read once, slice by
  * slice, and `voxel` stays NULL. */
 UNET_MUST_USE UnetStatus unet_voxels_survey(UnetVoxels *volume, const char *path,
                                             const UnetSampling *sampling, UnetError *error);
 
 void unet_voxels_close(UnetVoxels *volume); /* also of one that is all zeros */
 
-/* Channels of one volume, which have one grid.  The box of what is not 0 in some of them, on that grid, or,
- * where there is nothing, all of it: */
+/* Channels of one volume, which have one grid.  The box of voxels that are not 0 in some of them, on that
+ * grid, or, if there are none, all of it: */
 void unet_voxels_box(const UnetVoxels *channel, int32_t channels, int32_t begin[3], int32_t end[3]);
 
-/* What brings each of them to mean 0 and deviation 1: over that box, in their files; or, with masks, over
- * the voxels that the mask of some channel has. */
+/* The numbers that bring each of them to mean 0 and deviation 1: over that box, in their files; or, with
+ * masks, over the voxels that the mask of some channel has. */
 void unet_voxels_normal(const UnetVoxels *channel, int32_t channels, UnetNormal *normal);
 
 /* Whether the mask of some channel has voxel (Z, Y, X), or, resampled, that which lies nearest. */

@@ -10,16 +10,16 @@
 extern "C" {
 #endif
 
-/* How many windows of WINDOW points cover an axis of SIZE, of which neighbours share at least OVERLAP of a
- * window (0 to less than 1): one where SIZE is not larger. */
+/* The number of windows of WINDOW points that cover an axis of SIZE; neighbours share at least OVERLAP of a
+ * window (0 to less than 1).  One, if SIZE is not larger. */
 int32_t unet_window_count(int32_t size, int32_t window, double overlap);
 
-/* Where window I of COUNT begins: all evenly between the ends, halves to even.  An axis of fewer points
- * than the window lies in its middle, the odd point behind: then what is said is negative. */
+/* The begin of window I of COUNT: all evenly between the ends, halves to even.  An axis of fewer points
+ * than the window lies in its middle, the odd point behind: then the begin is negative. */
 int32_t unet_window_begin(int32_t size, int32_t window, int32_t count, int32_t i);
 
-/* What the points of a window count: with GAUSSIAN exp(-d^2 / (2 s^2)), s being an eighth of the window and
- * d the distance from point WINDOW / 2, which counts 1; else all 1.  (nnU-Net's numbers are ten times
+/* The weights of the points of a window: with GAUSSIAN exp(-d^2 / (2 s^2)), s being an eighth of the window
+ * and d the distance from point WINDOW / 2, which counts 1; else all 1.  (nnU-Net's numbers are ten times
  * these; the factor cancels.) */
 void unet_window_weights(int32_t window, bool gaussian, float *weight);
 
