@@ -1,9 +1,9 @@
 /* costs.c - how long a node takes, from a table of measured rates (costs.def).
  *
  * A kernel is bound by arithmetic or by memory: time is so much for each floating point operation, counted
- * as those of the plain sum whatever the method, and so much for each byte that it reads or writes.  How
- * near a convolution comes to the peak depends on how few channels it has.  What counts is how the kernels
- * compare: on another processor all rates are others, yet most of them by the same factor.
+ * for the plain sum whatever the method, and so much for each byte that it reads or writes.  How
+ * near a convolution comes to the peak depends on how few channels it has.  Only the comparison of
+ * kernels counts: on another processor all rates are others, yet most of them by the same factor.
  */
 #include "cpu/costs.h"
 #include "base/size_math.h"
@@ -37,7 +37,7 @@ static int64_t fewest_channels(const Graph *g, const Node *node) {
     return fewest;
 }
 
-/* Is the row of KERNEL that of NAME?  What a volume takes for an operation an image takes, too. */
+/* Is the row of KERNEL the row of NAME?  An image takes as long for an operation as a volume. */
 static bool is_row_of(const char *kernel, const char *name) {
     const size_t length = strlen(kernel);
     return *kernel == *name && strncmp(kernel, name, length) == 0 &&

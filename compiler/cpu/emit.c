@@ -66,7 +66,8 @@ typedef struct {
 
 static void emit_steps(const Calls *calls, const Step *step, int nstep, int position);
 
-/* Within a loop over samples, `n` are those of this iteration, and `start` is the first of them. */
+/* Within a loop over samples, `n` counts the samples of this iteration, and `start` is the first of them.
+ */
 static void emit_samples(const Calls *calls, const Step *loop, int position) {
     Text *out = calls->e->out;
     Scope *scope = &calls->parts->scope;
@@ -125,7 +126,7 @@ static void emit_begin(Emitter *e, const Program *program, const Node *node, int
         text_commented(e->out, begin, shapes + 1);
 }
 
-/* Of those outputs of NODE that do not lie where an input did. */
+/* The halos of outputs of NODE that do not lie in the place of an input. */
 static void emit_halos(Emitter *e, const Program *program, const Node *node) {
     for (int k = 0; k < node->nout; k++) {
         ValueId v = node->out[k];
@@ -188,7 +189,7 @@ static void emit_rows(const Emitter *e, const Program *program, const Step *step
         text_wrapped(e->out, pool_text(e->pool, "ROWS(band, %s{0});", rows.bytes));
 }
 
-/* Running statistics are those of the first group: what the others see, another process may have. */
+/* Running statistics belong to the first group: another process may have the samples of other groups. */
 static bool of_first_group(const Graph *g, const Node *node) {
     for (Touch t = node_touches(g, node); touch_next(&t);)
         if (t.operand->access == ACCESS_UPDATE && g->value[t.value].class == CLASS_RUNNING_STATISTIC)
@@ -332,7 +333,7 @@ static bool has_any_height(const Plan *plan) {
     return plan->program[PROGRAM_PREDICT].model != NULL && plan->program[PROGRAM_PREDICT].units > 0;
 }
 
-/* What the prologue asks for: types. */
+/* The types that the prologue asks for. */
 static const char *type_definitions(const Plan *plan) {
     return pool_text(plan->pool, "#define UNET_REAL %s\n%s%s%s",
                      plan->options->real == TYPE_F64 ? "double" : "float",
@@ -354,7 +355,7 @@ static void emit_kernels(const Emitter *e, Sources *sources) {
     emit_template_files(e, sources);
 }
 
-/* The names of what is compiled for each level. */
+/* The names of functions that are compiled for each level. */
 static void emit_level_names(const Emitter *e, const Parts *parts, Text *out) {
     if (levels_of(e->plan)->name == NULL)
         return;

@@ -5,7 +5,7 @@
 
 #include "emit/emit.h"
 
-/* Of an output V that NODE writes, whose readers look beyond its border. */
+/* Writes zeros around an output V of NODE, whose readers look beyond its border. */
 void cpu_emit_zero_halo(Emitter *e, const Program *program, const Node *node, ValueId v);
 
 #endif

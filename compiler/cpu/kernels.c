@@ -25,7 +25,7 @@ static bool is_blocked(const Graph *g, ValueId v) {
     return shape_channels(g->value[v].shape) > CPU_NARROW;
 }
 
-/* A window of 3x3 or 3x3x3 that slides by one point over points, of which none is left out. */
+/* A window of 3x3 or 3x3x3 that slides by one point over points and leaves none out. */
 static bool has_tiles(const Graph *g, const Window *w, ValueId x, ValueId y) {
     const bool deep = w->kernel[0] > 1;
     const ValueId *segment;
@@ -38,7 +38,7 @@ static bool has_tiles(const Graph *g, const Window *w, ValueId x, ValueId y) {
     return fits;
 }
 
-/* Is the convolution from X to Y, which are those of a gradient's own, computed by Winograd's method?  Its
+/* Is the convolution from X to Y, or a gradient's own one, computed by Winograd's method?  Its
  * maps are worth their time from this size on; the height does not count, for prediction takes any. */
 static bool by_winograd(const Program *program, const Node *node, ValueId x, ValueId y) {
     enum { LEAST_CHANNELS = 16, LEAST_WIDTH = 12 };
@@ -63,7 +63,7 @@ static CpuConv conv_sizes(const Graph *g, const Window *w, ValueId x, ValueId y)
                      .planes = w->kernel[0]};
 }
 
-/* TEMPLATE, or that of windows of several planes, which computes all rows in one call. */
+/* TEMPLATE, or the template of windows of several planes, which computes all rows in one call. */
 static void compute_by_winograd(Node *node, const CpuConv *conv, const char *template, const char *volume) {
     node->whole_rows = conv->planes > 1;
     node->template = node->whole_rows ? volume : template;
@@ -151,8 +151,8 @@ static void prepare_upconv_dgrad(Program *program, Node *node) {
 
 /* ---- two in one ---- */
 
-/* Of Winograd's tiles, which begin at even rows, the maxima of 2x2 points: what a tile lacks at the end of
- * a row or of a column the pool leaves out, too. */
+/* The maxima of 2x2 points of Winograd's tiles, which begin at even rows: the pool also leaves out points
+ * that a tile lacks at the end of a row or of a column. */
 static bool join_max_pool(Graph *g, const Node *conv, const Node *pool, Node *joined) {
     const Window *w = &pool->a.pool.window;
     bool fits = conv->op == OP_CONV && conv->a.conv.tiles > 0 && conv->a.conv.phase % 2 == 0 &&
@@ -190,7 +190,7 @@ static void prepare_pool_grad(Program *program, Node *node) {
 
 /* ---- gradients of weights ---- */
 
-/* What a gradient of weights keeps beside dw and db, in elements. */
+/* The numbers that a gradient of weights keeps beside dw and db, in elements. */
 typedef struct {
     Type type;
     int64_t scratch, sums, ordered; /* of a step alone; its sums; those on the way to dw */
@@ -212,7 +212,7 @@ static Sums sums_by_winograd(const Program *program, const Node *node) {
     return s;
 }
 
-/* Reference kernels keep their sums in double, those of each sample for themselves. */
+/* Reference kernels keep their sums in double, the sums of each sample apart. */
 static Sums sums_of(const Program *program, const Node *node, ValueId dw) {
     const Graph *g = program->graph;
     const CpuConv conv = {.in = stored_channels(g, node->in[0]),
@@ -258,7 +258,7 @@ static void prepare_wgrad(Program *program, Node *node) {
     g->value[sums].per_sample = s.sample; /* the array moved as it grew */
 }
 
-/* The gradients are those of wgrad_end, which reads the sums. */
+/* wgrad_end makes the gradients: it reads the sums. */
 static void finish_wgrad(Program *program, NodeId wgrad) {
     Graph *g = program->graph;
     Node *node = &g->node[wgrad];
@@ -334,8 +334,9 @@ static void prepare_reduction(Program *program, Node *node) {
 /* ---- the last convolution with a loss ---- */
 
 /* It keeps rows of the prediction on its stack, and sums of a row for each pair of channels in memory. Its
- * gradient of weights begins anew in each row, as that of long rows does (templates/cpu/conv_wgrad.c). In
- * bands of rows memory should not grow with the height, as these sums do. */
+ * gradient of weights begins anew in each row, as the gradient of long rows does
+ * (templates/cpu/conv_wgrad.c). In bands of rows memory should not grow with the height, as these sums do.
+ */
 static bool fits_head(const Program *program, const Node *node) {
     enum { MOST_CHANNELS = 64, SHORT_ROW = 63, LONGEST_ROW = 4096 };
     const Graph *g = program->graph;

@@ -51,7 +51,7 @@ int64_t cpu_winograd_tiles(const CpuConv *conv) {
     return cpu_winograd_own_blocks(conv) ? 16 : 64;
 }
 
-/* Of volumes, of a part: those that make about so many tiles. */
+/* The planes of a part of a volume that make about so many tiles. */
 static int64_t planes_for(const CpuConv *conv, int64_t tiles) {
     if (!has_small_planes(conv))
         return 1;
@@ -63,7 +63,7 @@ int64_t cpu_winograd_planes(const CpuConv *conv) {
     return planes_for(conv, 128);
 }
 
-/* Tiles of a part of so many planes, of which at most `tiles` of each: part_tiles() of the kernels. */
+/* Tiles of a part of so many planes, at most `tiles` of each: part_tiles() of the kernels. */
 static int64_t part_tiles(const CpuConv *conv, int64_t tiles, int64_t planes) {
     enum { MOST_ROWS = 16 };
     const int64_t all = tiles_of_plane(conv);
@@ -76,7 +76,7 @@ static bool frequencies(int64_t tiles, int64_t channels, int64_t *out) {
            multiply(*out, FREQUENCIES, out);
 }
 
-/* Those of x, and of two blocks of y or of all. */
+/* The frequencies of x, and of two blocks of y or of all. */
 bool cpu_winograd_elements(const CpuConv *conv, int64_t threads, int64_t *out) {
     const bool own = cpu_winograd_own_blocks(conv);
     const int64_t tiles = cpu_winograd_tiles(conv);

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Channels as they are stored: those of an image of 1 to 4 channels, else rounded up to a block; for a list
- * of segments the sum over the segments. */
+/* Channels as they are stored: 1 to 4 of an image as they are, else rounded up to a block; for a list of
+ * segments the sum over the segments. */
 typedef struct {
     int64_t in, out; /* stored channels of x and y of the forward operator */
     int64_t taps;    /* KD * KH * KW */
@@ -19,7 +19,7 @@ typedef struct {
 } CpuConv;
 
 /* `packed` of conv_pack, where `summed` are the stored channels of x and `lanes` the channels of y; of
- * conv_dgrad_pack, where `summed` are the stored channels of dy and `lanes` those of dx. */
+ * conv_dgrad_pack, where `summed` are the stored channels of dy and `lanes` the channels of dx. */
 bool cpu_packed_elements(int64_t summed, int64_t lanes, int64_t taps, int64_t *out);
 
 /* The sums (of type real) of conv_wgrad and upconv_wgrad. */

@@ -1,8 +1,9 @@
 /* card.c - the cards that are planned for.
  *
- * An architecture stands for the card of it that most people train on; other cards have names of their own.
- * What follows from the compute capability (blocks, threads and shared memory of a multiprocessor) is from
- * the table of technical specifications in the CUDA programming guide; the rest differs from card to card:
+ * An architecture stands for its card that most people train on; other cards have names of their own.
+ * Numbers that follow from the compute capability (blocks, threads, shared memory of a multiprocessor) are
+ * from the table of technical specifications in the CUDA programming guide; the rest differs from card to
+ * card:
  *
  *     A100, H100   NVIDIA's white papers of their architectures
  *     H200         its data sheet (132 multiprocessors, 141 GB); clocks as nvidia-smi names them; the whole
@@ -14,9 +15,9 @@
  *     RTX 5090     deviceQuery of the CUDA samples; the clock is the boost clock in NVIDIA's white paper of
  *                  the RTX Blackwell architecture
  *
- * Speeds are those of data sheets: of bf16 without sparsity.  A plain kernel of ours multiplies by the
- * instructions of Ampere, of which later cards do fewer a second than of their own: on an H200 it reached
- * 106 and 133 TFLOP/s (tests/gpu/RESULTS.md); for the other cards nobody has measured it.
+ * Speeds are from data sheets: of bf16 without sparsity.  A plain kernel of ours multiplies by the
+ * instructions of Ampere, and later cards do fewer of them in a second than of their own: on an H200 it
+ * reached 106 and 133 TFLOP/s (tests/gpu/RESULTS.md); for the other cards nobody has measured it.
  */
 #include "cuda/card.h"
 #include "base/diag.h"
@@ -28,7 +29,7 @@ const Architecture cuda_cards[] = {
     {"h100", "sm_90"},  {"h200", "sm_90"},  {"b200", "sm_100"},   {"rtx5090", "sm_120"}, {NULL, NULL},
 };
 
-/* Of one multiprocessor, and what a block can have of it if it asks for more than the usual 48 KiB. */
+/* The limits of one multiprocessor, and of a block that asks for more than the usual 48 KiB. */
 typedef struct {
     int capability; /* major * 100 + minor * 10 */
     int blocks, threads;
@@ -68,7 +69,7 @@ static const Card *find(Pool *pool, const char *name) {
     return NULL;
 }
 
-/* What has no field in Card is the same for all. */
+/* A property that has no field in Card is the same for all. */
 const char *cuda_card_json(Pool *pool, const char *name, size_t driver) {
     const Card *card = find(pool, name);
     if (card == NULL)

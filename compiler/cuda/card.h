@@ -8,18 +8,18 @@
 #include "base/memory.h"
 #include "ir/target.h"
 
-/* What --target=cuda:NAME may name, the usual one first. */
+/* The names that --target=cuda:NAME takes, the usual one first. */
 extern const Architecture cuda_cards[];
 
 /* The properties of card NAME in the words of cuDNN (JSON), with a driver of version DRIVER, 13000 for CUDA
  * 13.0; NULL: no card has that name. */
 const char *cuda_card_json(Pool *pool, const char *name, size_t driver);
 
-/* Of card NAME; 0: no card has that name. */
+/* The multiprocessors of card NAME; 0: no card has that name. */
 int32_t cuda_card_multiprocessors(Pool *pool, const char *name);
 
-/* A second: products and sums of 16-bit numbers on tensor cores, by the data sheet; those that a plain
- * kernel of ours is expected to reach; bytes of memory, by the data sheet. */
+/* In a second: products and sums of 16-bit numbers on tensor cores, by the data sheet; the same that a
+ * plain kernel of ours is expected to reach; bytes of memory, by the data sheet. */
 typedef struct {
     double flops, own_flops, bytes;
 } CardSpeed;

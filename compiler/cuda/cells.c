@@ -1,20 +1,20 @@
 /* cells.c - transposed convolutions by a kernel of ours, not by cuDNN.
  *
- * Where the windows of a transposed convolution tile its output, each point of x makes a cell of y of its
- * own, and all of it is one product of matrices.  cuDNN computes that as the gradient of a convolution, and
+ * If the windows of a transposed convolution tile its output, each point of x makes a cell of y of its own,
+ * and all of it is one product of matrices.  cuDNN computes that as the gradient of a convolution, and
  * its compiled engines leave the bias to a second pass, which reads and writes y again.  The kernel of ours
  * adds the bias at once, but multiplies more slowly.  So it is the better one where bytes, not products,
  * take the time: with few channels.
  *
- * The model is that of tests/bench/roofline.py without what a launch costs: it depends on channels and card
- * alone, not on the size or the number of samples, so all plans of a net compute it in the same way.
+ * The model is the one of tests/bench/roofline.py without the cost of a launch: it depends on channels and
+ * card alone, not on the size or the number of samples, so all plans of a net compute it in the same way.
  */
 #include "cuda/cells.h"
 #include "cuda/card.h"
 #include "cuda/convolution.h"
 #include "ir/ops.h"
 
-/* Of what the data sheet of a card says. */
+/* Shares of the numbers in the data sheet of a card. */
 static const double by_cudnn = 0.48, of_bandwidth = 0.77;
 
 /* Do the windows of NODE tile y, so that no point of it has two or none? */

@@ -16,7 +16,7 @@
  * that.
  *
  * In a loop over bands of rows cuDNN computes windows of a fixed height, at whose upper and lower ends it
- * adds no padding: the rows that a part of a band reads are gathered, zeros included, and those that it
+ * adds no padding: the rows that a part of a band reads are gathered, zeros included, and the rows that it
  * computes are put to their places (templates/cuda/rows.cuh).  The windows are part of a node's workspace,
  * so their price is part of the plan.
  */
@@ -219,8 +219,8 @@ static UnetConvolution convolution_of(const Program *program, const Node *node, 
     return c;
 }
 
-/* Chooses the engine of C.  Where only engines that are compiled when a program starts add to the result,
- * add the bias and apply ReLU in one, a kernel of ours does the last two. */
+/* Chooses the engine of C.  If only engines that are compiled when a program starts add to the result, add
+ * the bias and apply ReLU in one, a kernel of ours does the last two. */
 static bool choose_engine(Program *program, UnetConvolution *c, const char **why) {
     CudnnQuery *query = (CudnnQuery *)program->options->device;
     const bool little = program->choices->little_workspace;

@@ -6,8 +6,8 @@
 #include "ir/plan.h"
 #include "unet/cudnn.h"
 
-/* What of dense weights [K][C][taps] one segment uses: KN filters from K0 on, CN channels from C0 on,
- * packed as [KP][taps][CP] from element OFFSET on. */
+/* The part of dense weights [K][C][taps] that one segment uses: KN filters from K0 on, CN channels from C0
+ * on, packed as [KP][taps][CP] from element OFFSET on. */
 typedef struct {
     int64_t k0, kn, kp, c0, cn, cp, offset;
 } CudaFilter;
@@ -24,8 +24,8 @@ int64_t cuda_channels(int64_t channels, Type type);
 
 CudaFilters cuda_filters(const Graph *g, const Node *node, Type stored);
 
-/* How what a filter gradient leaves packed is divided, in bytes: the gradients of filters, partial sums of
- * that of the bias; its scratch in a loop over bands of rows is these and, behind them, cuDNN's workspace.
+/* The parts of the packed output of a filter gradient, in bytes: the gradients of filters, partial sums for
+ * the bias; its scratch in a loop over bands of rows is these and, behind them, cuDNN's workspace.
  */
 typedef struct {
     int64_t bands_at, workspace_at, bytes;
@@ -38,7 +38,7 @@ typedef struct {
     int64_t rows, dense, sampled, dense_at, sampled_at;
 } CudaParts;
 
-/* What was chosen for a node (Node.chosen); of one that packs filters, these alone. */
+/* The choices for a node (Node.chosen); a node that packs filters has the filters alone. */
 typedef struct {
     CudaFilters filters;
     int count; /* convolutions, one for each segment */
@@ -47,7 +47,7 @@ typedef struct {
     CudaScratch scratch; /* of a filter gradient */
 } CudaChosen;
 
-/* Fills CHOSEN->convolution, engines included, for one micro-batch, and CHOSEN->parts.  Where cuDNN has no
+/* Fills CHOSEN->convolution, engines included, for one micro-batch, and CHOSEN->parts.  If cuDNN has no
  * engine, the program is refused (Program.refusal). */
 void cuda_convolutions(Program *program, const Node *node, CudaChosen *chosen);
 
@@ -63,7 +63,7 @@ int64_t cuda_place_parts(const Program *program, const Node *node, CudaChosen *c
 /* In how many bands of points, of the image or of a part of it, the gradient of a bias is summed. */
 int64_t cuda_bias_bands(const Program *program, const Node *node, const CudaChosen *chosen);
 
-/* What it leaves packed; SUMS: for the bias, too. */
+/* Its packed output; SUMS: for the bias, too. */
 CudaScratch cuda_wgrad_packed(const Program *program, const Node *node, const CudaChosen *chosen,
                               bool sums);
 

@@ -48,7 +48,7 @@ static int64_t operand_bytes(const UnetConvolution *c) {
 
 enum { OLDEST = 90800 /* that plans without a device */, LAST_RESORT = 0 /* number of an engine */ };
 
-/* What is known of a convolution: all that tells it from others, and the answer. */
+/* A convolution that was asked for: all that tells it from others, and the answer. */
 enum { KEY = 33 };
 typedef struct {
     int64_t key[KEY];

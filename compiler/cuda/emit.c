@@ -38,7 +38,7 @@ typedef struct {
     bool forks;            /* some steps are branches */
 } Cuda;
 
-/* 0: the first one, 1: that of branches. */
+/* 0: the first stream, 1: the stream of branches. */
 static int stream_of(const Step *step) {
     return step->streams ? step->branch - 1 : 0;
 }
@@ -183,8 +183,8 @@ static bool starts_ranks(const Node *node) {
     return has_trait(node, TRAIT_OF_RANKS) && node->nout == 0;
 }
 
-/* Not what the runtime does before and after the steps.  What is checked for its accesses lets nothing into
- * its memory meanwhile: it sums all in the end. */
+/* The runtime does some nodes before and after the steps.  With --poison nothing else may touch the arena
+ * meanwhile, so all gradients are sent in the end. */
 static bool is_launched(const Program *program, const Node *node) {
     return !has_trait(node, TRAIT_OF_RUNTIME) && !(program->options->poison && starts_ranks(node));
 }
@@ -209,7 +209,7 @@ static void emit_step(Cuda *cuda, const Program *program, int position, const St
     emit_step_end(e);
 }
 
-/* What the steps of a section may touch, all of them from its beginning on. */
+/* The operands that the steps of a section may touch, all of them from its beginning on. */
 static void emit_operands_together(Cuda *cuda, const Program *program, int position, const Step *step,
                                    int nstep) {
     Emitter *e = &cuda->e;
@@ -221,7 +221,7 @@ static void emit_operands_together(Cuda *cuda, const Program *program, int posit
         emit_operands(e, "at", pool_text(e->pool, "%s%s", spans, spans_beside(cuda, program)));
 }
 
-/* A section of steps that one launch does, that of the last. */
+/* A section of steps that one launch does, the launch of the last step. */
 static void emit_section(Cuda *cuda, const Program *program, int position, const Step *step, int nstep) {
     Emitter *e = &cuda->e;
     text_line(e->out, "/* %d to %d: one launch */", position, position + nstep - 1);
@@ -234,7 +234,7 @@ static void emit_section(Cuda *cuda, const Program *program, int position, const
     }
 }
 
-/* A section of two branches, each in a stream of its own; those of the second stand in front. */
+/* A section of two branches, each in a stream of its own; the steps of the second stand in front. */
 static void emit_branches(Cuda *cuda, const Program *program, int position, const Step *step, int nstep) {
     Text *out = cuda->e.out;
     int beside = 0;
@@ -256,7 +256,7 @@ static void emit_branches(Cuda *cuda, const Program *program, int position, cons
     text_line(out, "}");
 }
 
-/* ---- pieces: what is launched as one graph ---- */
+/* ---- pieces: each is launched as one graph ---- */
 
 static bool launches(const Program *program, const Step *step, int nstep) {
     for (int i = 0; i < nstep; i++)
@@ -314,8 +314,8 @@ static bool reads_inputs(const Program *program, const Step *step) {
     return step->node >= 0 && reads_staging(program->graph, &program->graph->node[step->node]);
 }
 
-/* When a step of an iteration runs: always, behind the last samples of a group, behind those of all groups,
- * beside the steps then. */
+/* When a step of an iteration runs: always, behind the last samples of a group, behind the samples of all
+ * groups, beside the steps then. */
 typedef enum { OF_SAMPLES, OF_GROUP, OF_RANKS } When;
 
 static When step_runs(const Program *program, const Step *step) {
@@ -338,7 +338,7 @@ static int behind_inputs(const Program *program, const Step *step, int nstep) {
     return last;
 }
 
-/* Of the pieces of an iteration that run then, the name of that behind COUNT others. */
+/* The name of the piece of an iteration that runs then, behind COUNT others. */
 static const char *piece_name(Pool *pool, const char *iteration, When when, int count) {
     static const char *const suffix[] = {"_rest", "_group", "_start"};
     const int number = when == OF_SAMPLES ? count : count + 1;
@@ -373,7 +373,7 @@ static bool sums_ranks(const Program *program, const Step *step) {
     return step->node >= 0 && has_trait(&program->graph->node[step->node], TRAIT_OF_RANKS);
 }
 
-/* What stands behind the loop; what goes to other processes is a piece of its own. */
+/* The steps behind the loop; steps that send to other processes are a piece of their own. */
 static void emit_after(Cuda *cuda, const Program *program, const char *name, const Step *step, int nstep,
                        int position) {
     static const char *const pieces[] = {"after", "ranks", "update", "gather", "end"};

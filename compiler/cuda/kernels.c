@@ -126,9 +126,9 @@ static void prepare_dgrad(Program *program, Node *node) {
         node_add_output(program->graph, node, -1); /* room for sums, should a bias ask for them */
 }
 
-/* Where NODE, which computes a gradient, can leave sums of it over bands of its points: the number of that
- * output, and where it is told in how many bands; NULL: it cannot.  Where all samples are merged on the
- * way, sums of some of them may be gone when they are asked for. */
+/* If NODE, which computes a gradient, can leave sums of it over bands of its points: the number of the
+ * output, and the place of the number of bands; NULL: it cannot.  If all samples are merged on the way,
+ * sums of some of them may be gone when they are asked for. */
 static int64_t *bands_of_sums(const Program *program, Node *node, int *output) {
     const bool masks = (node->op == OP_CONV_DGRAD || node->op == OP_UPCONV_DGRAD) && node->a.conv.mask;
     const bool whole = !has_bands(program) && node->head == 0;
@@ -179,8 +179,8 @@ static void prepare_wgrad(Program *program, Node *node) {
     add_space(g, node, "packed gradient", chosen->scratch.bytes);
 }
 
-/* The gradients are those of filter_unpack, which reads what cuDNN left packed, and the sums for the bias.
- */
+/* filter_unpack makes the gradients: it reads the numbers that cuDNN left packed, and the sums for the
+ * bias. */
 static void finish_wgrad(Program *program, NodeId wgrad) {
     Graph *g = program->graph;
     Node *node = &g->node[wgrad];
@@ -242,9 +242,9 @@ static int bits_for(const Program *program, const Node *node, const Node *pool) 
     return kept == 0 || kept == bits ? bits : 0;
 }
 
-/* By the argmax, a few bits for each window, x need not be kept: where a maximum passes a ReLU, so does the
- * y that was pooled from it.  Where another gradient is added and then masked, this takes all of x, or, in
- * bands of rows, where x would stay long, a bit for each of its points. */
+/* By the argmax, a few bits for each window, x need not be kept: if a maximum passes a ReLU, so does the
+ * y that was pooled from it.  If another gradient is added and then masked, this takes all of x, or, in
+ * bands of rows, if x would stay long, a bit for each of its points. */
 static void prepare_pool_grad(Program *program, Node *node) {
     Graph *g = program->graph;
     const NodeId pool = pool_of(g, node); /* -1: this x was made again, for the gradient alone */
@@ -507,7 +507,7 @@ void cuda_begin(Program *program, const Node *node, int nnode) {
         g->node[i].whole_rows = true;
 }
 
-/* What a step is told is there as long as the step runs. */
+/* The control block of a step is there as long as the step runs. */
 static void prepare_return(Program *program, Node *node) {
     node_add_input(program->graph, node, program->control);
 }

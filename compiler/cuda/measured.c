@@ -1,7 +1,8 @@
 /* measured.c - engines that a program measured on its device, for the plan of the next one (measured.h).
  *
- * A row stands for one convolution with all its sizes.  What has no row, since another plan works on other
- * parts of a batch or of an image, is left to cuDNN's advice, and whoever compiles is told how many.
+ * A row stands for one convolution with all its sizes.  A convolution without a row, since another plan
+ * works on other parts of a batch or of an image, is left to cuDNN's advice, and whoever compiles is told
+ * how many.
  */
 #include "cuda/measured.h"
 #include "base/diag.h"

@@ -51,8 +51,8 @@ static void lay_out(const Value *value, int64_t batch, Layout *s) {
     s->bytes = size_rounded(size_product(size_product(s->sample, batch), type_bytes(value->type)), ALIGN);
 }
 
-/* Kernels count the vectors of a tensor, those of rows that are not there included, and elements of
- * parameters, in 32 bits.  What they count in a workspace is less, and so are the points of labels and of
+/* Kernels count the vectors of a tensor, with rows that are not there, and elements of parameters, in 32
+ * bits.  Their counts in a workspace are less, and so are the points of labels and of
  * images of bytes: a net has a tensor of as many points.  tests/cuda/kernels/narrow.h shows that they count
  * nothing more in 32 bits. */
 static const char *too_large(Pool *pool, const Buffer *buffer) {

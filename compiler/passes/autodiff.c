@@ -2,7 +2,7 @@
  *
  * Walks the forward nodes from last to first.  When a node is met, the gradient by each of its outputs is
  * complete, because every reader of them stands further down; its row's rule appends the nodes for the
- * gradients of its inputs.  Where a value is read several times, the contributions are summed in the order
+ * gradients of its inputs.  If a value is read several times, the contributions are summed in the order
  * in which they appear, by ordinary `add` nodes: one order, so that no plan can change a bit of the result.
  *
  * A concat has no gradient of its own: contributions go to its segments, which live and die separately.

@@ -11,7 +11,7 @@
  * units cut strides in the same places as the whole image does.  If a kernel computes tiles, a point's
  * rounding depends on all that its tile meets: so tiles must be cut alike, too, and are seen as a whole.
  * Windows then begin at multiples of some units, the grid.  If no point would count so, tiles are left out
- * of account: results are equal to those of the whole image within rounding.
+ * of account: results are equal to results of the whole image within rounding.
  *
  * How far a tensor is seen follows from `rows` of the operators, from the results back to the input, for a
  * unit in the middle of an image without ends.  An operator that sees all of an image, as one that is

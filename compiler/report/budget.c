@@ -4,7 +4,8 @@
 #include "ir/ops.h"
 #include "report/report.h"
 
-/* What the plan needs is enough for it (budget_search.c); under other options, less may be. */
+/* A budget of the bytes that the plan needs is enough (budget_search.c); under other options, less may be.
+ */
 static void help_with_budget(const Plan *plan, const Advice *a, Diag *diag) {
     const FitTrial *now = &a->smallest;
     const int64_t budget = now->fits && now->arena < plan->arena ? now->arena : plan->arena;

@@ -69,8 +69,8 @@ static bool same_rows(RowRange a, RowRange b, int64_t height) {
     return (begin[0] >= end[0] && begin[1] >= end[1]) || (begin[0] == begin[1] && end[0] == end[1]);
 }
 
-/* Of TIMES iterations the first, and by how many rows one is behind the other; where that is not all, each
- * of them. What writes rows says by these when it is idle. */
+/* The first of TIMES iterations, and by how many rows one is behind the other; if that does not tell all,
+ * each of them.  A step that writes rows says by these when it is idle. */
 static void touched_json(const Program *program, const Step *step, const Touch *t, int64_t times,
                          Text *out) {
     const int64_t height = shape_rows(program->graph->value[t->value].shape);

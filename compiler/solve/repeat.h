@@ -10,8 +10,8 @@
  * The first activation of each level of a U-Net is such a tensor, for it comes from an input or a pooled
  * tensor that is kept in any case.  Then the tensors made of it are.
  *
- * How far operations lag behind each other is told in positions, of which a row of the tallest tensor has
- * REPEAT_POSITIONS, and one of a tensor half as high twice as many.
+ * How far operations lag behind each other is told in positions.  A row of the tallest tensor has
+ * REPEAT_POSITIONS, and a row of a tensor half as high twice as many.
  */
 #ifndef REPEAT_H
 #define REPEAT_H
