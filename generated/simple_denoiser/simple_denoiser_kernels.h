@@ -23,7 +23,7 @@ typedef real stored;
 #endif
 enum { SIXTEEN_BITS = sizeof(stored) < sizeof(real) };
 
-/* Where the elements of a tensor lie, in elements; see unet/model.h. */
+/* The places of the elements of a tensor, in elements; see unet/model.h. */
 typedef struct {
     int channels, block, blocks; /* blocks = ceil(channels / block) */
     long origin, sample, plane, depth, row;
@@ -35,8 +35,8 @@ typedef struct {
 #define LAYOUT_OF(l, block, ring)                                                                          \
     { (l).channels, block, (l).blocks, (l).origin, (l).sample, (l).plane, (l).depth, (l).row, ring }
 
-/* Rows [begin, end) of a sample, which has D * H of them: those of a kernel's output that it computes.
- * Whoever calls the kernel keeps them inside [0, D * H]; of an empty range a kernel computes nothing. */
+/* Rows [begin, end) of a sample, which has D * H of them: the rows of its output that a kernel computes.
+ * Whoever calls the kernel keeps them inside [0, D * H]; a kernel computes nothing of an empty range. */
 typedef struct {
     int32_t begin, end;
 #ifdef UNET_ANY_HEIGHT
@@ -48,8 +48,8 @@ typedef struct {
 #define NOINLINE static __attribute__((noinline, unused))
 
 /* A function of its own whose innermost loop needs nearly all registers. gcc gives out 32 loop by loop,
- * unless told otherwise, and where loops around it have many numbers to keep it reads from the stack what
- * it multiplies with. Of 16 it does not; and transforms, with many vectors and few loops, are slower so. */
+ * unless told otherwise, and if loops around it have many numbers to keep, it reads its factors from
+ * the stack.  With 16 it does not; and transforms, with many vectors and few loops, are slower so. */
 #if defined __GNUC__ && !defined __clang__ && defined __AVX512F__
 #define NOINLINE_TILES static __attribute__((noinline, unused, optimize("ira-region=one")))
 #else
@@ -163,15 +163,15 @@ INLINE Vector rounded(Vector v) {
     return v;
 }
 
-/* What is added to a sum: from a scalar, which is broadcast, and a vector. */
+/* Adds to a sum the product of a scalar, which is broadcast, and a vector. */
 typedef Vector Product(Vector sum, const real *x, Vector w);
 
 INLINE Vector add_product(Vector sum, const real *x, Vector w) {
     return sum + *x * w;
 }
 
-/* Factors lie in slots of 32 bits: a real, or, of tensors in bf16 where the processor multiplies these, two
- * neighbours of those that are summed. Both are handed about as reals; only what adds products looks
+/* Factors lie in slots of 32 bits: a real, or, for tensors in bf16 if the processor multiplies these, two
+ * neighbours that are summed.  Both are handed about as reals; only a function that adds products looks
  * inside. */
 #ifndef FACTORS_ARE_PAIRS /* else see pairs.c */
 enum { FACTORS = 1 };     /* in a slot */
@@ -195,8 +195,8 @@ INLINE int slots(int factors) {
     return (factors + FACTORS - 1) / FACTORS;
 }
 
-/* What arrays hold: `stored`, or what the loader left: `real`, or n of n / 255 or n / 65535 in 8 or 16
- * bits. The loader divides in the same way where it leaves `real`. */
+/* The numbers of arrays: `stored`, or as the loader left them: `real`, or n of n / 255 or n / 65535 in 8 or
+ * 16 bits.  The loader divides in the same way if it leaves `real`. */
 enum { AS_STORED, AS_REAL, IN_8_BITS, IN_16_BITS };
 typedef uint8_t Bytes __attribute__((vector_size(LANES)));
 typedef uint16_t Shorts __attribute__((vector_size(2 * LANES)));
@@ -228,7 +228,7 @@ INLINE Vector load_either(int staged, const void *p, long at, int lanes) {
                                   : load_some((const stored *)p + at, lanes);
 }
 
-/* Where element i of such an array lies. */
+/* The address of element i of such an array. */
 INLINE const void *array_at(int staged, const void *p, long i) {
     const long bytes = staged == IN_8_BITS    ? 1
                        : staged == IN_16_BITS ? 2
@@ -281,7 +281,7 @@ INLINE Vector vector_choose(Bits mask, Vector a, Vector b) {
     return (Vector)(((Bits)a & mask) | ((Bits)b & ~mask));
 }
 
-/* Of a window so far, and of one point more: the larger, a NaN more than any number. */
+/* The maximum of a window so far and of one point more; a NaN is more than any number. */
 INLINE Vector vector_maximum(Vector best, Vector here) {
     return vector_choose((here > best) | (here != here), here, best);
 }
@@ -321,8 +321,8 @@ INLINE double clamp(double x, double low, double high) {
     return x < low ? low : x > high ? high : x;
 }
 
-/* What is known of a scaled loss, as doubles: the scale; good steps since it changed; steps taken; and what
- * gradients are multiplied with, 0 if they overflowed: then the step is not taken. */
+/* The state of a scaled loss, as doubles: the scale; good steps since it changed; steps taken; and the
+ * factor of gradients, 0 if they overflowed: then the step is not taken. */
 enum { LOSS_SCALE, GOOD_STEPS, STEPS_TAKEN, UNSCALE };
 /* The norm of all gradients, -1 if they overflowed, and what they are multiplied with (see UNSCALE). */
 enum { GRADIENT_NORM, FACTOR };
@@ -338,7 +338,7 @@ typedef struct {
     int n, d, h, w;
 } Point;
 
-/* What a window has along depth, height and width. */
+/* A number of a window along depth, height and width. */
 typedef struct {
     int d, h, w;
 } Axes;
@@ -348,7 +348,7 @@ INLINE int tap_behind(int points, int dilation) {
     return points > 0 ? (points + dilation - 1) / dilation : 0;
 }
 
-/* Of a ring a kernel reads no rows above -ring. */
+/* A kernel reads no rows of a ring above -ring. */
 INLINE int place_of_row(const Layout *l, int h) {
     return l->ring > 0 ? (h + l->ring) % l->ring : h;
 }
@@ -358,9 +358,9 @@ INLINE long offset_of(const Layout *l, int block, Point p) {
            (long)p.w * l->block;
 }
 
-/* Between rows r - 1 and r of a block of sample n: where the halo of one ends and that of the other begins.
- * It is the end of a line of memory, or, between two planes and at the ends of the block, of all that lies
- * there. */
+/* The place between rows r - 1 and r of a block of sample n where the halo of one ends and the halo of the
+ * other begins.  It is the end of a line of memory, or, between two planes and at the ends of the block, of
+ * all that lies there. */
 INLINE long halo_boundary(const Layout *l, int n, int block, int r, int depth, int height) {
     const long start = n * l->sample + block * l->plane;
     if (r == 0)
@@ -372,7 +372,7 @@ INLINE long halo_boundary(const Layout *l, int n, int block, int r, int depth, i
     return offset_of(l, block, (Point){n, r / height, r % height, 0}) - l->origin % l->row;
 }
 
-/* Of a tensor: its points, and the rows of a ring that lie above and below them. */
+/* The halo of a tensor: its points, and the rows of a ring that lie above and below them. */
 typedef struct {
     int depth, height, width, above, below;
 } Halo;
@@ -395,7 +395,7 @@ UNUSED static void halo_zero(int n, Rows rows, stored *y, const Layout *l, Halo 
             }
 }
 
-/* A ring has a line of memory for each row, those of the halo above and below among them. */
+/* A ring has a line of memory for each row, for rows of the halo above and below, too. */
 UNUSED static void halo_zero_ring(int n, Rows rows, stored *y, const Layout *l, Halo halo) {
     const int first = rows.begin == 0 ? -halo.above : rows.begin;
     const int last = rows.end == halo.height ? halo.height + halo.below : rows.end;
@@ -416,7 +416,7 @@ INLINE const Layout *segment(const Layout *x, int segments, int s) {
     return &x[segments > 1 ? s : 0];
 }
 
-/* Channels of all segments, those that pad a block included. */
+/* Channels of all segments, with channels that pad a block. */
 INLINE int stored_channels(const Layout *x, int segments) {
     int channels = 0;
     for (int s = 0; s < segments; s++)
@@ -424,7 +424,7 @@ INLINE int stored_channels(const Layout *x, int segments) {
     return channels;
 }
 
-/* A tensor as vectors of channels: an image of 1 to 4 is one vector, of which only that many lanes are
+/* A tensor as vectors of channels: an image of 1 to 4 is one vector, and only that many lanes are
  * stored. */
 INLINE int vectors(const Layout *l) {
     return l->block == BLOCK ? l->blocks * PARTS : 1;
@@ -454,8 +454,9 @@ INLINE int window_at(int point, int tap, int stride, int padding, int positions)
     return scaled >= 0 && scaled % stride == 0 && scaled / stride < positions ? scaled / stride : -1;
 }
 
-/* Points of a dense grid belong to positions of the window that slides over it: to each those from its
- * first one to that of the next, to the first and to the last what is left at the ends. */
+/* Points of a dense grid belong to positions of the window that slides over it: a position has the points
+ * from its first one to the first of the next, and the first and the last also have the points at the ends.
+ */
 INLINE Rows points_of(int position, int positions, int stride, int padding, int extent) {
     const int begin = position * stride - padding;
     return (Rows){position == 0 ? 0 : (int)clamp(begin, 0, extent),
@@ -477,7 +478,7 @@ typedef struct {
     int a, b, lanes;
 } Extent;
 
-/* Side by side, both columns have all rows; else b takes those that are too many for a. */
+/* Side by side, both columns have all rows; else b takes the rows that are too many for a. */
 INLINE Extent extent(int rows, int side_by_side, int lanes_used) {
     return side_by_side ? (Extent){rows, rows, lanes_used}
                         : (Extent){min_int(rows, ROWS), max_int(rows - ROWS, 0), lanes_used};
@@ -487,11 +488,11 @@ INLINE int tile_rows(int side_by_side) {
     return side_by_side ? ROWS : 2 * ROWS;
 }
 
-/* Points of a row that tiles of so many leave over. Where none are, whichever of the two numbers of rows
+/* Points of a row that tiles of so many leave over.  If none are, whichever of the two numbers of rows
  * tiles have, compilers know it at once. */
 #define LEFT_OVER(points, rows) ((points) % (2 * ROWS) > 0 ? (points) % (rows) : 0)
 
-/* Where a tile lies in a tensor: the offsets of its columns and the distance of its rows, which are the
+/* The place of a tile in a tensor: the offsets of its columns and the distance of its rows, which are the
  * points p, p + stride, p + 2 stride, ... along the width; columns side by side are vectors v and v + 1. */
 typedef struct {
     long a, b, row;
@@ -571,14 +572,14 @@ typedef struct {
     long row, next;
 } Scalars;
 
-/* The operand of vectors: that of column a, that of b. */
+/* The operand of vectors: for column a, and for column b. */
 typedef struct {
     const real *a, *b;
     long next;
     int lanes;
 } Weights;
 
-/* tile += sum over k of x[row, k] * w[k, lane]: all the arithmetic of convolutions. Where clang unrolls the
+/* tile += sum over k of x[row, k] * w[k, lane]: all the arithmetic of convolutions.  If clang unrolls the
  * loop whole, it moves loads and sums about until registers run out. */
 INLINE void tile_multiply(Tile *t, Product *add, int depth, Scalars x, Weights w, Extent e) {
 #ifdef __clang__
@@ -597,7 +598,7 @@ INLINE void tile_multiply(Tile *t, Product *add, int depth, Scalars x, Weights w
     }
 }
 
-/* Of neighbouring rows of a tile, `row` apart. */
+/* The scalars of neighbouring rows of a tile, `row` apart. */
 INLINE Scalars scalars_of(const real *first, long row, int side_by_side) {
     return (Scalars){first, side_by_side ? first : first + ROWS * row, row, 1};
 }
@@ -630,7 +631,7 @@ INLINE int slots_of_row(int block, Taps taps) {
 }
 
 /* The pairs that the rows of a tile meet: of `count` elements from p on, of the next row from p + row on.
- * Those of whole blocks lie there; those of an image are copied for each row, with zeros behind them. */
+ * Pairs of whole blocks lie there; pairs of an image are copied for each row, with zeros behind them. */
 INLINE Scalars pairs_at(const stored *p, real *copy, int row, int count, int side_by_side, Extent e) {
     const int below = side_by_side ? 0 : ROWS;
     stored *to = (void *)copy;
@@ -685,7 +686,7 @@ INLINE Phase phase_of(int column, Taps taps, int padding) {
                    .back = step * taps.dilation / taps.stride};
 }
 
-/* tile += what the row of taps meets in one block of x; the first tap that of pixel x. */
+/* tile += the products of the row of taps with one block of x; the first tap meets pixel x. */
 INLINE void tile_unslide(Tile *t, const stored *x, real *copy, const real *w, int block, Phase phase,
                          int side_by_side, Extent e) {
     const int depth = slots(block), width = side_by_side ? 2 * LANES : LANES;
@@ -712,7 +713,7 @@ INLINE void tile_unslide(Tile *t, const stored *x, real *copy, const real *w, in
  * read `read`, all in windows of `taps`. `row`: of taps; `slides`: they take several at once, where that
  * can be. */
 typedef struct {
-    const Layout *from, *to; /* of each segment; of what is written */
+    const Layout *from, *to; /* of each segment; of the output */
     int segments, count, slides, taps;
     long first, written, read;
     Taps row;

@@ -7,14 +7,14 @@
 /* conv_wgrad - gradients of a convolution, or of a TRANSPOSED one, by its weights and its bias.
  *
  * A window slides over x, and its positions are the points of dy; TRANSPOSED, it slides over dy, and they
- * are those of x. The rows of a tile are input channels, its lanes output channels, and it sums over
+ * are the points of x. The rows of a tile are input channels, its lanes output channels, and it sums over
  * positions. `sums` has them, as far as rows and samples have come; without it `scratch` does, and they are
  * brought into PyTorch's order in the end. For how sums lie, see wgrad.c.
  *
- * A sum runs through the rows in order, and is that of one thread: threads share out taps, blocks of x and
+ * A sum runs through the rows in order, and one thread computes it: threads share out taps, blocks of x and
  * vectors of dy. So its bits depend neither on the threads nor on which rows a call computes. */
 #ifdef CONV_WGRAD
-/* Of an image the channels that a tap, or a row of taps, meets have to be constants, and so do lanes. */
+/* The channels of an image that a tap, or a row of taps, meets have to be constants, and so do lanes. */
 #define MET BLOCK_OF(CI) * (LW == 1 && !TRANSPOSED ? KW : 1)
 NOINLINE void KERNEL(_pair)(const Tap *tap) {
     SIZES;

@@ -159,7 +159,7 @@ INLINE Axes tap_number(const Wgrad *g, int k) {
     return (Axes){k / (g->taps.h * g->taps.w), k / g->taps.w % g->taps.h, k % g->taps.w};
 }
 
-/* What a tap meets from position `at` on: where the window slides, else the position itself. */
+/* The point that a tap meets from position `at` on, if the window slides, else the position itself. */
 INLINE Point point_met(const Wgrad *g, int slides, Point at, Axes tap) {
     return slides ? (Point){at.n, at.d * g->stride.d - g->padding.d + tap.d * g->dilation.d,
                             at.h * g->stride.h - g->padding.h + tap.h * g->dilation.h,
@@ -175,7 +175,7 @@ INLINE Point row_start(const Wgrad *g, const Piece *piece, int r) {
     return at;
 }
 
-/* Where the rows of x, or of dy, begin which a tap meets. */
+/* Finds the rows of x, or of dy, that a tap meets. */
 INLINE void rows_find(const Wgrad *g, const Piece *piece, int slides, Axes tap, const stored *tensor,
                       const Layout *layout, int block, const real **row) {
     Point at = point_met(g, slides, piece->at, tap);
@@ -195,7 +195,7 @@ INLINE int is_copied(const Wgrad *g) {
     return SIXTEEN_BITS || g->dy->block < BLOCK;
 }
 
-/* Where the copies of row r begin. */
+/* The begin of the copies of row r. */
 INLINE real *x_copy(const Wgrad *g, const Item *item, const Piece *piece, int r) {
     return piece->x + (r - piece->from) * pixels_met(g, piece->width) * item->block;
 }
@@ -224,7 +224,7 @@ NOINLINE void wgrad_copy(const Wgrad *g, const Item *item, const Piece *piece, i
     gradients_copy(g, item, piece, r, tap, LANES);
 }
 
-/* Copies what row r has of x: pixels, or pairs of those of neighbouring positions. */
+/* Copies row r of x: pixels, or pairs of pixels of neighbouring positions. */
 UNUSED static void pixels_copy(const Wgrad *g, const Item *item, const Piece *piece, int r, Axes tap) {
     const int count = pixels_met(g, piece->width) * item->block, apart = x_step(g, item->block);
     const Point i = point_met(g, !g->transposed, row_start(g, piece, r), tap);
@@ -247,7 +247,7 @@ UNUSED static void copy_met(const Wgrad *g, const Item *item, const Piece *piece
     }
 }
 
-/* What all taps of a piece have in common. */
+/* Finds the numbers that all taps of a piece have in common. */
 UNUSED static void piece_find(const Wgrad *g, const Item *item, const Piece *piece, Tap *tap) {
     const int copied = is_copied(g), part = item->v % PARTS;
     tap->channels = taps_at_once(g, item->block) * item->block;
@@ -357,7 +357,7 @@ UNUSED static int wgrad_parts(const Wgrad *g, int s, int number) {
     return all_taps(g) / taps_at_once(g, g->x[s].block) + (g->bias && s == 0 && number == 0);
 }
 
-/* What this thread does of the work on a range of rows of sample i: of all parts in order, as many as
+/* Does this thread's share of the work on a range of rows of sample i: of all parts in order, as many as
  * others do. */
 UNUSED static void wgrad_share(const Wgrad *g, real *sums, const stored *const *x, const stored *dy, int i,
                                Rows range, int begins, real *copies) {

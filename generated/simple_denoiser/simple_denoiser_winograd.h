@@ -1,4 +1,5 @@
-/* simple_denoiser_winograd.h - what the kernels for 3x3 windows by Winograd's method share: its transforms and products.
+/* simple_denoiser_winograd.h - functions that the kernels for 3x3 windows by Winograd's method share: transforms and
+ * products.
  *
  * F(4x4, 3x3) computes a tile of 4x4 points from the 6x6 that its windows meet with 36 products a channel
  * in place of 144: input and weights go through linear maps to 36 frequencies, where the convolution is a
@@ -7,7 +8,7 @@
  * (A. Lavin, S. Gray: Fast Algorithms for Convolutional Neural Networks, 2016.)
  *
  * The polynomials behind the maps are taken at 0, +-5/8, +-3/2 and infinity, numbers that binary fractions
- * hold exactly: the error is twice that of the direct kernel, half of that at 0, +-1, +-2.
+ * hold exactly: the error is twice the error of the direct kernel, half the error at 0, +-1, +-2.
  *
  * Tile row k of a plane begins at row 4k - phase of the output.  Rows that a tile has beyond the output are
  * computed and not stored; rows that it meets beyond the input are zeros.  A range of rows is whole tile
@@ -40,10 +41,10 @@ enum { PAIR = 1 }; /* factors that lie side by side */
 
 enum {
     TILE = 4,                     /* points of a tile along an axis, */
-    MET = 6,                      /*   those that it meets, and the frequencies */
+    MET = 6,                      /*   the points that it meets, and the frequencies */
     FREQUENCIES = MET * MET,      /* of a tile */
     SUM_GAP = BLOCK,              /* elements between the sums of two frequencies: a line of the cache, */
-    FREQUENCY_GAP = PAIR * BLOCK, /*   and between those of their factors */
+    FREQUENCY_GAP = PAIR * BLOCK, /*   and between the frequencies of their factors */
     RUN = 8,                      /* tiles whose columns are mapped together */
 };
 
@@ -119,7 +120,7 @@ INLINE void tile_products(Tile *t, int depth, const Frequency *xa, const Frequen
     tile_multiply(t, add_frequencies, depth, x, w, e);
 }
 
-/* The six of a row of frequencies, each in a plane of its own; paired, beside those of b. */
+/* The six of a row of frequencies, each in a plane of its own; paired, beside the six of b. */
 INLINE void frequencies_store(Frequency *p, long step, Six a, Six b, int paired) {
     factor_store(p, a.v0, b.v0, paired);
     factor_store(p + step, a.v1, b.v1, paired);
@@ -136,7 +137,7 @@ INLINE void frequencies_store(Frequency *p, long step, Six a, Six b, int paired)
 #define SQUARE_A (POINT_A * POINT_A)
 #define SQUARE_B (POINT_B * POINT_B)
 
-/* Of the points that a tile meets. */
+/* The frequencies of the points that a tile meets. */
 INLINE Six input_frequencies(Six d) {
     const Vector p = d.v4 - SQUARE_B * d.v2, q = POINT_A * (d.v3 - SQUARE_B * d.v1);
     const Vector r = d.v4 - SQUARE_A * d.v2, s = POINT_B * (d.v3 - SQUARE_A * d.v1);
@@ -184,7 +185,7 @@ INLINE Three weight_gradients(Six u) {
  * `rows` tile rows, counted through all planes, from number `first` on. */
 typedef struct {
     int depth, height, width;
-    int columns; /* of tiles, at least those that cover the width */
+    int columns; /* of tiles, at least as many as cover the width */
     int phase;   /* tile row k of a plane begins at row TILE * k - phase */
     int first, rows;
 } Grid;
@@ -210,12 +211,12 @@ INLINE Grid grid(int depth, int height, int width, int phase, Rows rows) {
     return (Grid){depth, height, width, tiles_along(width), phase, first, end - first};
 }
 
-/* Those that are computed of a sample. */
+/* The tiles that are computed of a sample. */
 INLINE long tiles_of(Grid g) {
     return (long)g.rows * g.columns;
 }
 
-/* From tile `tile` of those of the batch on, at most `most` of them. */
+/* From tile `tile` of the batch on, at most `most` of them. */
 INLINE Run run_from(Grid g, long tile, long most) {
     const int in_plane = tiles_along(g.height + g.phase), column = (int)(tile % g.columns);
     const long of_batch = tile / g.columns;
@@ -228,8 +229,8 @@ INLINE long min_long(long a, long b) {
     return a < b ? a : b;
 }
 
-/* Where frequencies of a block of `tiles` lie: elements from one block of channels to the next, and from
- * one frequency to the next. */
+/* The places of frequencies of a block of `tiles`: elements from one block of channels to the next, and
+ * from one frequency to the next. */
 typedef struct {
     long block, frequency;
 } Strides;
@@ -251,10 +252,10 @@ INLINE long weights_stride(long depth, int all, int gap) {
 
 /* ---- to frequencies ---------------------------------------------------------------------------------- */
 
-/* What rows above the first and below the last hold. */
+/* The points of rows above the first and below the last. */
 static const stored no_points[(TILE * RUN + 2) * BLOCK];
 
-/* Finds the rows [h, h + count) of a tensor of `height` rows, from `column` on, which lies in row 0. Those
+/* Finds the rows [h, h + count) of a tensor of `height` rows, from `column` on, which lies in row 0.  Rows
  * that it has not are zero: read, not left out, so that all tiles are computed by the same instructions. */
 INLINE void rows_find(const stored **rows, int count, const stored *column, const Layout *l, int h,
                       int height) {
@@ -366,11 +367,11 @@ NOINLINE void products_single(real *to, const Factors *of, int tiles) {
 
 /* ---- back -------------------------------------------------------------------------------------------- */
 
-/* What becomes of sums: y = sum + bias, then max(., 0), or 0 where mask <= 0. */
+/* The end of sums: y = sum + bias, then max(., 0), or 0 where mask <= 0. */
 typedef struct {
     Vector bias;
     int relu;
-    const stored *mask; /* where y is that of output_map(); NULL: none */
+    const stored *mask; /* at the point y of output_map(); NULL: none */
     stored *pooled;     /* for the maxima of each 2x2 points, likewise */
     const Layout *mask_layout, *pooled_layout;
 } Finish;
@@ -384,14 +385,14 @@ INLINE void point_store(stored *y, Vector v, const Finish *f, const stored *mask
     store(y, v);
 }
 
-/* Of four points that were just stored: read again, for in 16 bits what counts was rounded. */
+/* The maximum of four points that were just stored: read again, for in 16 bits they were rounded. */
 INLINE Vector window_maximum(const stored *upper, const stored *lower) {
     const Vector first = vector_maximum(load(upper), load(upper + BLOCK));
     return vector_maximum(vector_maximum(first, load(lower)), load(lower + BLOCK));
 }
 
-/* Maps the columns of a tile, then its rows, into those of `rows` below y, a point of row 0. The first row
- * of the tile is row h; only `columns` of its points are there. */
+/* Maps the columns of a tile, then its rows, into the rows of `rows` below y, a point of row 0.  The first
+ * row of the tile is row h; only `columns` of its points are there. */
 NOINLINE void output_map(const real *from, long frequency, stored *y, const Layout *layout, int h,
                          Rows rows, int columns, const Finish *f) {
     _Alignas(64) real mapped[MET * TILE * LANES];
@@ -496,7 +497,7 @@ INLINE void frequency_products(const Winograd *c, int frequency, int v, real *to
 
 static const long no_depth[] = {0};
 
-/* Stores vector v of the tiles [first, end), the first of which is the first at `from`. */
+/* Stores vector v of the tiles [first, end); tile `first` is the first at `from`. */
 UNUSED static void vector_finish(const Winograd *c, int v, long first, long end, const real *from,
                                  long frequency) {
     Finish f = {.bias = c->bias ? bias_vector(c->bias, c->channels, v) : (Vector){0},
@@ -570,7 +571,7 @@ UNUSED static void winograd_groups(const Winograd *c, real *scratch, int most) {
 
 /* ---- weights ----------------------------------------------------------------------------------------- */
 
-/* Where the weights of a channel and of LANES others that are summed, or the other way round, lie among
+/* The places of the weights of a channel and of LANES others that are summed, or the other way round, among
  * dense ones [CO][CI][3][3]. */
 typedef struct {
     const real *w;
@@ -581,7 +582,7 @@ typedef struct {
 
 typedef real Quad __attribute__((vector_size(4 * sizeof(real)), aligned(sizeof(real)), may_alias));
 
-/* Rows become columns: four elements each from w, w + lane, ..; those of to, to + step, .. */
+/* Rows become columns: four elements each from w, w + lane, ..; to to, to + step, .. */
 INLINE void quads_transpose(real *to, long step, const real *w, long lane) {
     const Quad a = *(const Quad *)w, b = *(const Quad *)(w + lane), c = *(const Quad *)(w + 2 * lane),
                d = *(const Quad *)(w + 3 * lane);
@@ -593,7 +594,7 @@ INLINE void quads_transpose(real *to, long step, const real *w, long lane) {
     *(Quad *)(to + 3 * step) = (Quad){ab2[2], ab2[3], cd2[2], cd2[3]};
 }
 
-/* The 9 taps of a channel with LANES others, those of each tap side by side. */
+/* The 9 taps of a channel with LANES others, the weights of each tap side by side. */
 INLINE void taps_load(real *to, Dense from, int first, int channel) {
     const int there = channel < from.channels ? min_int(LANES, from.lanes - first) : 0;
     const long lane = from.lane, step = from.flipped ? -LANES : LANES;
@@ -629,8 +630,8 @@ NOINLINE void weights_map(Frequency *to, long frequency, Dense from, int v, int 
 
 /* Weights between `all` vectors and the channels of segments, as [frequency][pair of vectors][plane of the
  * window][channel][vector of the pair][lane]; of fast products [frequency][pair of vectors][plane][pair of
- * channels][vector of the pair][lane][channel of the pair]. The windows have so many planes: those of a
- * channel lie side by side. */
+ * channels][vector of the pair][lane][channel of the pair]. The windows have so many planes: the planes of
+ * a channel lie side by side. */
 UNUSED static void winograd_weights(Frequency *packed, Dense from, int all, const Layout *x, int segments,
                                     int planes) {
     const long depth = (long)planes * stored_channels(x, segments),

@@ -6,7 +6,8 @@
 
 /* conv_wgrad_winograd - gradients of a convolution with a 3x3 window by its weights and its bias, by
  * Winograd's method. The gradient of a sample is summed at the 36 frequencies, taken back, and added to
- * that of the samples before, which lies at the end of `scratch` until it is brought into PyTorch's order.
+ * the gradient of the samples before, which lies at the end of `scratch` until it is brought into PyTorch's
+ * order.
  *
  * Ranges of rows are for one sample, and come in order: the sums at the frequencies stay in `scratch` from
  * the one that begins at row 0 to the one that ends the sample. With `sums` they stay there, and

@@ -105,8 +105,8 @@ DEVICE real clipped(real g, double limit) {
     return limit > 0 ? (real)clamp(g, -limit, limit) : g;
 }
 
-/* What is known of a scaled loss, as doubles: the scale; good steps since it changed; steps taken; and what
- * gradients are multiplied with, 0 if they overflowed: then the step is not taken. */
+/* The state of a scaled loss, as doubles: the scale; good steps since it changed; steps taken; and the
+ * factor of gradients, 0 if they overflowed: then the step is not taken. */
 enum { LOSS_SCALE, GOOD_STEPS, STEPS_TAKEN, UNSCALE };
 /* The norm of all gradients, -1 if they overflowed, and what they are multiplied with (see UNSCALE). */
 enum { GRADIENT_NORM, FACTOR };
@@ -344,7 +344,7 @@ DEVICE long floor_quotient(long a, long b) {
     return a / b - (a % b < 0);
 }
 
-/* Those of the points [0, points) of y that are made of point i of x, and some more. */
+/* The points [0, points) of y that are made of point i of x, and some more. */
 DEVICE Rows readers_of(Positions p, int i, int points) {
     const long before = (p.linear ? (i - 1) * p.unit : i * p.unit - 1) - p.offset;
     const long last = (i + 1) * p.unit - 1 - p.offset;

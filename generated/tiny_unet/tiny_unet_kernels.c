@@ -26,7 +26,7 @@ UNUSED static void zero_halo_zero(stored *y, long from, long to) {
         store(y, from, 0);
 }
 
-/* A ring has a line of memory for each row, those of the halo above and below among them. */
+/* A ring has a line of memory for each row, for rows of the halo above and below, too. */
 UNUSED static void zero_halo_line(const tiny_unet_zero_halo_sizes *sizes, stored *y, int i, int block, int r) {
     const int H = sizes->H, W = sizes->W;
     const Layout Y = sizes->Y;
@@ -244,8 +244,8 @@ void tiny_unet_mse_kernel(const tiny_unet_mse_sizes *sizes, int n, Rows rows, do
 
 /* conv_wgrad - gradients of a convolution, or of a TRANSPOSED one, by its weights and its bias.
  *
- * `sums`, or without it `scratch`, holds the sums of a sample, as far as its rows have come: those of the
- * weights in the order of dw, then those of the bias. They go to dw and db with the last row; with `sums`
+ * `sums`, or without it `scratch`, holds the sums of a sample, as far as its rows have come: the sums of
+ * the weights in the order of dw, then of the bias. They go to dw and db with the last row; with `sums`
  * wgrad_end.c brings them there. */
 /* SUM and what row r of positions of sample i adds to it: its products dy(co, o) * x(c, o * S - P + k * L),
  * c a channel of segment s; TRANSPOSED: x(c, o) * dy(co, o * S - P + k * L). */

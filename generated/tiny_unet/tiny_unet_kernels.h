@@ -24,15 +24,15 @@ typedef struct {
 typedef real stored;
 #endif
 
-/* Where the elements of a tensor lie, in elements; see unet/model.h. */
+/* The places of the elements of a tensor, in elements; see unet/model.h. */
 typedef struct {
     int channels, block, blocks; /* blocks = ceil(channels / block) */
     long origin, sample, plane, depth, row;
     int ring; /* row h lies where row h mod ring does; 0: each has a place of its own */
 } Layout;
 
-/* Rows [begin, end) of a sample, which has D * H of them: those of a kernel's output that it computes.
- * Whoever calls the kernel keeps them inside [0, D * H]; of an empty range a kernel computes nothing. */
+/* Rows [begin, end) of a sample, which has D * H of them: the rows of its output that a kernel computes.
+ * Whoever calls the kernel keeps them inside [0, D * H]; a kernel computes nothing of an empty range. */
 typedef struct {
     int32_t begin, end;
 #ifdef UNET_ANY_HEIGHT
@@ -110,8 +110,8 @@ UNUSED static real rounded(real x) {
     return load(&y, 0);
 }
 
-/* What arrays hold: `stored`, or what the loader left: `real`, or n of n / 255 or n / 65535 in 8 or 16
- * bits. The loader divides in the same way where it leaves `real`, in floats. */
+/* The numbers of arrays: `stored`, or as the loader left them: `real`, or n of n / 255 or n / 65535 in 8 or
+ * 16 bits.  The loader divides in the same way if it leaves `real`, in floats. */
 enum { AS_STORED, AS_REAL, IN_8_BITS, IN_16_BITS };
 
 /* Element i of an array of one of these. */
@@ -122,7 +122,7 @@ UNUSED static real load_either(int staged, const void *p, long i) {
                                   : load(p, i);
 }
 
-/* Where element i of such an array lies. */
+/* The address of element i of such an array. */
 UNUSED static const void *array_at(int staged, const void *p, long i) {
     const long bytes = staged == IN_8_BITS    ? 1
                        : staged == IN_16_BITS ? 2
@@ -142,9 +142,9 @@ UNUSED static int stored_channels(const Layout *l) {
     return l->blocks * l->block;
 }
 
-/* Between rows r - 1 and r of a block of sample n: where the halo of one ends and that of the other begins.
- * It is the end of a line of memory, or, between two planes and at the ends of the block, of all that lies
- * there. */
+/* The place between rows r - 1 and r of a block of sample n where the halo of one ends and the halo of the
+ * other begins.  It is the end of a line of memory, or, between two planes and at the ends of the block, of
+ * all that lies there. */
 UNUSED static long halo_boundary(const Layout *l, int n, int block, int r, int depth, int height) {
     const long start = n * l->sample + block * l->plane;
     if (r == 0)
@@ -156,8 +156,8 @@ UNUSED static long halo_boundary(const Layout *l, int n, int block, int r, int d
     return element(l, n, block * l->block, r / height, r % height, 0) - l->origin % l->row;
 }
 
-/* What is known of a scaled loss, as doubles: the scale; good steps since it changed; steps taken; and what
- * gradients are multiplied with, 0 if they overflowed: then the step is not taken. */
+/* The state of a scaled loss, as doubles: the scale; good steps since it changed; steps taken; and the
+ * factor of gradients, 0 if they overflowed: then the step is not taken. */
 enum { LOSS_SCALE, GOOD_STEPS, STEPS_TAKEN, UNSCALE };
 /* The norm of all gradients, -1 if they overflowed, and what they are multiplied with (see UNSCALE). */
 enum { GRADIENT_NORM, FACTOR };
@@ -173,8 +173,8 @@ UNUSED static double clamp(double x, double low, double high) {
 
 /* ---- losses --------------------------------------------------------------------------------------- */
 
-/* What is compared: prediction and target, two tensors of `channels` channels and `size` points, each
- * `stored` or as the loader left it. */
+/* The operands of a comparison: prediction and target, two tensors of `channels` channels and `size`
+ * points, each `stored` or as the loader left it. */
 typedef struct {
     const void *at;
     const Layout *layout;
@@ -187,8 +187,8 @@ typedef struct {
     int32_t size[3];
 } Compared;
 
-/* What an element adds to the sum of a sample, of a loss that may have a number of its own, and what a
- * result is of the mean over the sample. */
+/* The amount that an element adds to the sum of a sample, for a loss that may have a number of its own; and
+ * the result, from the mean over the sample. */
 typedef double Term(double p, double t, double epsilon);
 typedef double OfMean(double mean);
 
@@ -270,8 +270,9 @@ UNUSED static int window_at(int point, int tap, int stride, int dilation, int pa
     return scaled >= 0 && scaled % stride == 0 && scaled / stride < positions ? scaled / stride : -1;
 }
 
-/* Points of a dense grid belong to positions of the window that slides over it: to each those from its
- * first one to that of the next, to the first and to the last what is left at the ends. */
+/* Points of a dense grid belong to positions of the window that slides over it: a position has the points
+ * from its first one to the first of the next, and the first and the last also have the points at the ends.
+ */
 UNUSED static Rows points_of(int position, int positions, int stride, int padding, int extent) {
     const int begin = position * stride - padding;
     return (Rows){position == 0 ? 0 : (int)clamp(begin, 0, extent),

@@ -12,7 +12,7 @@ INLINE void KERNEL_keep(Vector *most, Bits *best, Vector here, int c) {
     *best = (c & larger) | (*best & ~larger);
 }
 
-/* Of LANES points at a time, of which `count` are there. */
+/* LANES points at a time; `count` of them are there. */
 INLINE Bits KERNEL_points(const stored *x, Point at, int count) {
     SIZES;
     Vector channel[LANES], most = {0};

@@ -148,7 +148,7 @@ INLINE void multiply(real *product, Factors of, int count) {
         multiply_rows(product, &of, r, count % ROWS);
 }
 
-/* The products of points in rows with those of the block, over the channels; */
+/* The products of points in rows with points of the block, over the channels; */
 INLINE void multiply_points(real *product, const real *rows, const real *columns, int channels) {
     multiply(product, (Factors){rows, columns, channels, 1, channels, 0}, BLOCK_POINTS);
 }

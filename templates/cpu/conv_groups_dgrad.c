@@ -21,7 +21,7 @@ INLINE Vector KERNEL_weights(const real *w, int v, int j, int tap) {
     return load_real(part);
 }
 
-/* Adds a tap to the sums of `count` points from i on: those that a position of the window meets by it. */
+/* Adds a tap to the sums of `count` points from i on, which a position of the window meets by it. */
 INLINE void KERNEL_tap(real *sums, const stored *dy, const real *w, int v, Point i, int count, int kd,
                        int kh, int kw) {
     SIZES;

@@ -23,7 +23,7 @@ INLINE Vector KERNEL_row(const stored *x, const stored *dy, int v, int j, Point 
     return sum;
 }
 
-/* Sums over all rows of all samples, of which neighbouring channels lie `apart`. */
+/* Sums over all rows of all samples; neighbouring channels lie `apart`. */
 INLINE void KERNEL_sum(int n, real *to, long apart, const stored *x, const stored *dy, int v, int j, int kd,
                        int kh, int kw) {
     SIZES;

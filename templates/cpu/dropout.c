@@ -17,7 +17,7 @@ INLINE uint64_t KERNEL_mixed(uint64_t x) {
     return x ^ x >> 31;
 }
 
-/* What tells the random numbers of a sample from all others. */
+/* The key that tells the random numbers of a sample from all others. */
 INLINE uint64_t KERNEL_key(uint64_t seed, int64_t step, int sample) {
     SIZES;
     const uint64_t odd = 0x9e3779b97f4a7c15u;
@@ -31,13 +31,13 @@ INLINE uint32_t KERNEL_hash(uint32_t x) {
     return x ^ x >> 16;
 }
 
-/* A number for each point, or for all, as if they were the first, from which those of its channels are
- * made. */
+/* A number for each point, or for all, as if they were the first; the numbers of its channels are made from
+ * it. */
 INLINE uint32_t KERNEL_at(uint64_t key, uint32_t point) {
     return KERNEL_hash(point ^ (uint32_t)key) ^ (uint32_t)(key >> 32);
 }
 
-/* What vector v of a point is multiplied with. */
+/* The factors of vector v of a point. */
 INLINE Vector KERNEL_factors(uint32_t point, int v) {
     SIZES;
     const uint32_t dropped = (uint32_t)(RATE * 4294967296.0);

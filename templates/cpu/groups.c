@@ -1,12 +1,12 @@
-/* groups.c - what convolutions in groups of channels share. Lanes are channels of the result; where each
- * group has one channel on both sides (depthwise), those of the operand lie side by side, else they are
- * fetched one by one. */
+/* groups.c - functions that convolutions in groups of channels share.  Lanes are channels of the result; if
+ * each group has one channel on both sides (depthwise), channels of the operand lie side by side, else they
+ * are fetched one by one. */
 #include "prologue.c"
 
 /* BEGIN */
 enum { ROW_PART = 64 }; /* points of a row that are summed at a time */
 
-/* Of `count` weights that lie `step` apart as many as a vector has lanes; 0 behind the last. */
+/* As many of `count` weights that lie `step` apart as a vector has lanes; 0 behind the last. */
 INLINE Vector weights_apart(const real *w, int step, int count) {
     real part[LANES];
     if (count >= LANES)
@@ -31,8 +31,8 @@ INLINE real scalar_at(const stored *p, long i) {
     return part[0];
 }
 
-/* At a point channel `member` of the groups that the lanes of vector v belong to: groups have `of` channels
- * in this tensor, and `own` in that of the lanes, which has `channels`. */
+/* Channel `member`, at a point, of the groups that the lanes of vector v belong to: groups have `of`
+ * channels in this tensor, and `own` in the tensor of the lanes, which has `channels`. */
 INLINE Vector of_members(const stored *x, const Layout *l, Point at, int v, int member, int of, int own,
                          int channels) {
     if (of == 1 && own == 1)

@@ -1,4 +1,4 @@
-/* head.c - the last convolution of a net, a loss and a metric of what it predicts, and the gradients of the
+/* head.c - the last convolution of a net, a loss and a metric of its prediction, and the gradients of the
  * convolution, in one pass over memory.
  *
  * The window is a point and the prediction p an image, so a row of p needs one row of x, and nothing else
@@ -21,7 +21,7 @@
 #define LINE_OF_P                                                                                          \
     { CO, CO, 1, 0, 0, 0, 0, 0, 0 }
 
-/* What threads share; of weights, those of `arrange`. */
+/* The arrays that threads share; weights in the order of `arrange`. */
 typedef struct {
     stored *dx;
     double *terms;
@@ -30,7 +30,7 @@ typedef struct {
     const real *by_x, *by_p, *b;
     Compared by;
     Vector factor;
-    long terms_apart; /* those of the loss and of the metric */
+    long terms_apart; /* between terms of the loss and of the metric */
 } KERNEL_Shared;
 
 INLINE Vector KERNEL_weights(const real *w, int count, int apart) {

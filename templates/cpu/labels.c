@@ -5,8 +5,8 @@
 /* BEGIN */
 #include <math.h>
 
-/* Logits of `channels` channels, compared with labels, in so many classes; of two classes logits may have
- * one channel, that of class 1: then class 0 has the logit 0. `ignore` is a class that counts nowhere, or
+/* Logits of `channels` channels, compared with labels, in so many classes; for two classes logits may have
+ * one channel, of class 1: then class 0 has the logit 0. `ignore` is a class that counts nowhere, or
  * -1. */
 typedef struct {
     const stored *x;
@@ -21,8 +21,7 @@ typedef struct {
     int map_staged;
 } Classified;
 
-/* LANES points: their logits, class by class, and what softmax makes of these: exp(x_k - maximum), of which
- * the sum is 1 + rest. */
+/* LANES points: their logits, class by class, and exp(x_k - maximum), whose sum is 1 + rest. */
 typedef struct {
     Vector logit[256], power[256];
     Vector maximum, rest;
@@ -77,7 +76,7 @@ INLINE Vector vector_log1p(Vector x) {
     return e * 0x1.62e4p-1f + (2 * s + (2 * s * z * sum + low));
 }
 
-/* exp(x_k - maximum), without that of one class that has the maximum in `rest`. */
+/* exp(x_k - maximum); `rest` leaves out one class that has the maximum. */
 INLINE void softmax(Points *p, int classes) {
     Vector most = p->logit[0], sum = {0}, ties = {0};
     for (int k = 1; k < classes; k++)
@@ -100,8 +99,8 @@ INLINE double power_of(double base, double exponent) {
     return exponent == 0 ? 1 : exponent == 1 ? base : exponent == 2 ? base * base : pow(base, exponent);
 }
 
-/* Of a point whose -log(softmax) is `loss`: what it counts for in a focal loss, and the slope of both's
- * product by `loss`. */
+/* The weight in a focal loss of a point whose -log(softmax) is `loss`, and the slope of the product of both
+ * by `loss`. */
 INLINE double focus_of(double loss, double gamma) {
     return power_of(-expm1(-loss), gamma);
 }
@@ -113,7 +112,7 @@ INLINE double focus_slope(double loss, double gamma) {
     return missing > 0 ? power_of(missing, gamma - 1) * (missing + gamma * loss * exp(-loss)) : 0;
 }
 
-/* What `count` points from `at` on weigh by the map. */
+/* The weights of `count` points from `at` on in the map. */
 INLINE void map_of(double *weight, Classified by, Point at, int count) {
     const long first = by.map == NULL ? 0 : offset_of(by.map_layout, 0, at);
     for (int k = 0; k < count; k++)
@@ -140,8 +139,8 @@ INLINE Vector all_losses(const Points *p, Classified by) {
     return all;
 }
 
-/* What each point adds to the sum, of its loss and, smoothed, of those of all classes; 0 where it does not
- * count. */
+/* The amount that each point adds to the sum, of its loss and, smoothed, of the losses of all classes; 0 if
+ * it does not count. */
 INLINE void terms_of(double *term, const Points *p, Classified by, const uint8_t *label) {
     const Vector losses = losses_of(p, by.classes, counted_classes(by, label));
     const Vector all = by.smoothing > 0 ? all_losses(p, by) : (Vector){0};
@@ -223,7 +222,7 @@ INLINE void store_points(Points *p, stored *dx, const Layout *l, int channels, P
         store_square(p->power + one + c, dx + vector_at(l, c / LANES, at), count);
 }
 
-/* Those of a range of rows; the sum that was counted may be 0: then nothing has a slope. */
+/* The slopes of a range of rows; the sum that was counted may be 0: then nothing has a slope. */
 INLINE void class_slopes_store(int n, Rows rows, stored *dx, const Layout *layout, Classified by,
                                double weight, double counted) {
     const double factor = counted > 0 ? weight / counted : 0;
@@ -269,19 +268,18 @@ INLINE void classes_mean(int n, int total, Rows rows, double *result, const doub
 
 /* ---- overlaps ---- */
 
-/* Of the points that count, for each class: the sum of softmax at points of the class; that of softmax; the
- * points. */
+/* Sums over the points that count, for each class: softmax at points of the class; softmax; the points. */
 typedef struct {
     double both, predicted, truly;
 } Overlap;
 
-/* What a loss makes of these sums: of each class from `first` on, or of all of them together, and of the
- * batch, or of each sample, a quotient; the loss is 1 less their mean. Squared: `predicted` is of the
+/* A loss divides these sums: for each class from `first` on, or for all of them together, and for the
+ * batch, or for each sample; the loss is 1 less the mean of the quotients.  Squared: `predicted` sums the
  * squares of softmax. */
 typedef struct {
     double over_both, under_both, under_predicted, under_truly, smooth, epsilon;
     int first, squared, joint, batch;
-    long sample; /* from the sums of a sample to those of the next, in doubles */
+    long sample; /* from the sums of a sample to the sums of the next, in doubles */
 } Ratio;
 
 /* The quotient of class k: its numerator over its denominator. */
@@ -304,7 +302,7 @@ INLINE Overlap overlap_sum(Overlap a, Overlap b) {
     return (Overlap){a.both + b.both, a.predicted + b.predicted, a.truly + b.truly};
 }
 
-/* Of the classes that count, all together. */
+/* The sums of all classes that count together. */
 INLINE Overlap overlap_joint(const Overlap *sums, int first, int classes) {
     Overlap all = {0, 0, 0};
     for (int k = first; k < classes; k++)
@@ -344,7 +342,7 @@ INLINE void overlaps_of_row(Overlap *sum, Classified by, Point at, int width, in
     }
 }
 
-/* Those of a range of rows, into `scratch`, which has all rows of all samples. */
+/* The sums of a range of rows, into `scratch`, which has all rows of all samples. */
 INLINE void overlaps_sum(int n, Rows rows, Overlap *scratch, Classified by, const int32_t (*valid)[3],
                          Ratio ratio) {
     const int all = by.size[0] * by.size[1];
@@ -465,8 +463,8 @@ INLINE double hard_limit(Hard hard, double counted, double wanted, double bound)
     return wanted >= counted ? -0.5 : wanted > 0 && bound < by_threshold ? bound : by_threshold;
 }
 
-/* Finds the rank-th largest of terms from 0 on, digit by digit of its bits: how many of those that begin as
- * it does have which digit next, counted in parts. */
+/* Finds the rank-th largest of terms from 0 on, digit by digit of its bits: counts, in parts, the next
+ * digits of terms that begin as it does. */
 enum { SELECTION_PARTS = 16, DIGITS = 256 };
 typedef struct {
     uint32_t count[SELECTION_PARTS][DIGITS];
@@ -481,7 +479,7 @@ INLINE uint32_t bits_of_term(real term) {
     return bits & 0x7fffffff;
 }
 
-/* Of a part of the `points` terms of each sample. */
+/* Counts a part of the `points` terms of each sample. */
 INLINE void count_digits(Selection *s, int part, int shift, const real *terms, int n, long points,
                          long sample) {
     memset(s->count[part], 0, sizeof s->count[part]);
@@ -640,8 +638,8 @@ INLINE void hard_slopes_store(int n, int total, Rows rows, stored *dx, const Lay
 
 /* ---- Lovasz extensions ---- */
 
-/* The Jaccard loss of a class of `truly` points, when the first `taken` are wrong of which `hits` are of
- * it. */
+/* The Jaccard loss of a class of `truly` points, when the first `taken` points are wrong, and `hits` of
+ * them are of the class. */
 INLINE double jaccard_of(double truly, double taken, double hits) {
     return taken > 0 ? 1 - (truly - hits) / (truly + taken - hits) : 0;
 }
@@ -652,7 +650,7 @@ INLINE double error_of(double given, int is_class, int one) {
     return error > 0 ? error : 0;
 }
 
-/* The slope of that by what is given. */
+/* The slope of the error by the logit or softmax. */
 INLINE double error_slope(double error, int is_class, int one) {
     return one && !(error > 0) ? 0 : is_class ? -1 : 1;
 }

@@ -14,7 +14,7 @@ INLINE real KERNEL_mean(Vector v) {
     return total / C;
 }
 
-/* What all channels of a point share. */
+/* The numbers that all channels of a point share. */
 typedef struct {
     real mean, variance, slope, product; /* of x; of dy, and of dy (x - mean) the means */
 } KERNEL_Shared;

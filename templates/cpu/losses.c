@@ -5,8 +5,8 @@
 /* BEGIN */
 #include <math.h>
 
-/* What is compared: prediction and target, two tensors of `channels` channels and `size` points, each
- * `stored` or as the loader left it. */
+/* The operands of a comparison: prediction and target, two tensors of `channels` channels and `size`
+ * points, each `stored` or as the loader left it. */
 typedef struct {
     const void *at;
     const Layout *layout;
@@ -19,9 +19,9 @@ typedef struct {
     int32_t size[3];
 } Compared;
 
-/* What an element adds to the sum of a sample, from the difference of the two, and what a result is of the
- * mean over the sample. A loss may have a number of its own. PSNR is for a peak of 1: what lies beyond 0
- * and 1 is brought back first. */
+/* The amount that an element adds to the sum of a sample, from the difference of the two; and the result,
+ * from the mean over the sample.  A loss may have a number of its own.  PSNR is for a peak of 1: numbers
+ * beyond 0 and 1 are brought back first. */
 typedef double Term(double difference, double epsilon);
 typedef double OfMean(double mean);
 
@@ -180,7 +180,7 @@ INLINE void slopes_of_row(stored *dp, int count, Compared by, int block, Point r
     }
 }
 
-/* Those of a range of rows. */
+/* The slopes of a range of rows. */
 INLINE void slopes_store(int n, int total, Rows rows, stored *dp, const Layout *layout, Compared by,
                          double weight, Slope *slope, double epsilon) {
     const Vector factor = slope_factor(weight, total, by);

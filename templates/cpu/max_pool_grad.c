@@ -84,7 +84,7 @@ INLINE Vector KERNEL_point(Rows rows, const stored *x, const stored *dy, int v, 
     return sum;
 }
 
-/* The rows of windows over those of points: of windows that are one plane deep; else all of their planes.
+/* The rows of windows over rows of points, for windows that are one plane deep; else all of their planes.
  */
 INLINE Rows KERNEL_rows(Rows rows) {
     SIZES;

@@ -25,7 +25,7 @@ INLINE void KERNEL_window(Rows rows, stored *dx, const stored *dy, const stored 
     }
 }
 
-/* The rows of windows over those of points. */
+/* The rows of windows over rows of points. */
 INLINE Rows KERNEL_rows(Rows rows) {
     SIZES;
     const int first = rows.begin, last = rows.end - 1;

@@ -10,7 +10,7 @@
 #include "../example.h"
 
 /* BEGIN */
-/* `count` numbers of which the mean is known, and the sum of the squares of what they differ from it. */
+/* `count` numbers: their mean, and the sum of the squares of their differences from it. */
 typedef struct {
     double count, mean, squares;
 } KERNEL_Moments;
@@ -67,7 +67,7 @@ INLINE void KERNEL_band(double *to, const stored *x, int i, int v, int band) {
     memcpy(to + LANES, squares, sizeof squares);
 }
 
-/* Of the bands of a channel of some samples. */
+/* The moments of the bands of a channel of some samples. */
 INLINE KERNEL_Moments KERNEL_channel(KERNEL_Moments all, double *scratch, int first, int end, int c) {
     SIZES;
     for (int i = first; i < end; i++)

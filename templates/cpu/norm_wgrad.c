@@ -64,7 +64,7 @@ INLINE double KERNEL_sum(double *scratch, int first, int end, int c, int k) {
     return sum;
 }
 
-/* Those of the samples from `first` on, with one mean. */
+/* The gradients of the samples from `first` on, with one mean. */
 INLINE void KERNEL_group(int first, int end, int g, real *dw, real *db, double *scratch, real *sums,
                          real *dslopes, const real *variance, const real *w) {
     SIZES;

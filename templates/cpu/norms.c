@@ -24,7 +24,7 @@ INLINE Vector inverse_deviation(Vector variance, double epsilon) {
     return load_real(part);
 }
 
-/* What normalises vector v of the channels of a sample, or of the batch. */
+/* The numbers that normalise vector v of the channels of a sample, or of the batch. */
 typedef struct {
     Vector centre, factor, shift;
 } Normal;

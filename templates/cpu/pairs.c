@@ -1,5 +1,5 @@
-/* pairs.c - two bf16 multiplied with two others at a time, where the processor does that. Stands in
- * programs whose tensors are bf16, and in those of --conv=fast. */
+/* pairs.c - two bf16 multiplied with two others at a time, if the processor does that.  Stands in programs
+ * whose tensors are bf16, and in programs of --conv=fast. */
 #if defined UNET_STORED_BF16 || defined UNET_STORED_F16
 #include "stored_16.c"
 #else
@@ -12,7 +12,7 @@
 typedef real Slot __attribute__((may_alias));
 
 /* *x is a pair of bf16, and so is each lane of w. The processor adds the product of the second ones, then
- * that of the first. */
+ * the product of the first. */
 INLINE Vector add_products(Vector sum, const real *x, Vector w) {
     const __m512 pair = _mm512_set1_ps(*(const Slot *)x);
     return (Vector)_mm512_dpbf16_ps((__m512)sum, (__m512bh)w, (__m512bh)pair);
@@ -39,7 +39,7 @@ INLINE Vector factors_of(Vector a, Vector b) {
     return pairs(a, b);
 }
 
-/* Of the first `lanes` elements at a, each with one of those at b, of which `others` are there. */
+/* The first `lanes` elements at a, each with an element at b; `others` of these are there. */
 INLINE Vector factors_at(const stored *a, int lanes, const stored *b, int others) {
     return (Vector)(words(halves(a, lanes)) | words(halves(b, others)) << 16);
 }

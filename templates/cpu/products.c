@@ -8,15 +8,15 @@
 #endif
 
 /* BEGIN */
-/* What is added to a sum: from a scalar, which is broadcast, and a vector. */
+/* Adds to a sum the product of a scalar, which is broadcast, and a vector. */
 typedef Vector Product(Vector sum, const real *x, Vector w);
 
 INLINE Vector add_product(Vector sum, const real *x, Vector w) {
     return sum + *x * w;
 }
 
-/* Factors lie in slots of 32 bits: a real, or, of tensors in bf16 where the processor multiplies these, two
- * neighbours of those that are summed. Both are handed about as reals; only what adds products looks
+/* Factors lie in slots of 32 bits: a real, or, for tensors in bf16 if the processor multiplies these, two
+ * neighbours that are summed.  Both are handed about as reals; only a function that adds products looks
  * inside. */
 #ifndef FACTORS_ARE_PAIRS /* else see pairs.c */
 enum { FACTORS = 1 };     /* in a slot */

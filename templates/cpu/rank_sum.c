@@ -1,4 +1,4 @@
-/* rank_sum.c - adds what other processes have summed; where each updates a slice, that of this one. */
+/* rank_sum.c - adds the sums of other processes; if each updates a slice, the slice of this one. */
 #include "prologue.c"
 
 #define KERNEL rank_sum

@@ -1,4 +1,5 @@
-/* resize_grad.c - gradient of a map of another size: a point collects from those that are made of it. */
+/* resize_grad.c - gradient of a map of another size: a point collects from the points that are made of it.
+ */
 #include "resizing.c"
 
 #define KERNEL resize_grad

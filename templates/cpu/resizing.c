@@ -32,7 +32,7 @@ INLINE long floor_quotient(long a, long b) {
     return a / b - (a % b < 0);
 }
 
-/* Those of the points [0, points) of y that are made of point i of x, and some more. */
+/* The points [0, points) of y that are made of point i of x, and some more. */
 INLINE Rows readers_of(Positions p, int i, int points) {
     const long before = (p.linear ? (i - 1) * p.unit : i * p.unit - 1) - p.offset;
     const long last = (i + 1) * p.unit - 1 - p.offset;

@@ -6,7 +6,7 @@
 enum {
     WINDOW = 11,        /* points along an axis */
     REACH = WINDOW - 1, /* from the first to the last of them */
-    ELEMENTS = 128,     /* of a row that are compared at a time, and those that their windows reach */
+    ELEMENTS = 128, /* of a row that are compared at a time, and the elements that their windows reach */
     REACHED = ELEMENTS + REACH * BLOCK,
     TILE_ROWS = 16 /* of a gradient that are computed at a time */
 };
@@ -17,8 +17,8 @@ static const double gaussian[WINDOW] = {0.00102838008447911,  0.0075987581352391
                                         0.2130055377112537,   0.10936068950970002,  0.03600077212843083,
                                         0.007598758135239185, 0.00102838008447911};
 
-/* Of the images p and t, for each of some windows: means of p + t and of p - t, and of the squares of
- * these. With them there are four to take, where p and t have five. */
+/* Means for each of some windows of the images p and t: of p + t and of p - t, and of the squares of these.
+ * With them there are four to take, and p and t have five. */
 enum { SUM, DIFFERENCE, SUM_SQUARED, DIFFERENCE_SQUARED, MEANS };
 
 /* to[e] = sum of from[e + k * step], each times the weight of point k of a window. */
@@ -30,8 +30,8 @@ INLINE void windows_sum(double *to, const double *from, int step, int count) {
             to[e] += gaussian[k] * from[e + k * step];
 }
 
-/* The means over the columns of windows whose first row is that of `row`, for `count` elements of a block
- * from `first` on. */
+/* The means over the columns of windows whose first row is the row of `row`, for `count` elements of a
+ * block from `first` on. */
 INLINE void columns_sum(double (*mean)[REACHED + REACH * BLOCK + LANES], Compared by, int block, Point row,
                         int first, int count) {
     memset(mean, 0, MEANS * sizeof *mean);
@@ -62,7 +62,7 @@ INLINE void window_means(double (*mean)[REACHED], Compared by, int block, Point 
         windows_sum(mean[k], column[k], step, count);
 }
 
-/* What is compared in a window, twice each: brightness, and how it varies. */
+/* The two similarities of a window, twice each: of brightness, and of variation. */
 typedef struct {
     double bright, over_bright, varies, over_varies;
 } Likeness;
@@ -76,7 +76,8 @@ INLINE Likeness likeness(const double (*mean)[REACHED], int e, double range) {
                       of_sum + of_difference + varies};
 }
 
-/* The sum over the windows whose first row is that of `row`, as far as they end before column `width`. */
+/* The sum over the windows whose first row is the row of `row`, as far as they end before column `width`.
+ */
 INLINE double similarities_of_row(Compared by, double range, Point row, int width) {
     const Layout *layout = by.p.layout;
     double mean[MEANS][REACHED], of_window[ELEMENTS], total = 0;
@@ -139,7 +140,7 @@ typedef struct {
 
 typedef double Slopes[TILE_ROWS][SLOPES_OF_WINDOW][ELEMENTS];
 
-/* Adds to the slopes of a part those of the windows whose first row is `row`. */
+/* Adds to the slopes of a part the slopes of the windows whose first row is `row`. */
 INLINE void add_slopes(Slopes total, Compared by, Part part, int row, double range) {
     double mean[MEANS][REACHED], slope[SLOPES_OF_WINDOW][REACHED], across[ELEMENTS];
     const int step = by.p.layout->block, reach = REACH * step, begin = part.first - reach;
@@ -186,8 +187,8 @@ INLINE void similarity_part(stored *dp, const Layout *layout, Compared by, Part 
     store_part(dp, layout, by, part, (const double(*)[SLOPES_OF_WINDOW][ELEMENTS])slope, factor);
 }
 
-/* That of a range of rows: `weight` times that of the mean over `total` samples and all windows, turned
- * round. */
+/* The gradient of a range of rows: `weight` times the gradient of the mean over `total` samples and all
+ * windows, turned round. */
 INLINE void similarity_gradient(int n, int total, Rows rows, stored *dp, const Layout *layout, Compared by,
                                 double weight, double range) {
     const double windows = (double)by.channels * (by.size[1] - REACH) * (by.size[2] - REACH);

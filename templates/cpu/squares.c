@@ -3,7 +3,7 @@
 #include "prologue.c"
 
 /* BEGIN */
-/* Of every 2 * run lanes the first `run` of a and then of b (`half` 0), or the last ones (`half` 1). */
+/* From every 2 * run lanes the first `run` of a and then of b (`half` 0), or the last ones (`half` 1). */
 INLINE Vector interleaved(Vector a, Vector b, int run, int half) {
 #ifdef __clang__
     Vector v;

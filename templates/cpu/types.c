@@ -21,7 +21,7 @@ typedef real stored;
 #endif
 enum { SIXTEEN_BITS = sizeof(stored) < sizeof(real) };
 
-/* Where the elements of a tensor lie, in elements; see unet/model.h. */
+/* The places of the elements of a tensor, in elements; see unet/model.h. */
 typedef struct {
     int channels, block, blocks; /* blocks = ceil(channels / block) */
     long origin, sample, plane, depth, row;
@@ -33,8 +33,8 @@ typedef struct {
 #define LAYOUT_OF(l, block, ring)                                                                          \
     { (l).channels, block, (l).blocks, (l).origin, (l).sample, (l).plane, (l).depth, (l).row, ring }
 
-/* Rows [begin, end) of a sample, which has D * H of them: those of a kernel's output that it computes.
- * Whoever calls the kernel keeps them inside [0, D * H]; of an empty range a kernel computes nothing. */
+/* Rows [begin, end) of a sample, which has D * H of them: the rows of its output that a kernel computes.
+ * Whoever calls the kernel keeps them inside [0, D * H]; a kernel computes nothing of an empty range. */
 typedef struct {
     int32_t begin, end;
 #ifdef UNET_ANY_HEIGHT
@@ -46,8 +46,8 @@ typedef struct {
 #define NOINLINE static __attribute__((noinline, unused))
 
 /* A function of its own whose innermost loop needs nearly all registers. gcc gives out 32 loop by loop,
- * unless told otherwise, and where loops around it have many numbers to keep it reads from the stack what
- * it multiplies with. Of 16 it does not; and transforms, with many vectors and few loops, are slower so. */
+ * unless told otherwise, and if loops around it have many numbers to keep, it reads its factors from
+ * the stack.  With 16 it does not; and transforms, with many vectors and few loops, are slower so. */
 #if defined __GNUC__ && !defined __clang__ && defined __AVX512F__
 #define NOINLINE_TILES static __attribute__((noinline, unused, optimize("ira-region=one")))
 #else

@@ -1,7 +1,7 @@
 /* upconv.c - transposed convolution over segments, with bias and ReLU.
  *
- * Point o of the output meets the points (o + P - k * L) / S of the input, where that is whole. A tile
- * takes every SW-th pixel of a row, as that of conv_dgrad.c does. */
+ * Point o of the output meets the points (o + P - k * L) / S of the input, if that is whole.  A tile takes
+ * every SW-th pixel of a row, as a tile of conv_dgrad.c does. */
 #include "prologue.c"
 
 #define KERNEL upconv

@@ -33,7 +33,7 @@ NOINLINE void gradient_map(const stored *const *dy, int columns, Frequency *to, 
     }
 }
 
-/* How sums over a block of tiles join those of the tiles before: there are none; one after the other is
+/* How sums over a block of tiles join the sums of the tiles before: there are none; one after the other is
  * added to these; a sum over the block is added to these. */
 enum { ALONE, ONE_BY_ONE, AT_ONCE };
 
@@ -157,7 +157,7 @@ UNUSED static void gradients_map(const Gradients *g, long first, long end) {
             tile_of_gradient(g, v, t, t - first);
 }
 
-/* `tap`: how many elements behind those of the first tap lie those of each. */
+/* `tap`: the distance in elements of each tap from the first. */
 UNUSED static void gradients_multiply(const Gradients *g, const long *tap, int tiles, int join) {
     const Strides in = g->in_strides, out = g->out_strides;
     const int all = vectors(g->to), taps = gradient_planes(g);

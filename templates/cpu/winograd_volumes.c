@@ -1,8 +1,8 @@
-/* winograd_volumes.c - what the kernels for 3x3x3 windows by Winograd's method share.
+/* winograd_volumes.c - functions that the kernels for 3x3x3 windows by Winograd's method share.
  *
  * Such a window is a sum of windows of one plane: at each frequency the sum runs over the planes that it
  * meets, and over the channels of each, and only then goes back. So a plane of the input is mapped once for
- * all planes of the output that read it. Those beside the input are zeros.
+ * all planes of the output that read it.  Planes beside the input are zeros.
  *
  * A sum has this one order, wherever its tile is computed, and a gradient by weights one order of parts:
  * no bit depends on threads. These kernels compute all rows in one call. */
@@ -30,13 +30,13 @@ INLINE Rows planes_mapped(const Winograd *c, Part p, int others) {
     return (Rows){others ? end - 1 : begin, end};
 }
 
-/* Where plane q of x lies among those of a part. */
+/* The place of plane q of x among the planes of a part. */
 INLINE long plane_place(const Winograd *c, Part p, int most_planes, int q) {
     const int ring = most_planes > 1 ? q - (p.depth - c->front) : (q + c->taps) % c->taps;
     return (long)ring * p.tiles * BLOCK;
 }
 
-/* Block `number` of the tiles [from, end) of plane q of x, of which there may be none. */
+/* Maps block `number` of the tiles [from, end) of plane q of x; there may be no such plane. */
 UNUSED static void plane_map(const Winograd *c, Part p, int number, int q, int from, int end, Frequency *to,
                              long frequency, int paired) {
     Grid g = c->grid;
@@ -49,7 +49,7 @@ UNUSED static void plane_map(const Winograd *c, Part p, int number, int q, int f
             memset(to + f * frequency, 0, (size_t)((end - from) * BLOCK) * sizeof *to);
 }
 
-/* Where a part finds the planes that its taps meet. */
+/* Finds the planes of a part that its taps meet. */
 INLINE void taps_place(const Winograd *c, Part p, int most_planes, long *tap) {
     for (int k = 0; k < c->taps; k++)
         tap[k] = plane_place(c, p, most_planes, p.depth - c->front + k);

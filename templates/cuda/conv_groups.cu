@@ -1,5 +1,5 @@
-/* conv_groups.cu - convolution in GROUPS groups of channels: each output channel sums over those of its
- * group. */
+/* conv_groups.cu - convolution in GROUPS groups of channels: each output channel sums over the channels
+ * of its group. */
 #include "prologue.cuh"
 
 #define KERNEL conv_groups

@@ -16,7 +16,7 @@ DEVICE uint64_t KERNEL_mixed(uint64_t x) {
     return x ^ x >> 31;
 }
 
-/* What tells the random numbers of a sample from all others. */
+/* The key that tells the random numbers of a sample from all others. */
 DEVICE uint64_t KERNEL_key(uint64_t seed, int64_t step, int sample) {
     SIZES;
     const uint64_t odd = 0x9e3779b97f4a7c15u;
@@ -30,7 +30,7 @@ DEVICE uint32_t KERNEL_hash(uint32_t x) {
     return x ^ x >> 16;
 }
 
-/* A number for each point, from which those of its channels are made. */
+/* A number for each point; the numbers of its channels are made from it. */
 DEVICE uint32_t KERNEL_at(uint64_t key, uint32_t point) {
     SIZES;
     return KERNEL_hash((BY_CHANNEL ? 0 : point) ^ (uint32_t)key) ^ (uint32_t)(key >> 32);

@@ -70,8 +70,8 @@ DEVICE double power_of(double base, double exponent) {
     return exponent == 0 ? 1 : exponent == 1 ? base : exponent == 2 ? base * base : pow(base, exponent);
 }
 
-/* Of a point whose -log(softmax) is `loss`: what it counts for in a focal loss, and the slope of both's
- * product by `loss`. */
+/* The weight in a focal loss of a point whose -log(softmax) is `loss`, and the slope of the product of both
+ * by `loss`. */
 DEVICE double focus_of(double loss, double gamma) {
     return power_of(-expm1(-loss), gamma);
 }
@@ -155,20 +155,19 @@ DEVICE void store_class_slopes(stored *dx, int dx_ring, const stored *x, const u
 
 /* ---- overlaps ---- */
 
-/* Of the points that count, for each class: the sum of softmax at points of the class; that of softmax; the
- * points. */
+/* Sums over the points that count, for each class: softmax at points of the class; softmax; the points. */
 struct Overlap {
     double both, predicted, truly;
 };
 enum { BOTH, PREDICTED, TRULY, OVERLAPS };
 
-/* What a loss makes of these sums: of each class from `first` on, or of all of them together, and of the
- * batch, or of each sample, a quotient; the loss is 1 less their mean. Squared: `predicted` is of the
+/* A loss divides these sums: for each class from `first` on, or for all of them together, and for the
+ * batch, or for each sample; the loss is 1 less the mean of the quotients.  Squared: `predicted` sums the
  * squares of softmax. */
 struct Ratio {
     double over_both, under_both, under_predicted, under_truly, smooth, epsilon;
     int first, squared, joint, batch;
-    long sample; /* from the sums of a sample to those of the next, in doubles */
+    long sample; /* from the sums of a sample to the sums of the next, in doubles */
 };
 
 /* The quotient of class k: its numerator over its denominator. */
@@ -206,7 +205,7 @@ DEVICE void sum_overlap(double *scratch, const stored *x, const uint8_t *t, cons
         scratch[((long)sample * bands + band) * gridDim.y + blockIdx.y] = total;
 }
 
-/* Of the classes that count, all together. */
+/* The sums of all classes that count together. */
 DEVICE Overlap overlap_joint(const Overlap *sums, int first, int classes) {
     Overlap all = {0, 0, 0};
     for (int k = first; k < classes; k++)
@@ -450,8 +449,8 @@ static __global__ void unet_sum_hard(double *result, double *bounds, double *scr
 
 /* ---- Lovasz extensions ---- */
 
-/* The Jaccard loss of a class of `truly` points, when the first `taken` are wrong of which `hits` are of
- * it. */
+/* The Jaccard loss of a class of `truly` points, when the first `taken` points are wrong, and `hits` of
+ * them are of the class. */
 DEVICE double jaccard_of(double truly, double taken, double hits) {
     return taken > 0 ? 1 - (truly - hits) / (truly + taken - hits) : 0;
 }
@@ -462,7 +461,7 @@ DEVICE double error_of(double given, int is_class, int one) {
     return error > 0 ? error : 0;
 }
 
-/* The slope of that by what is given. */
+/* The slope of the error by the logit or softmax. */
 DEVICE double error_slope(double error, int is_class, int one) {
     return one && !(error > 0) ? 0 : is_class ? -1 : 1;
 }

@@ -30,7 +30,7 @@ struct WindowSlopes {
     double of_means, of_p, of_t;
 };
 
-/* What is compared in a window, twice each: brightness, and how it varies. */
+/* The two similarities of a window, twice each: of brightness, and of variation. */
 struct Likeness {
     double bright, over_bright, varies, over_varies;
 };

@@ -5,7 +5,7 @@
 #include "../example.h"
 
 /* BEGIN */
-/* Over those of a point, along each axis the point itself first. */
+/* Sums over the copies of a point, along each axis the point itself first. */
 UNUSED static double KERNEL_sum(const stored *dy, int i, int c, int d, int h, int w) {
     SIZES;
     double sum = 0;

@@ -1,5 +1,5 @@
-/* conv_groups.c - convolution in GROUPS groups of channels: each output channel sums over those of its
- * group. */
+/* conv_groups.c - convolution in GROUPS groups of channels: each output channel sums over the channels
+ * of its group. */
 #include "prologue.c"
 
 #define KERNEL conv_groups

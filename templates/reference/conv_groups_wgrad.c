@@ -6,7 +6,7 @@
 #include "../example.h"
 
 /* BEGIN */
-/* Of sample i; x == NULL: the gradient by the bias. */
+/* The gradient of sample i; x == NULL: the gradient by the bias. */
 UNUSED static real KERNEL_sample(int i, const stored *x, const stored *dy, int c, int co, int kd, int kh,
                                  int kw) {
     SIZES;

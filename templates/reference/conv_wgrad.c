@@ -1,7 +1,7 @@
 /* conv_wgrad.c - gradients of a convolution, or of a TRANSPOSED one, by its weights and its bias.
  *
- * `sums`, or without it `scratch`, holds the sums of a sample, as far as its rows have come: those of the
- * weights in the order of dw, then those of the bias. They go to dw and db with the last row; with `sums`
+ * `sums`, or without it `scratch`, holds the sums of a sample, as far as its rows have come: the sums of
+ * the weights in the order of dw, then of the bias. They go to dw and db with the last row; with `sums`
  * wgrad_end.c brings them there. */
 #include "prologue.c"
 

@@ -5,8 +5,8 @@
 /* BEGIN */
 /* ---- losses over classes -------------------------------------------------------------------------- */
 
-/* Logits of `channels` channels, compared with labels, in so many classes; of two classes logits may have
- * one channel, that of class 1: then class 0 has the logit 0. `ignore` is a class that counts nowhere, or
+/* Logits of `channels` channels, compared with labels, in so many classes; for two classes logits may have
+ * one channel, of class 1: then class 0 has the logit 0. `ignore` is a class that counts nowhere, or
  * -1. */
 typedef struct {
     const stored *x;
@@ -53,8 +53,8 @@ UNUSED static double power_of(double base, double exponent) {
     return exponent == 0 ? 1 : exponent == 1 ? base : exponent == 2 ? base * base : pow(base, exponent);
 }
 
-/* Of a point whose -log(softmax) is `loss`: what it counts for in a focal loss, and the slope of both's
- * product by `loss`. */
+/* The weight in a focal loss of a point whose -log(softmax) is `loss`, and the slope of the product of both
+ * by `loss`. */
 UNUSED static double focus_of(double loss, double gamma) {
     return power_of(-expm1(-loss), gamma);
 }
@@ -66,7 +66,7 @@ UNUSED static double focus_slope(double loss, double gamma) {
     return missing > 0 ? power_of(missing, gamma - 1) * (missing + gamma * loss * exp(-loss)) : 0;
 }
 
-/* What the point weighs by the map. */
+/* The weight of the point in the map. */
 UNUSED static double mapped(Classified by, int n, int d, int h, int w) {
     return by.map == NULL
                ? 1
@@ -152,19 +152,18 @@ UNUSED static void class_slopes_store(int n, Rows rows, stored *dx, const Layout
 
 /* ---- overlaps ---- */
 
-/* Of the points that count, for each class: the sum of softmax at points of the class; that of softmax; the
- * points. */
+/* Sums over the points that count, for each class: softmax at points of the class; softmax; the points. */
 typedef struct {
     double both, predicted, truly;
 } Overlap;
 
-/* What a loss makes of these sums: of each class from `first` on, or of all of them together, and of the
- * batch, or of each sample, a quotient; the loss is 1 less their mean. Squared: `predicted` is of the
+/* A loss divides these sums: for each class from `first` on, or for all of them together, and for the
+ * batch, or for each sample; the loss is 1 less the mean of the quotients.  Squared: `predicted` sums the
  * squares of softmax. */
 typedef struct {
     double over_both, under_both, under_predicted, under_truly, smooth, epsilon;
     int first, squared, joint, batch;
-    long sample; /* from the sums of a sample to those of the next, in doubles */
+    long sample; /* from the sums of a sample to the sums of the next, in doubles */
 } Ratio;
 
 /* The quotient of class k: its numerator over its denominator. */
@@ -191,7 +190,7 @@ UNUSED static Overlap overlap_sum(Overlap a, Overlap b) {
     return (Overlap){a.both + b.both, a.predicted + b.predicted, a.truly + b.truly};
 }
 
-/* Those of class K of row R of a sample. */
+/* The sums of class K of row R of a sample. */
 UNUSED static Overlap overlap_of_row(int k, int n, int r, Classified by, const int32_t *size, int squared) {
     const int d = r / by.size[1], h = r % by.size[1];
     Overlap sum = {0, 0, 0};
@@ -205,7 +204,7 @@ UNUSED static Overlap overlap_of_row(int k, int n, int r, Classified by, const i
     return sum;
 }
 
-/* Of the classes that count, all together. */
+/* The sums of all classes that count together. */
 UNUSED static Overlap overlap_joint(const Overlap *sums, int first, int classes) {
     Overlap all = {0, 0, 0};
     for (int k = first; k < classes; k++)
@@ -222,7 +221,7 @@ UNUSED static double overlap_mean(const Overlap *sums, int classes, Ratio ratio)
     return mean;
 }
 
-/* Those of a range of rows, into SCRATCH, which has all rows of all samples; the loss once the last are
+/* The sums of a range of rows, into SCRATCH, which has all rows of all samples; the loss once the last are
  * there. */
 UNUSED static void overlap_loss(int n, Rows rows, double *result, double *sums, Overlap *scratch,
                                 Classified by, const int32_t (*valid)[3], Ratio ratio, int accumulate) {
@@ -395,8 +394,8 @@ UNUSED static void hard_slopes_store(int n, int total, Rows rows, stored *dx, co
 
 /* ---- Lovasz extensions ---- */
 
-/* The Jaccard loss of a class of `truly` points, when the first `taken` are wrong of which `hits` are of
- * it. */
+/* The Jaccard loss of a class of `truly` points, when the first `taken` points are wrong, and `hits` of
+ * them are of the class. */
 UNUSED static double jaccard_of(double truly, double taken, double hits) {
     return taken > 0 ? 1 - (truly - hits) / (truly + taken - hits) : 0;
 }
@@ -407,12 +406,12 @@ UNUSED static double error_of(double given, int is_class, int one) {
     return error > 0 ? error : 0;
 }
 
-/* The slope of that by what is given. */
+/* The slope of the error by the logit or softmax. */
 UNUSED static double error_slope(double error, int is_class, int one) {
     return one && !(error > 0) ? 0 : is_class ? -1 : 1;
 }
 
-/* A point of all, class K of it: its label, and what is given. */
+/* A point of all, class K of it: its label, and its logit or softmax. */
 UNUSED static int label_of(Classified by, const int32_t *size, int n, long k) {
     const int w = (int)(k % by.size[2]), h = (int)(k / by.size[2] % by.size[1]),
               d = (int)(k / by.size[2] / by.size[1]);
@@ -425,8 +424,8 @@ UNUSED static real given_at(Classified by, int n, int class, long k) {
     return (real)(by.channels == 1 ? logit_at(by, n, 1, d, h, w) : softmax_at(by, n, class, d, h, w));
 }
 
-/* Of class CLASS: for each point, how many points are before it in the order of errors, of equal ones the
- * first, and how many of these are of the class: from that its slope, and the loss. */
+/* The slopes and the loss of class CLASS: they follow from the number of points before each point in the
+ * order of errors (the first of equal ones), and from how many of these are of the class. */
 UNUSED static double lovasz_of_class(int n, real *slopes, long sample, Classified by,
                                      const int32_t (*valid)[3], int class, double *truly) {
     const long points = (long)by.size[0] * by.size[1] * by.size[2];

@@ -6,7 +6,7 @@
 #include "../example.h"
 
 /* BEGIN */
-/* Of window (d, h, p); a NaN is more than any number. */
+/* The maximum of window (d, h, p); a NaN is more than any number. */
 UNUSED static real KERNEL_point(const stored *x, const stored *dy, int i, int c, int d, int h, int p) {
     SIZES;
     real maximum = -INFINITY, gradient = 0;

@@ -1,14 +1,14 @@
-/* norm_merge.c - of numbers of each sample those of all samples of a step: means of means, and variances.
+/* norm_merge.c - merges the numbers of all samples of a step: means of means, and variances.
  *
- * Samples of a group are joined one behind the other, groups two and two.  Processes gather what all groups
- * have, and each joins them, so that the result does not depend on who has which samples. */
+ * Samples of a group are joined one behind the other, groups two and two.  Processes gather the numbers of
+ * all groups, and each joins them, so that the result does not depend on who has which samples. */
 #include "prologue.c"
 
 #define KERNEL norm_merge
 #include "../example.h"
 
 /* BEGIN */
-/* A mean and the squares about it, of na samples, take in those of nb samples behind them. */
+/* A mean and the squares about it, of na samples, take in the numbers of nb samples behind them. */
 UNUSED static void KERNEL_join(double *a, double na, const double *b, double nb) {
     const double apart = b[0] - a[0], share = nb / (na + nb);
     a[0] += apart * share;

@@ -1,5 +1,5 @@
-/* norm_track.c - running averages of means and variances; the variance of all there could be, of which the
- * batch is a sample, is a little larger. */
+/* norm_track.c - running averages of means and variances; the variance of all there could be is a little
+ * larger than the variance of the batch, which is a sample. */
 #include "prologue.c"
 
 #define KERNEL norm_track

@@ -40,7 +40,7 @@ UNUSED static void KERNEL_channel(double sum[3], int first, int end, int c, cons
                    LEARNT ? (double)slopes[SHARED ? 0 : c] : SLOPE);
 }
 
-/* Those of the samples from `first` on, with one mean. */
+/* The gradients of the samples from `first` on, with one mean. */
 UNUSED static void KERNEL_group(int first, int end, int g, real *dw, real *db, real *sums, const stored *x,
                                 const stored *dy, const real *mean, const real *variance, const real *w,
                                 const real *b, const real *slopes) {

@@ -1,4 +1,4 @@
-/* positions.c - which points of a map those of a resized one are made of. */
+/* positions.c - the points of a map that make the points of a resized one. */
 #include "prologue.c"
 
 /* BEGIN */

@@ -10,8 +10,8 @@ UNUSED static const double gaussian[WINDOW] = {
     0.2130055377112537,  0.26601172486179436,  0.2130055377112537,  0.10936068950970002,
     0.03600077212843083, 0.007598758135239185, 0.00102838008447911};
 
-/* Of a window: means of p, of t, of their squares and of their product; and what is compared: brightness,
- * and how it varies. */
+/* The means of a window: of p, of t, of their squares and of their product; and the two similarities: of
+ * brightness, and of variation. */
 typedef struct {
     double p, t, pp, tt, pt, bright, over_bright, varies, over_varies;
 } Likeness;
@@ -100,8 +100,8 @@ UNUSED static void gradient_of_points(stored *dp, const Layout *layout, Compared
     }
 }
 
-/* That of a range of rows: `weight` times that of the mean over `total` samples and all windows, turned
- * round. */
+/* The gradient of a range of rows: `weight` times the gradient of the mean over `total` samples and all
+ * windows, turned round. */
 UNUSED static void similarity_gradient(int n, int total, Rows rows, stored *dp, const Layout *layout,
                                        Compared by, double weight, double range) {
     const double windows = (double)by.channels * (by.size[1] - REACH) * (by.size[2] - REACH);

@@ -1,5 +1,5 @@
-/* wgrad_end.c - the gradients of a convolution by its weights and its bias, of which conv_wgrad.c left the
- * sums of a sample; ACCUMULATE: added to what dw and db hold. */
+/* wgrad_end.c - the gradients of a convolution by its weights and its bias, from the sums of a sample that
+ * conv_wgrad.c left; ACCUMULATE: added to the numbers in dw and db. */
 #include "prologue.c"
 
 #define KERNEL wgrad_end

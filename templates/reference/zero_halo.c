@@ -12,7 +12,7 @@ UNUSED static void KERNEL_zero(stored *y, long from, long to) {
         store(y, from, 0);
 }
 
-/* A ring has a line of memory for each row, those of the halo above and below among them. */
+/* A ring has a line of memory for each row, for rows of the halo above and below, too. */
 UNUSED static void KERNEL_line(stored *y, int i, int block, int r) {
     SIZES;
     const long first = element(&Y, i, block * Y.block, 0, r, 0), line = first - Y.origin % Y.row;
