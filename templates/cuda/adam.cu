@@ -5,7 +5,7 @@
 #include "../example_cuda.h"
 
 /* BEGIN */
-/* What is the same for all elements of a step. */
+/* The numbers that all elements of a step share. */
 struct KERNEL_Step {
     real speed, root_scale, shrink, unscale;
 };

@@ -11,7 +11,7 @@
 
 enum { COMPARE_MSE, COMPARE_L1, COMPARE_CHARBONNIER, COMPARE_SMOOTH_L1, COMPARE_PSNR };
 
-/* What a point adds. */
+/* The amount that a point adds. */
 DEVICE double error_of(int kind, double number, double p, double t) {
     if (kind == COMPARE_PSNR) {
         p = clamp(p, 0, 1);
@@ -30,7 +30,7 @@ DEVICE double error_of(int kind, double number, double p, double t) {
     }
 }
 
-/* What a sample adds, of the mean over its points: of a metric decibels, for a peak of 1. */
+/* The amount that a sample adds, from the mean over its points: for a metric decibels, for a peak of 1. */
 DEVICE double of_mean(int kind, double mean) {
     return kind == COMPARE_PSNR ? clamp(-10 * log10(mean), 0, 100) : mean;
 }
@@ -43,8 +43,8 @@ static void add_comparison(UnetComparisons *all, UnetComparison comparison, Laun
     all->of[all->count++] = comparison;
 }
 
-/* For those of the `BANDS` bands of every sample that are `wanted`; with the last of them come the sums
- * over all. */
+/* For the `wanted` bands, of `BANDS` bands of every sample; with the last of them come the sums over all.
+ */
 template <int N, int BANDS, int P_STAGED, int T_STAGED>
 DEVICE void compare_bands(const UnetComparisons &all, const void *p, const void *t,
                           const UnetControl *control, uint32_t *arrived, Compared by, Rows wanted) {
@@ -66,8 +66,8 @@ DEVICE void compare_bands(const UnetComparisons &all, const void *p, const void 
 
 /* ---- gradients of losses that are means over the points ---------------------------------------------- */
 
-/* A Loss has by(), what is compared; of(p, t), the slope of the error of a point; and weight(scale, errors,
- * sample), by which the slopes of a sample are multiplied. */
+/* A Loss has by(), its operands; of(p, t), the slope of the error of a point; and weight(scale, errors,
+ * sample), the factor of the slopes of a sample. */
 template <class Loss, int P_STAGED, int T_STAGED>
 DEVICE Vector store_gradient(unsigned i, stored *__restrict__ dp, const void *__restrict__ p,
                              const void *__restrict__ t, const double *errors, const double *scale,
@@ -99,7 +99,7 @@ static __global__ void unet_sum_slopes(unsigned points, stored *__restrict__ dp,
     });
 }
 
-/* Of N samples; ERRORS: as weight() wants them, or NULL. */
+/* The slopes of N samples; ERRORS: as weight() wants them, or NULL. */
 template <class Loss, int N, int P_STAGED, int T_STAGED, int SUM_BANDS>
 [[maybe_unused]] static void launch_slopes(UnetLaunch at, Rows rows, stored *dp, real *sums, const void *p,
                                            const void *t, const double *errors, const double *scale) {

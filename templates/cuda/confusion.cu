@@ -12,7 +12,7 @@ static __global__ void KERNEL_zero(double *counts) {
         counts[i] = 0;
 }
 
-/* A thread takes points that follow each other, and adds those that are alike at once: counts are whole
+/* A thread takes points that follow each other, and adds equal ones at once: counts are whole
  * numbers, whose sum has no order.  Few classes are counted by each block for itself first, for all blocks
  * would wait for each other at the same few numbers. */
 static __global__ void KERNEL_points(Range range, double *counts, const uint8_t *__restrict__ p,

@@ -6,7 +6,7 @@
 #include "../example_cuda.h"
 
 /* BEGIN */
-/* dx from rows that cuDNN computed, from row `first` on, which may be those of dx itself. */
+/* dx from rows that cuDNN computed, from row `first` on, which may be rows of dx itself. */
 static __global__ void KERNEL_put(Range range, stored *dx, const stored *computed, int first,
                                   const stored *__restrict__ m) {
     SIZES;

@@ -6,7 +6,7 @@
 #include "../example_cuda.h"
 
 /* BEGIN */
-/* What output channel co is made of at a point that a tap reads. */
+/* The products of output channel co at a point that a tap reads. */
 DEVICE real KERNEL_products(const stored *__restrict__ x, const real *__restrict__ w, unsigned at, int co,
                             int tap) {
     SIZES;

@@ -6,7 +6,7 @@
 #include "../example_cuda.h"
 
 /* BEGIN */
-/* What input channel c gets from a position of the window that meets it by a tap. */
+/* The products of input channel c with a position of the window that meets it by a tap. */
 DEVICE real KERNEL_products(const stored *__restrict__ dy, const real *__restrict__ w, unsigned at, int c,
                             int tap) {
     SIZES;

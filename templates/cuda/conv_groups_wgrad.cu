@@ -32,7 +32,7 @@ static constexpr __host__ __device__ int KERNEL_shares() {
     return (KERNEL_numbers() + KERNEL_TAPS - 1) / KERNEL_TAPS;
 }
 
-/* What x is under a tap of window o: of the bias 1, beyond the image 0. */
+/* x under a tap of window o: 1 for the bias, 0 beyond the image. */
 DEVICE Vector KERNEL_under(const stored *__restrict__ x, Point o, int tap) {
     SIZES;
     constexpr Grid in = {ID, IH, IW, X.block / LANES};

@@ -6,7 +6,7 @@
 #include "../example_cuda.h"
 
 /* BEGIN */
-/* y from rows that cuDNN computed, from row `first` on, which may be those of y itself. */
+/* y from rows that cuDNN computed, from row `first` on, which may be rows of y itself. */
 static __global__ void KERNEL_put(Range range, stored *y, const stored *computed, int first,
                                   const real *__restrict__ b) {
     SIZES;

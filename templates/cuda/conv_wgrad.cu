@@ -1,5 +1,5 @@
 /* conv_wgrad.cu - gradients of a convolution, or of a TRANSPOSED one, by its weights as cuDNN leaves them,
- * and sums for that of its bias. */
+ * and sums for the gradient by its bias. */
 #include "prologue.cuh"
 
 #define KERNEL conv_wgrad

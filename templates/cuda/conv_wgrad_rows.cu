@@ -16,8 +16,8 @@ static constexpr Rows KERNEL_rows_of_bias(Rows part) {
     return clipped(part.begin == 0 ? 0 : part.begin * SH - PH, part.end == IH ? H : part.end * SH - PH, H);
 }
 
-/* What cuDNN left, unpacked into dw: blocks for the filter of each segment. Blocks behind them sum the
- * bias's gradient over the bands. */
+/* Unpacks the gradients that cuDNN left into dw: blocks for the filter of each segment.  Blocks behind them
+ * sum the bias's gradient over the bands. */
 template <int ADDS>
 static __global__ void KERNEL_finish(real *dw, real *db, const real *__restrict__ scratch) {
     SIZES;

@@ -1,5 +1,5 @@
-/* filter_unpack.cu - gradients of dense weights from those that cuDNN left packed; that of the bias is
- * summed over its bands.  What pads either to whole vectors becomes zero. */
+/* filter_unpack.cu - gradients of dense weights from the gradients that cuDNN left packed; the gradient of
+ * the bias is summed over its bands.  Numbers that pad either to whole vectors become zero. */
 #include "filters.cuh"
 
 #define KERNEL filter_unpack

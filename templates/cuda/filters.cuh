@@ -22,7 +22,7 @@ DEVICE const UnetFilterJob &job_of_block(const UnetFilterJobs &jobs) {
     return jobs.job[low];
 }
 
-/* The thread among those of its job. */
+/* The number of the thread in its job. */
 DEVICE unsigned thread_of_job(const UnetFilterJob &job) {
     return (blockIdx.x - job.first) * THREADS + threadIdx.x;
 }
@@ -59,12 +59,12 @@ DEVICE FilterTile tile_of_warp(const UnetFilterJob &job, int channels) {
     return {k, c, k >= job.kn || left < 0 ? 0 : left < WARP ? left : (int)WARP};
 }
 
-/* The dense weights of a tile, of which tap `first` is the first. */
+/* The dense weights of a tile; tap `first` is the first. */
 DEVICE long tile_start(const UnetFilterJob &job, FilterTile tile, int first) {
     return ((long)(job.k0 + tile.k) * job.channels + job.c0 + tile.c) * job.taps + first;
 }
 
-/* Where weight i of a tile is, if it has so many taps of each channel: along the dense weights. */
+/* The place of weight i of a tile along the dense weights, if it has so many taps of each channel. */
 DEVICE long tile_weight(const UnetFilterJob &job, int taps, int i) {
     return taps == job.taps ? i : (long)(i / taps) * job.taps + i % taps;
 }
@@ -144,7 +144,7 @@ DEVICE void unpack_job(const UnetFilterJob &job) {
                      job.kp);
 }
 
-/* Gradients of filters unpacked, and those of biases (taps 0) summed over kn bands of cp stored channels;
+/* Unpacks gradients of filters, and sums gradients of biases (taps 0) over kn bands of cp stored channels;
  * behind them kp zeros. */
 static __global__ void unet_unpack_filters(UnetFilterJobs jobs) {
     const UnetFilterJob &job = job_of_block(jobs);

@@ -9,8 +9,8 @@
  */
 
 /* Logits of `channels` channels, of `x_block` that are stored, compared with labels, a byte for each point,
- * in so many classes; of two classes logits may have one channel, that of class 1: then class 0 has the
- * logit 0. `ignore` is a class that counts nowhere, or -1. */
+ * in so many classes; for two classes logits may have one channel, of class 1: then class 0 has the logit
+ * 0. `ignore` is a class that counts nowhere, or -1. */
 struct Classified {
     Grid points; /* columns: 1 */
     int channels, x_block, x_ring, t_ring, classes, ignore;
@@ -20,7 +20,7 @@ struct Classified {
     const void *map; /* of one channel: what each point weighs besides; nullptr: 1 */
     int map_block, map_ring, map_staged;
 
-    /* Where point `point`, counted over all samples, lies in a tensor that is a ring of so many rows. */
+    /* The place of point `point`, counted over all samples, in a tensor that is a ring of so many rows. */
     DEVICE_MEMBER unsigned at(int ring, unsigned point) const {
         return place({points.d, points.h, points.w, 1, ring}, point);
     }
@@ -33,7 +33,7 @@ DEVICE int label_at(const uint8_t *t, Classified by, unsigned point) {
     return label < by.classes && label != by.ignore ? label : -1;
 }
 
-/* What a point weighs by the map. */
+/* The weight of a point in the map. */
 DEVICE double mapped(Classified by, unsigned point) {
     const unsigned at = by.at(by.map_ring, point);
     return by.map == nullptr    ? 1
@@ -83,7 +83,7 @@ DEVICE double focus_slope(double loss, double gamma) {
     return missing > 0 ? power_of(missing, gamma - 1) * (missing + gamma * loss * exp(-loss)) : 0;
 }
 
-/* What a point adds to the sum: of -log(softmax) that of its class, and, smoothed, of all of them. */
+/* The amount that a point adds to the sum: -log(softmax) of its class, and, smoothed, of all classes. */
 DEVICE double class_term(Logits logits, Classified by, int label) {
     const double level = level_of(logits, by.classes), loss = level - logits.at(label);
     double sum = (1 - by.smoothing) * by.weight(label) * focus_of(loss, by.gamma) * loss;
@@ -92,8 +92,8 @@ DEVICE double class_term(Logits logits, Classified by, int label) {
     return sum;
 }
 
-/* For a block each: sums over those of the `bands` of the points of every sample that are `wanted`, as far
- * as they are valid. */
+/* For a block each: sums over the `wanted` ones of the `bands` of the points of every sample, as far as
+ * they are valid. */
 DEVICE void sum_classes(double *scratch, const stored *x, const uint8_t *t, const UnetControl *control,
                         Classified by, unsigned bands, Rows wanted) {
     const unsigned count = wanted.end - wanted.begin, all = vectors(1, by.points);
@@ -181,8 +181,8 @@ DEVICE double overlap_ratio(Overlap o, Ratio ratio) {
     return under > 0 ? (ratio.over_both * o.both + ratio.smooth) / under : 0;
 }
 
-/* For a block each: one of the sums of one class, over one of those of the `bands` of the points of a
- * sample that are `wanted`. */
+/* For a block each: one of the sums of one class, over one `wanted` band of the `bands` of the points of a
+ * sample. */
 DEVICE void sum_overlap(double *scratch, const stored *x, const uint8_t *t, const UnetControl *control,
                         Classified by, unsigned bands, Rows wanted, int squared) {
     const unsigned all = vectors(1, by.points), count = wanted.end - wanted.begin;
@@ -307,14 +307,14 @@ DEVICE double hard_limit(Hard hard, double counted, double wanted, double bound)
     return wanted >= counted ? -0.5 : wanted > 0 && bound < by_threshold ? bound : by_threshold;
 }
 
-/* Finds the rank-th largest of terms from 0 on, digit by digit of its bits: how many of those that begin as
- * it does have which digit next. Counts are whole numbers, whose sum has no order. */
+/* Finds the rank-th largest of terms from 0 on, digit by digit of its bits: counts the next digits of terms
+ * that begin as it does. Counts are whole numbers, whose sum has no order. */
 enum { DIGITS = 256 };
 struct Selection {
     double count[DIGITS], begins, rank, counted, all;
 };
 
-/* Where point i of all samples has its term. */
+/* The place of the term of point i of all samples. */
 DEVICE long term_at(unsigned i, unsigned points, long sample) {
     return i / points * sample + i % points;
 }
@@ -424,7 +424,7 @@ DEVICE void end_hard(double *result, double *bounds, const double *scratch, int 
     *result = (adds ? *result : 0) + (s->all > 0 ? samples_of(control, N) * (sum / bounds[1]) : 0);
 }
 
-/* For a block each: sum and number of those of the bands of all terms that are above the limit.  The last
+/* For a block each: sum and number of the terms above the limit, of the bands of all terms.  The last
  * block to come ends the sums. */
 template <int N, int ACCUMULATE>
 static __global__ void unet_sum_hard(double *result, double *bounds, double *scratch, const real *terms,

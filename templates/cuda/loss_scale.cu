@@ -1,5 +1,4 @@
-/* loss_scale.cu - have the gradients overflowed? What follows for the step, and for the scale of the loss.
- */
+/* loss_scale.cu - have the gradients overflowed?  Decides whether the step is taken, and the next scale. */
 #include "prologue.cuh"
 
 #define KERNEL loss_scale

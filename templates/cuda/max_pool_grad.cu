@@ -1,7 +1,7 @@
 /* max_pool_grad.cu - gradient of a maximum over windows: it goes to the first maximum of each;
  * with SUM_BANDS, also sums over bands of windows, which lie side by side then.
  *
- * max_pool has written down where that is (ARGMAX_BITS), and which taps are above zero, or x is read. Where
+ * max_pool has written down its place (ARGMAX_BITS), and which taps are above zero, or x is read.  If
  * windows do not overlap, a thread takes one window and all points up to the next; else it takes one point
  * and asks every window over it. */
 #include "prologue.cuh"
@@ -10,13 +10,13 @@
 #include "../example_cuda.h"
 
 /* BEGIN */
-/* What a window hands down, and to which of its taps. */
+/* The gradient that a window hands down, and its tap. */
 struct KERNEL_Share {
     Vector gradient;
     Argmax argmax;
 };
 
-/* Where x is not read, the mask is that of the maximum: no other point gets anything but what is added. */
+/* If x is not read, the mask belongs to the maximum: no other point gets anything but the summand. */
 DEVICE KERNEL_Share KERNEL_share(const stored *__restrict__ x, const stored *__restrict__ dy,
                                  const stored *__restrict__ y, const uint8_t *__restrict__ argmax,
                                  Point o) {
@@ -45,8 +45,8 @@ DEVICE void KERNEL_add(Vector *sum, KERNEL_Share share, int tap) {
             sum->lane[l] += share.gradient.lane[l];
 }
 
-/* Writes the gradient of point p, the tap of a window with this argmax, of which `total` came through the
- * windows; returns it. */
+/* Writes the gradient of point p, the tap of a window with this argmax; `total` of it came through the
+ * windows. Returns the gradient. */
 DEVICE Vector KERNEL_finish(stored *dx, const stored *__restrict__ x, const stored *a, Point p,
                             Vector total, Argmax argmax, int tap) {
     SIZES;

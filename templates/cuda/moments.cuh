@@ -8,13 +8,12 @@
 /* BEGIN */
 /* ---- sums over bands of points, for normalisations --------------------------------------------------- */
 
-/* Of the numbers that each lane saw: their mean, and the sum of the squares of their differences from it.
- */
+/* The numbers that each lane saw: their mean, and the sum of the squares of their differences from it. */
 struct Moments {
     Vector mean, squares;
 };
 
-/* Joins those of MORE numbers, at least one, with those of `count`. */
+/* Joins the moments of MORE numbers, at least one, with the moments of `count`. */
 DEVICE void join(Moments *to, real count, const Moments &from, real more) {
     const real share = more / (count + more);
 #pragma unroll
@@ -27,7 +26,7 @@ DEVICE void join(Moments *to, real count, const Moments &from, real more) {
 
 enum { AT_ONCE = 4 }; /* vectors that a thread reads before it uses the first */
 
-/* Of the vectors x[p], x[p + step], ... up to AT_ONCE of them; P is below END. */
+/* The moments of the vectors x[p], x[p + step], ... up to AT_ONCE of them; P is below END. */
 template <int COLUMNS>
 DEVICE Moments moments_of(const stored *__restrict__ x, int column, unsigned p, unsigned step, int count) {
     Vector v[AT_ONCE];
@@ -48,7 +47,7 @@ DEVICE Moments moments_of(const stored *__restrict__ x, int column, unsigned p, 
     return m;
 }
 
-/* Where a block works: band `blockIdx.x`, counted through the samples, of the points [begin, end); the
+/* The work of a block: band `blockIdx.x`, counted through the samples, of the points [begin, end); the
  * threads of a row have different columns, and take every sum_height-th point. */
 struct Band {
     int row, lane, column;
@@ -115,7 +114,7 @@ static __global__ void unet_band_moments(double *scratch, const stored *__restri
         store_numbers<COLUMNS, 2>(scratch, b.column, {total.mean, total.squares});
 }
 
-/* What a normalisation has for each channel or group, as far as it is there. */
+/* The numbers of a normalisation for each channel or group, as far as they are there. */
 struct NormOperands {
     const real *mean, *variance, *w, *b, *slopes;
 };
@@ -179,7 +178,7 @@ template <int BELOW_ZERO> struct Products {
 template <class Part> DEVICE double block_total(Part &part, double x) {
     for (int distance = WARP / 2; distance > 0; distance /= 2)
         x += __shfl_down_sync(~0u, x, distance);
-    __syncthreads(); /* those of the last call were read */
+    __syncthreads(); /* the numbers of the last call were read */
     if (threadIdx.x % WARP == 0)
         part[threadIdx.x / WARP] = x;
     __syncthreads();
@@ -219,7 +218,7 @@ DEVICE double team_sum(Part &part, const double *from, long step, int count) {
 /* ---- vectors that are normalised --------------------------------------------------------------------- */
 
 /* A thread takes this many, of the same channels if a block has room for whole points, and works out once
- * what is the same for them. */
+ * the numbers that they share. */
 enum { NORM_VECTORS = 8 };
 
 template <int COLUMNS> static constexpr __host__ __device__ unsigned norm_threads() {

@@ -1,6 +1,6 @@
-/* norm_fold.cu - of the weights and the bias of a convolution those of the convolution with its
- * normalisation. Weight i is of output channel i / INNER % CO. Without weights (AFFINE is 0), a factor and
- * a summand for each channel: those of the normalisation alone. */
+/* norm_fold.cu - makes the weights and the bias of a convolution together with its normalisation, from the
+ * weights of both.  Weight i is of output channel i / INNER % CO.  Without weights (AFFINE is 0), makes a
+ * factor and a summand for each channel, of the normalisation alone. */
 #include "prologue.cuh"
 
 #define KERNEL norm_fold

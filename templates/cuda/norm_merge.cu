@@ -1,4 +1,4 @@
-/* norm_merge.cu - of numbers of each sample those of all samples of a step: means of means, and variances.
+/* norm_merge.cu - merges the numbers of all samples of a step: means of means, and variances.
  *
  * Samples of a group are joined one behind the other, groups two and two.  Processes gather the numbers of
  * all groups, and each joins them, so that the result does not depend on who has which samples. */
@@ -15,7 +15,7 @@ DEVICE void KERNEL_join(double *a, double na, const double *b, double nb) {
     a[1] += b[1] + apart * apart * na * share;
 }
 
-/* Those of one group of this process, one sample behind the other. */
+/* Joins the samples of one group of this process, one sample behind the other. */
 static __global__ void KERNEL_samples(double *groups, const real *__restrict__ means,
                                       const real *__restrict__ variances, const UnetControl *control) {
     SIZES;

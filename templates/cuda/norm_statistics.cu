@@ -2,7 +2,7 @@
  * BATCH, over all.
  *
  * A band of the points of a sample has its own mean, about which its squares are summed (moments.cuh).  A
- * block joins those of a group. */
+ * block joins the bands of a group. */
 #include "moments.cuh"
 
 #define KERNEL norm_statistics
@@ -23,7 +23,7 @@ DEVICE void KERNEL_each(const double *__restrict__ scratch, int set, int g, int 
     }
 }
 
-/* Those of a group: of one sample, or of all that count. */
+/* The mean and variance of a group: of one sample, or of all that count. */
 static __global__ void KERNEL_groups(real *__restrict__ mean, real *__restrict__ variance,
                                      const double *__restrict__ scratch, const UnetControl *control) {
     SIZES;

@@ -1,7 +1,7 @@
-/* norm_track.cu - running averages of means and variances; the variance of all there could be, of which the
- * batch is a sample, is a little larger.  With groups of samples they are those of the first group, or, if
- * SYNC, of all.  A step hands in its averages, and the last of the steps that the plan brought together
- * launches all of them (moments.cuh). */
+/* norm_track.cu - running averages of means and variances; the variance of all there could be is a little
+ * larger than the variance of the batch, which is a sample.  With groups of samples they follow the first
+ * group, or, if SYNC, all.  A step hands in its averages, and the last of the steps that the plan brought
+ * together launches all of them (moments.cuh). */
 #include "moments.cuh"
 
 #define KERNEL norm_track

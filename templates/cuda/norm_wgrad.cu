@@ -1,7 +1,7 @@
-/* norm_wgrad.cu - gradients of a normalisation by its weights, and what its gradient by the input needs of
- * them: for each mean the means of w dy and of w dy z, where z is what was normalised.  LEAKY: dy is that
- * of a leaky ReLU behind it, whose slope follows from the sign of z w + b; LEARNT: its slopes below zero
- * are weights, SHARED: one for all channels.
+/* norm_wgrad.cu - gradients of a normalisation by its weights, and sums that its gradient by the input
+ * needs: for each mean the means of w dy and of w dy z, where z is the normalised number.  LEAKY: dy
+ * belongs to a leaky ReLU behind it, whose slope follows from the sign of z w + b; LEARNT: its slopes below
+ * zero are weights, SHARED: one for all channels.
  *
  * Bands are summed first (moments.cuh).  Then a warp, or a block, adds up the bands of a channel, of a
  * sample or of all, and the last block to come makes the results of these sums. */
@@ -65,7 +65,8 @@ struct KERNEL_Terms {
     DEVICE Sums terms(const Known &known, int l, real dy, real x) { return KERNEL_terms(known, l, dy, x); }
 };
 
-/* The sums over a channel of a set of samples, one or all, lie where those of its first band did. */
+/* The sums over a channel of a set of samples, one or all, lie in the place of the sums of its first band.
+ */
 DEVICE double *KERNEL_sums_of(double *scratch, int set, int c) {
     SIZES;
     return scratch + (long)set * BANDS * KERNEL_numbers() * X.block + c;

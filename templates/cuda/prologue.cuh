@@ -146,7 +146,7 @@ DEVICE void store_vector(stored *p, unsigned i, Vector v) {
     reinterpret_cast<uint4 *>(p)[i] = bits;
 }
 
-/* What store_vector leaves of v. */
+/* v as store_vector stores it. */
 DEVICE Vector as_stored(Vector v) {
 #pragma unroll
     for (int l = 0; l < LANES; l++) {
@@ -194,7 +194,7 @@ DEVICE Vector masked(Vector v, Vector m) {
     return v;
 }
 
-/* What the loader left: f32, or bytes that stand for value / 255. */
+/* A number as the loader left it: f32, or a byte that stands for value / 255. */
 DEVICE real staged(real x) {
     return x;
 }
@@ -213,7 +213,7 @@ DEVICE Vector load_staged(const void *p, int block, int channels, unsigned point
     return v;
 }
 
-/* Vector `column` of the channels of a point, of which there are `channels`: of a tensor, or of an image as
+/* Vector `column` of the `channels` channels of a point: of a tensor, or of an image as
  * the loader left it, with `block` channels a point, in f32 (STAGED 1) or in bytes (2). */
 template <int STAGED>
 DEVICE Vector load_channels(const void *p, int block, int channels, unsigned point, int column) {
@@ -231,8 +231,8 @@ struct alignas(16) Four {
 
 /* ---- points of tensors ------------------------------------------------------------------------------ */
 
-/* The points of a sample; at each lie `columns` vectors.  Of an image there may be `ring` rows alone, and
- * row h lies where row h mod `ring` does; 0: each row has a place of its own. */
+/* The points of a sample; at each lie `columns` vectors.  `ring` rows of an image may be there alone, and
+ * row h lies in the place of row h mod `ring`; 0: each row has a place of its own. */
 struct Grid {
     int d, h, w, columns, ring = 0;
 };
@@ -256,7 +256,7 @@ DEVICE unsigned index(Grid g, Point p) {
     return (((unsigned)(p.n * g.d + p.d) * rows + h) * g.w + p.w) * g.columns + p.column;
 }
 
-/* Where vector i lies, when vectors are counted as if each row had a place of its own. */
+/* The place of vector i, when vectors are counted as if each row had a place of its own. */
 DEVICE unsigned place(Grid g, unsigned i) {
     return g.ring == 0 ? i : index(g, point_at(g, i));
 }
@@ -438,7 +438,7 @@ template <int BITS> DEVICE Argmax load_argmax(const uint8_t *p, unsigned i) {
     return argmax;
 }
 
-/* Where a byte is kept for a window of 4 taps: its bits from 4 on tell which of these are above zero. */
+/* Is a byte kept for a window of 4 taps?  Then its bits from 4 on tell which of these are above zero. */
 [[maybe_unused]] static constexpr __host__ __device__ bool keeps_marks(int bits, int taps) {
     return bits == 8 && taps == 4;
 }
@@ -493,7 +493,7 @@ DEVICE unsigned vector_index(Range range) {
     return blocks_for(count) < 1056 ? blocks_for(count) : 1056;
 }
 
-/* Where part `part` of `count` things in `parts` begins. */
+/* The begin of part `part` of `count` things in `parts`. */
 DEVICE unsigned part_start(unsigned count, unsigned parts, unsigned part) {
     return (unsigned)((unsigned long long)count * part / parts);
 }
@@ -558,13 +558,13 @@ DEVICE bool is_valid(const UnetControl *control, int sample) {
     return control->start + sample < control->n;
 }
 
-/* Of at most N in this iteration. */
+/* The samples of this iteration, at most N. */
 DEVICE int samples_of(const UnetControl *control, int N) {
     const int left = control->n - control->start;
     return left < 0 ? 0 : left < N ? left : N;
 }
 
-/* Of those of the step; a loss of a whole batch counts that much where a step has several. */
+/* The share of the step; a loss of a whole batch counts that much if a step has several batches. */
 DEVICE double batch_share(const UnetControl *control, int N) {
     return (double)samples_of(control, N) / control->n;
 }
@@ -734,8 +734,8 @@ DEVICE void sum_bands(real *db, const real *__restrict__ sums, int bands, int st
     db[channel] = adds ? db[channel] + total : total;
 }
 
-/* What is compared: the points of a sample, channels, how many of these p and t store, and their rings; of
- * windows how many more points than one they have along a row and a column. */
+/* The operands of a comparison: the points of a sample, channels, how many of these p and t store, and
+ * their rings; for windows how many more points than one they have along a row and a column. */
 struct Compared {
     Grid points;
     int channels, p_block, t_block, p_ring, t_ring, reach = 0;
@@ -801,7 +801,7 @@ DEVICE Vector store_slopes(stored *dp, unsigned i, const void *p, const void *t,
     return as_stored(gradient);
 }
 
-/* How many elements, or windows, of a sample are valid: none beyond what is compared. */
+/* How many elements, or windows, of a sample are valid: none beyond the compared points. */
 DEVICE double valid_elements(const int32_t *size, Compared by) {
     const int d = size[0] < by.points.d ? size[0] : by.points.d;
     const int h = (size[1] < by.points.h ? size[1] : by.points.h) - by.reach;
@@ -819,8 +819,8 @@ DEVICE double mean_of_sample(int i, const double *scratch, int bands, const Unet
     return elements > 0 ? total / elements : 0;
 }
 
-/* For a block: each thread adds the bands of a sample in order, then thread 0 the samples, each of which
- * adds OF(the mean over its valid elements). */
+/* For a block: each thread adds the bands of a sample in order, then thread 0 the samples; each adds OF(the
+ * mean over its valid elements). */
 template <int N, int BANDS, class Of>
 DEVICE void sum_samples(double *result, double *scratch, const UnetControl *control, Compared by, bool adds,
                         Of of) {
@@ -837,7 +837,7 @@ DEVICE void sum_samples(double *result, double *scratch, const UnetControl *cont
     *result = total;
 }
 
-/* What a sample adds to a result: a function of the mean over its valid elements. */
+/* The amount that a sample adds to a result: a function of the mean over its valid elements. */
 struct Mean {
     DEVICE double of(double mean) { return mean; }
 };

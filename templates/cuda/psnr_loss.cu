@@ -17,7 +17,7 @@ static __global__ void KERNEL_bands(double *scratch, const void *p, const void *
                                  [](double p, double t) { return (p - t) * (p - t); });
 }
 
-/* What the gradient reads: of samples that do not count 0. */
+/* The errors that the gradient reads: 0 for samples that do not count. */
 static __global__ void KERNEL_errors(double *errors, const double *scratch, const UnetControl *control) {
     SIZES;
     constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block, P.ring, T.ring};

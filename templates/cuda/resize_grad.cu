@@ -35,7 +35,8 @@ static constexpr __host__ __device__ int KERNEL_team() {
     return team;
 }
 
-/* Of block `block`: the columns from `column` on, the points from `first` to `last` of row `row`. */
+/* The part of block `block`: the columns from `column` on, the points from `first` to `last` of row `row`.
+ */
 struct KERNEL_Part {
     int sample, row, column, first, last;
 };
@@ -97,7 +98,7 @@ DEVICE void KERNEL_add_rows(Sums &sums, const stored *__restrict__ dy, KERNEL_Pa
         sums[threadIdx.x + k * THREADS] = total[k];
 }
 
-/* What a member of the team of a vector adds of the vectors in SUMS: of every team-th point. */
+/* The sum of a member of the team of a vector over the vectors in SUMS: over every team-th point. */
 template <class Sums>
 DEVICE Vector KERNEL_collect(Sums &sums, Vector total, int w, int column, int member, int begin,
                              int first) {

@@ -48,7 +48,7 @@ struct Reading {
         height);
 }
 
-/* Of the result, the row that is the first of what cuDNN computes for the rows from BEGIN on. */
+/* The row of the result that cuDNN computes first for the rows from BEGIN on. */
 [[maybe_unused]] static constexpr int first_computed(Reading r, int begin) {
     return r.slides ? begin : first_read(r, begin) * r.stride - r.padding;
 }
@@ -62,7 +62,7 @@ struct Reading {
     return samples == 1 && (s.ring == 0 || first % s.ring + count <= s.ring);
 }
 
-/* Where row `row` of the first sample lies, in elements. */
+/* The place of row `row` of the first sample, in elements. */
 [[maybe_unused]] static constexpr long row_place(Strip s, int row) {
     return (long)(s.ring > 0 ? row % s.ring : row) * s.vectors * LANES;
 }
@@ -83,8 +83,8 @@ struct Reading {
     store_vector(window, blockIdx.x * s.vectors + i, v);
 }
 
-/* Where cuDNN finds `count` rows from `first` on, zeros where they are not among `wanted`: in place, or
- * gathered into the window. */
+/* The place of `count` rows from `first` on for cuDNN, zeros where they are not among `wanted`: in place,
+ * or gathered into the window. */
 [[maybe_unused]] static const stored *window_of(UnetLaunch at, stored *window, const stored *from,
                                                 int samples, Strip s, int first, int count, Rows wanted) {
     if (wanted.begin <= first && first + count <= wanted.end && side_by_side(samples, s, first, count))

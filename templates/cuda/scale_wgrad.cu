@@ -1,8 +1,8 @@
 /* scale_wgrad.cu - gradients of a factor and a bias for each channel, or, if SHARED, of one factor for all;
  * BELOW_ZERO: of factors where x is not positive.  Either may be absent.
  *
- * Bands of points are summed first (moments.cuh), and then a warp, or a block, adds up those of a number.
- */
+ * Bands of points are summed first (moments.cuh), and then a warp, or a block, adds up the bands of a
+ * number. */
 #include "moments.cuh"
 
 #define KERNEL scale_wgrad

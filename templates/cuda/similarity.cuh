@@ -43,7 +43,7 @@ template <int STAGED> DEVICE double load_channel(const void *p, int block, unsig
                          : load(static_cast<const stored *>(p), i);
 }
 
-/* Two images of which channel c of sample n is compared. */
+/* Two images; channel c of sample n is compared. */
 template <int P_STAGED, int T_STAGED> struct Pair {
     const void *p, *t;
     Compared by;
@@ -73,7 +73,7 @@ template <class Images> DEVICE Means column_means(const Images &images, int h, i
     return mean;
 }
 
-/* Over a window, from those of its columns. */
+/* The means over a window, from the means of its columns. */
 DEVICE Means window_means(const Means *column) {
     Means mean = {0, 0, 0, 0};
     for (int k = 0; k < WINDOW; k++) {
@@ -142,13 +142,14 @@ struct Tiles {
             (unsigned)channels};
 }
 
-/* What threads of a block share: means over columns, slopes of windows, and their sums along rows. */
+/* The arrays that threads of a block share: means over columns, slopes of windows, and their sums along
+ * rows. */
 struct TileSums {
     Means column[TILE + REACH][TILE + 2 * REACH];
     WindowSlopes slope[TILE + REACH][TILE + REACH];
 };
 
-/* The slopes of the windows of which a tile has a point: the tile begins at row h and column w. */
+/* The slopes of the windows that have a point in a tile: the tile begins at row h and column w. */
 template <class Images>
 DEVICE void find_slopes(TileSums &tile, const Images &images, int h, int w, double range) {
     constexpr int HEIGHT = TILE + REACH, WIDTH = TILE + REACH, READ = WIDTH + REACH;

@@ -32,7 +32,7 @@ template <class T, int COLUMNS> struct Factors {
     alignas(32) T b[TILE_TERMS][COLUMNS + LANES];
 };
 
-/* What a thread brings of them. */
+/* The vectors that a thread brings. */
 template <int COLUMNS> struct Brought {
     uint4 a[TILE_ROWS * TILE_TERMS / LANES / THREADS], b[TILE_TERMS * COLUMNS / LANES / THREADS];
 };
@@ -46,7 +46,7 @@ struct alignas(32) CoreSums {
     real row[CORE][CORE];
 };
 
-/* The vectors of terms from share * TILE_TERMS on: of each row of a, and those of b. */
+/* The vectors of terms from share * TILE_TERMS on: of each row of a, and of b. */
 template <int COLUMNS, class A, class B> DEVICE Brought<COLUMNS> bring(unsigned share, A a, B b) {
     constexpr unsigned deep = TILE_TERMS / LANES, wide = COLUMNS / LANES;
     Brought<COLUMNS> brought;
@@ -81,7 +81,7 @@ template <class T, int COLUMNS> DEVICE void put(Factors<T, COLUMNS> &to, const B
     }
 }
 
-/* The first row, and the first column, of a tile that are those of this warp. */
+/* The first row, and the first column, of this warp in a tile. */
 DEVICE unsigned row_of_warp() {
     return threadIdx.x / WARP / WARPS_ACROSS * (WARP_CORES * CORE);
 }
