@@ -1,6 +1,6 @@
 /* ast.h - the syntax tree of a .unet file.
  *
- * The tree says what is written and nothing about what it means: names are texts, a setting is a name with
+ * The tree has the written text and nothing about its meaning: names are texts, a setting is a name with
  * arguments, `a -> f(b)` is a chain of calls that still lack their first argument.  Every node has
  * a span.  All of it lives in the pool that was given to parse().
  */
@@ -144,8 +144,8 @@ typedef struct {
     StmtList body;
 } Ast;
 
-/* Reports what is wrong with TEXT and returns the tree of what is right, or NULL when nothing could be
- * saved. */
+/* Reports the errors of TEXT and returns the tree of the right parts, or NULL when nothing could be saved.
+ */
 Ast *parse(Pool *pool, Diag *diag, const char *text);
 
 /* The tree as nested parentheses, one statement a line, each with its line and column in front. */

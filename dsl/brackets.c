@@ -1,4 +1,4 @@
-/* brackets.c - which brackets and braces are open, and what is said of those without a partner.
+/* brackets.c - which brackets and braces are open, and the errors of brackets without a partner.
  *
  * A brace that is never closed shows only at the end of the file, or where a section begins inside another;
  * the one to blame is then the first whose closing brace stands further to the left than the line that
@@ -61,7 +61,7 @@ bool brace_close(Parser *p) {
 /* ---- without a partner ---------------------------------------------------------------------------- */
 
 /* A section in braces, or a word that only the file has in a section: no further to the right than the line
- * of the brace that is open, so what is inside that brace seems to be over. */
+ * of the brace that is open, so the inside of that brace seems to be over. */
 static bool starts_outside(const Parser *p, const char *found) {
     static const char *const sections[] = {"data", "train", "eval", "predict", NULL};
     static const char *const of_file[] = {"input", "target", "output", "block", "layer", NULL};
@@ -96,7 +96,7 @@ static bool report_brace(Parser *p, const char *found) {
     return true;
 }
 
-/* In front of a brace, at the end, or where a new line begins: what is open there should not be. */
+/* In front of a brace, at the end, or where a new line begins: no bracket should be open there. */
 static bool report_open(Parser *p, const char *found) {
     const bool end = strncmp(found, "the end", 7) == 0, ends_block = strcmp(found, "'}'") == 0,
                first = !end && p->last.span.line < p->current.span.line;

@@ -12,7 +12,7 @@
 
 /* ---- the line ------------------------------------------------------------------------------------- */
 
-/* Where the word found stands; the end of a line is no word of the source. */
+/* The place of the word found; the end of a line is no word of the source. */
 static const char *place(const Parser *p) {
     return *p->current.text == '\n' ? p->at - 1 : p->current.text;
 }

@@ -436,7 +436,7 @@ static void write_symbol(FILE *out, const char *symbol, int index, int count) {
         fprintf(out, "`%s`", symbol);
 }
 
-/* Behind a whole expression an operator always fits too; what closes it says more.  Where an expression may
+/* Behind a whole expression an operator always fits too; its closing word says more.  If an expression may
  * begin, its first words are not told apart. */
 static int shorten(const Misfit *m, const char **symbol) {
     bool value = expects(m, "a whole number"), closer = false;

@@ -87,7 +87,7 @@ typedef struct {
 } Misfit;
 
 bool expects(const Misfit *m, const char *symbol);
-/* What to write in place of a habit from another language (habits.c); NULL: nothing comes to mind. */
+/* The text to write in place of a habit from another language (habits.c); NULL: nothing comes to mind. */
 const char *habit(Parser *p, const Misfit *m);
 
 /* The word just read fits nowhere.  FOUND and EXPECTED are names of the grammar's symbols. */

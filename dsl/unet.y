@@ -1,7 +1,7 @@
 /* unet.y - the grammar of the language.
  *
  * One rule per level of precedence, so there is no table of precedences and no conflict.  An error throws away
- * the rest of its line and parsing goes on with the next.  Where a statement may stand (`return` only in a block)
+ * the rest of its line and parsing goes on with the next.  The place of a statement (`return` only in a block)
  * is checked later: the grammar is smaller for it and the message better.
  */
 %define api.pure full

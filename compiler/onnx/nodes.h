@@ -1,4 +1,4 @@
-/* nodes.h - the nodes of an ONNX graph, made from those of ours. */
+/* nodes.h - the nodes of an ONNX graph, made from our nodes. */
 #ifndef ONNX_NODES_H
 #define ONNX_NODES_H
 
@@ -9,7 +9,7 @@
 typedef struct {
     Pool *pool;
     const Graph *graph;
-    const char **name; /* per value: unique, of what is an output that of the output; NULL: not used */
+    const char **name; /* per value: unique; an output has its own name; NULL: not used */
     bool *joined;      /* per value: a concat for which there is a node already */
     Text message;      /* a GraphProto */
     int more;          /* tensors that are in ONNX alone */

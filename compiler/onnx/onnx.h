@@ -1,8 +1,8 @@
 /* onnx.h - a trained network as an ONNX file, for programs of others.
  *
  * ONNX: onnx.ai, opset 17, IR version 8.  The network predicts: from the inputs of the file (f32, NCHW, 0
- * to 1 where they are pictures) to its outputs.  The batch is left open; the size is that of the file, or
- * of --size.
+ * to 1 where they are pictures) to its outputs.  The batch is left open; the size comes from the file, or
+ * from --size.
  */
 #ifndef ONNX_H
 #define ONNX_H

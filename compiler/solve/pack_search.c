@@ -18,7 +18,7 @@
  * taken.
  *
  * After each step, until nothing moves: a box lies no lower than the floors it spans; a floor is no lower
- * than the lowest box still to come there; a floor and what is still to come above it fit below the
+ * than the lowest box still to come there; a floor and the boxes still to come above it fit below the
  * capacity.  If nothing covers the floor, the boxes that might have done so can be taken to rest on another
  * box still to come, since every arrangement can be pushed down.  If no box still to come crosses from
  * one section to the next, the two sides are solved apart, so that a failure of one never repeats the work

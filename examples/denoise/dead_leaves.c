@@ -63,7 +63,7 @@ typedef struct {
     double *visible; /* share of the pixel through which deeper leaves show */
 } Canvas;
 
-/* Lays LEAF under what is there; returns how much of all pixels it hid. */
+/* Lays LEAF under the leaves that are there; returns how much of all pixels it hid. */
 static double lay(Canvas *canvas, const Leaf *leaf) {
     double hidden = 0, size = canvas->size;
     int left = (int)fmax(0, floor(leaf->x - leaf->radius - 1));

@@ -55,7 +55,7 @@ typedef struct {
     uint8_t *photo, *mask;
 } Canvas;
 
-/* Over what is there; rims are darker. */
+/* Lays CELL over the cells that are there; rims are darker. */
 static void lay(Canvas *canvas, const Cell *cell) {
     const double rim = 1 - RIM_WIDTH / cell->across;
     for (int row = 0; row < canvas->height; row++)

@@ -26,7 +26,7 @@ typedef struct {
     double z, y, x;
 } Point;
 
-/* What a body or a tube looks like. */
+/* The look of a body or a tube. */
 typedef struct {
     double bright, grain, frequency;
     uint64_t seed;
@@ -75,7 +75,7 @@ static Look draw_look(Random *random) {
     return look;
 }
 
-/* Of two planes through the point, as there is no noise of three axes. */
+/* The texture of two planes through the point, as there is no noise of three axes. */
 static double texture(uint64_t seed, double frequency, Point p) {
     return (value_noise(seed, p.x * frequency, p.y * frequency) +
             value_noise(seed + 1, p.z * frequency, (p.x + p.y) * frequency)) /

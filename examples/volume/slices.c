@@ -3,8 +3,8 @@
  *   slices RESULT.png CLASSES IMAGE LABELS PREDICTION [IMAGE LABELS PREDICTION ...]
  *
  * Volumes are NIfTI-1 files of this machine's order of bytes, .nii or .nii.gz.  Prints Dice of each class
- * above 0: of each volume, and the mean over those that have the class.  The picture is of the first
- * volume: in each row three slices at right angles, through the slices that have most of what is labelled;
+ * above 0: of each volume, and the mean over volumes that have the class.  The picture is of the first
+ * volume: in each row three slices at right angles, through the slices that have most labelled voxels;
  * above the labels, below the prediction, in colours over the image.  Voxels are drawn as large as they
  * are.
  */
@@ -115,7 +115,7 @@ static bool read_volume(const char *path, Volume *volume) {
 
 /* ---- Dice ---- */
 
-/* Of CLASS; negative where neither has it. */
+/* Dice of CLASS; negative if neither has it. */
 static double dice(const Volume *truth, const Volume *found, int class) {
     size_t both = 0, all = 0;
     for (size_t k = 0; k < count_of(truth); k++) {

@@ -16,8 +16,8 @@
 typedef UNET_STORED stored; /* activations and their gradients */
 typedef float real;         /* parameters, their gradients, the optimiser's state, arithmetic */
 
-/* Where the elements of a tensor lie, in elements; see unet/model.h. Here `block` is the number of stored
- * channels, and points follow each other without gaps. */
+/* The places of the elements of a tensor, in elements; see unet/model.h. Here `block` is the number of
+ * stored channels, and points follow each other without gaps. */
 struct Layout {
     int channels, block, blocks;
     long origin, sample, plane, depth, row;
@@ -138,7 +138,7 @@ DEVICE void store_vector(stored *p, unsigned i, Vector v) {
     reinterpret_cast<uint4 *>(p)[i] = bits;
 }
 
-/* What store_vector leaves of v. */
+/* v as store_vector stores it. */
 DEVICE Vector as_stored(Vector v) {
 #pragma unroll
     for (int l = 0; l < LANES; l++) {
@@ -186,7 +186,7 @@ DEVICE Vector masked(Vector v, Vector m) {
     return v;
 }
 
-/* What the loader left: f32, or bytes that stand for value / 255. */
+/* A number as the loader left it: f32, or a byte that stands for value / 255. */
 DEVICE real staged(real x) {
     return x;
 }
@@ -205,7 +205,7 @@ DEVICE Vector load_staged(const void *p, int block, int channels, unsigned point
     return v;
 }
 
-/* Vector `column` of the channels of a point, of which there are `channels`: of a tensor, or of an image as
+/* Vector `column` of the `channels` channels of a point: of a tensor, or of an image as
  * the loader left it, with `block` channels a point, in f32 (STAGED 1) or in bytes (2). */
 template <int STAGED>
 DEVICE Vector load_channels(const void *p, int block, int channels, unsigned point, int column) {
@@ -223,8 +223,8 @@ struct alignas(16) Four {
 
 /* ---- points of tensors ------------------------------------------------------------------------------ */
 
-/* The points of a sample; at each lie `columns` vectors.  Of an image there may be `ring` rows alone, and
- * row h lies where row h mod `ring` does; 0: each row has a place of its own. */
+/* The points of a sample; at each lie `columns` vectors.  `ring` rows of an image may be there alone, and
+ * row h lies in the place of row h mod `ring`; 0: each row has a place of its own. */
 struct Grid {
     int d, h, w, columns, ring = 0;
 };
@@ -248,7 +248,7 @@ DEVICE unsigned index(Grid g, Point p) {
     return (((unsigned)(p.n * g.d + p.d) * rows + h) * g.w + p.w) * g.columns + p.column;
 }
 
-/* Where vector i lies, when vectors are counted as if each row had a place of its own. */
+/* The place of vector i, when vectors are counted as if each row had a place of its own. */
 DEVICE unsigned place(Grid g, unsigned i) {
     return g.ring == 0 ? i : index(g, point_at(g, i));
 }
@@ -430,7 +430,7 @@ template <int BITS> DEVICE Argmax load_argmax(const uint8_t *p, unsigned i) {
     return argmax;
 }
 
-/* Where a byte is kept for a window of 4 taps: its bits from 4 on tell which of these are above zero. */
+/* Is a byte kept for a window of 4 taps?  Then its bits from 4 on tell which of these are above zero. */
 [[maybe_unused]] static constexpr __host__ __device__ bool keeps_marks(int bits, int taps) {
     return bits == 8 && taps == 4;
 }
@@ -485,7 +485,7 @@ DEVICE unsigned vector_index(Range range) {
     return blocks_for(count) < 1056 ? blocks_for(count) : 1056;
 }
 
-/* Where part `part` of `count` things in `parts` begins. */
+/* The begin of part `part` of `count` things in `parts`. */
 DEVICE unsigned part_start(unsigned count, unsigned parts, unsigned part) {
     return (unsigned)((unsigned long long)count * part / parts);
 }
@@ -550,13 +550,13 @@ DEVICE bool is_valid(const UnetControl *control, int sample) {
     return control->start + sample < control->n;
 }
 
-/* Of at most N in this iteration. */
+/* The samples of this iteration, at most N. */
 DEVICE int samples_of(const UnetControl *control, int N) {
     const int left = control->n - control->start;
     return left < 0 ? 0 : left < N ? left : N;
 }
 
-/* Of those of the step; a loss of a whole batch counts that much where a step has several. */
+/* The share of the step; a loss of a whole batch counts that much if a step has several batches. */
 DEVICE double batch_share(const UnetControl *control, int N) {
     return (double)samples_of(control, N) / control->n;
 }
@@ -726,8 +726,8 @@ DEVICE void sum_bands(real *db, const real *__restrict__ sums, int bands, int st
     db[channel] = adds ? db[channel] + total : total;
 }
 
-/* What is compared: the points of a sample, channels, how many of these p and t store, and their rings; of
- * windows how many more points than one they have along a row and a column. */
+/* The operands of a comparison: the points of a sample, channels, how many of these p and t store, and
+ * their rings; for windows how many more points than one they have along a row and a column. */
 struct Compared {
     Grid points;
     int channels, p_block, t_block, p_ring, t_ring, reach = 0;
@@ -793,7 +793,7 @@ DEVICE Vector store_slopes(stored *dp, unsigned i, const void *p, const void *t,
     return as_stored(gradient);
 }
 
-/* How many elements, or windows, of a sample are valid: none beyond what is compared. */
+/* How many elements, or windows, of a sample are valid: none beyond the compared points. */
 DEVICE double valid_elements(const int32_t *size, Compared by) {
     const int d = size[0] < by.points.d ? size[0] : by.points.d;
     const int h = (size[1] < by.points.h ? size[1] : by.points.h) - by.reach;
@@ -811,8 +811,8 @@ DEVICE double mean_of_sample(int i, const double *scratch, int bands, const Unet
     return elements > 0 ? total / elements : 0;
 }
 
-/* For a block: each thread adds the bands of a sample in order, then thread 0 the samples, each of which
- * adds OF(the mean over its valid elements). */
+/* For a block: each thread adds the bands of a sample in order, then thread 0 the samples; each adds OF(the
+ * mean over its valid elements). */
 template <int N, int BANDS, class Of>
 DEVICE void sum_samples(double *result, double *scratch, const UnetControl *control, Compared by, bool adds,
                         Of of) {
@@ -829,7 +829,7 @@ DEVICE void sum_samples(double *result, double *scratch, const UnetControl *cont
     *result = total;
 }
 
-/* What a sample adds to a result: a function of the mean over its valid elements. */
+/* The amount that a sample adds to a result: a function of the mean over its valid elements. */
 struct Mean {
     DEVICE double of(double mean) { return mean; }
 };
@@ -856,7 +856,7 @@ DEVICE const UnetFilterJob &job_of_block(const UnetFilterJobs &jobs) {
     return jobs.job[low];
 }
 
-/* The thread among those of its job. */
+/* The number of the thread in its job. */
 DEVICE unsigned thread_of_job(const UnetFilterJob &job) {
     return (blockIdx.x - job.first) * THREADS + threadIdx.x;
 }
@@ -893,12 +893,12 @@ DEVICE FilterTile tile_of_warp(const UnetFilterJob &job, int channels) {
     return {k, c, k >= job.kn || left < 0 ? 0 : left < WARP ? left : (int)WARP};
 }
 
-/* The dense weights of a tile, of which tap `first` is the first. */
+/* The dense weights of a tile; tap `first` is the first. */
 DEVICE long tile_start(const UnetFilterJob &job, FilterTile tile, int first) {
     return ((long)(job.k0 + tile.k) * job.channels + job.c0 + tile.c) * job.taps + first;
 }
 
-/* Where weight i of a tile is, if it has so many taps of each channel: along the dense weights. */
+/* The place of weight i of a tile along the dense weights, if it has so many taps of each channel. */
 DEVICE long tile_weight(const UnetFilterJob &job, int taps, int i) {
     return taps == job.taps ? i : (long)(i / taps) * job.taps + i % taps;
 }
@@ -978,7 +978,7 @@ DEVICE void unpack_job(const UnetFilterJob &job) {
                      job.kp);
 }
 
-/* Gradients of filters unpacked, and those of biases (taps 0) summed over kn bands of cp stored channels;
+/* Unpacks gradients of filters, and sums gradients of biases (taps 0) over kn bands of cp stored channels;
  * behind them kp zeros. */
 static __global__ void unet_unpack_filters(UnetFilterJobs jobs) {
     const UnetFilterJob &job = job_of_block(jobs);
@@ -997,7 +997,7 @@ static __global__ void unet_unpack_filters(UnetFilterJobs jobs) {
 
 enum { COMPARE_MSE, COMPARE_L1, COMPARE_CHARBONNIER, COMPARE_SMOOTH_L1, COMPARE_PSNR };
 
-/* What a point adds. */
+/* The amount that a point adds. */
 DEVICE double error_of(int kind, double number, double p, double t) {
     if (kind == COMPARE_PSNR) {
         p = clamp(p, 0, 1);
@@ -1016,7 +1016,7 @@ DEVICE double error_of(int kind, double number, double p, double t) {
     }
 }
 
-/* What a sample adds, of the mean over its points: of a metric decibels, for a peak of 1. */
+/* The amount that a sample adds, from the mean over its points: for a metric decibels, for a peak of 1. */
 DEVICE double of_mean(int kind, double mean) {
     return kind == COMPARE_PSNR ? clamp(-10 * log10(mean), 0, 100) : mean;
 }
@@ -1029,8 +1029,8 @@ static void add_comparison(UnetComparisons *all, UnetComparison comparison, Laun
     all->of[all->count++] = comparison;
 }
 
-/* For those of the `BANDS` bands of every sample that are `wanted`; with the last of them come the sums
- * over all. */
+/* For the `wanted` bands, of `BANDS` bands of every sample; with the last of them come the sums over all.
+ */
 template <int N, int BANDS, int P_STAGED, int T_STAGED>
 DEVICE void compare_bands(const UnetComparisons &all, const void *p, const void *t,
                           const UnetControl *control, uint32_t *arrived, Compared by, Rows wanted) {
@@ -1052,8 +1052,8 @@ DEVICE void compare_bands(const UnetComparisons &all, const void *p, const void 
 
 /* ---- gradients of losses that are means over the points ---------------------------------------------- */
 
-/* A Loss has by(), what is compared; of(p, t), the slope of the error of a point; and weight(scale, errors,
- * sample), by which the slopes of a sample are multiplied. */
+/* A Loss has by(), its operands; of(p, t), the slope of the error of a point; and weight(scale, errors,
+ * sample), the factor of the slopes of a sample. */
 template <class Loss, int P_STAGED, int T_STAGED>
 DEVICE Vector store_gradient(unsigned i, stored *__restrict__ dp, const void *__restrict__ p,
                              const void *__restrict__ t, const double *errors, const double *scale,
@@ -1085,7 +1085,7 @@ static __global__ void unet_sum_slopes(unsigned points, stored *__restrict__ dp,
     });
 }
 
-/* Of N samples; ERRORS: as weight() wants them, or NULL. */
+/* The slopes of N samples; ERRORS: as weight() wants them, or NULL. */
 template <class Loss, int N, int P_STAGED, int T_STAGED, int SUM_BANDS>
 [[maybe_unused]] static void launch_slopes(UnetLaunch at, Rows rows, stored *dp, real *sums, const void *p,
                                            const void *t, const double *errors, const double *scale) {
@@ -1478,7 +1478,7 @@ LAUNCHER void simple_denoiser_filter_unpack_2(UnetLaunch at, real *dw, real *db,
 }
 
 /* adam: adam of train: all parameters */
-/* What is the same for all elements of a step. */
+/* The numbers that all elements of a step share. */
 struct simple_denoiser_adam_0_Step {
     real speed, root_scale, shrink, unscale;
 };

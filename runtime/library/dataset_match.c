@@ -1,5 +1,5 @@
 /* dataset_match.c - which files belong together: files for which the stars of all patterns stand for the
- * same text.  A pattern without stars names one file that belongs to every sample.  Where sources name
+ * same text.  A pattern without stars names one file that belongs to every sample.  If sources name
  * several folders, the first pattern of one belongs to the first of another, and so on; a source of one
  * pattern serves all folders.  A file that the patterns of two sources take belongs to the one that says
  * more of its name: "*_mask.png" leaves nothing to "*.png".

@@ -157,7 +157,7 @@ void border_store(const Reading *at);
 
 /* ---- dataset_missing.c ---- */
 
-/* Labels where the window shows what is missing count nowhere; what is missing is 0. */
+/* Labels at missing numbers of the window count nowhere; missing numbers are 0. */
 void missing_settle(const Reading *at);
 
 /* ---- dataset_warp.c ---- */
@@ -165,7 +165,7 @@ void missing_settle(const Reading *at);
 /* Plans what warped samples need besides; false when the sizes overflow. */
 UNET_MUST_USE bool warp_plan_scratch(UnetDataset *dataset);
 
-/* Reads all sources of the pass; size and map[1] are those of the whole window. */
+/* Reads all sources of the pass; size and map[1] belong to the whole window. */
 UNET_MUST_USE UnetStatus warp_read(Reading *at);
 
 /* The row of the window that file SERIES fills, classes as they stand in the file. */

@@ -1,8 +1,8 @@
 /* event_record.h - the records of an event file of TensorBoard, as bytes; private to the runtime.
  *
  * A record is a message in the encoding of protocol buffers between two checksums.  A message holds another
- * as its number, its length and its bytes, so messages are made from the inside to the outside.  Of a
- * picture only what stands in front of its bytes is made here: these follow, and nothing follows them. */
+ * as its number, its length and its bytes, so messages are made from the inside to the outside.  Only
+ * the part in front of the bytes of a picture is made here: the bytes follow, and nothing follows them. */
 #ifndef UNET_EVENT_RECORD_H
 #define UNET_EVENT_RECORD_H
 
@@ -31,7 +31,7 @@ EventPart event_picture(double wall_time, int64_t step, const char *tag, int32_t
                         int32_t channels, size_t png_bytes);
 
 enum { EVENT_HEAD_BYTES = 12, EVENT_FOOT_BYTES = 4 };
-/* What stands in front of COUNT bytes, and behind them. */
+/* The parts in front of COUNT bytes, and behind them. */
 void event_head(uint8_t head[EVENT_HEAD_BYTES], uint64_t count);
 void event_foot(uint8_t foot[EVENT_FOOT_BYTES], uint32_t checksum);
 

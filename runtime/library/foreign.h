@@ -10,8 +10,8 @@ enum { ADVICE_BYTES = 512 };
 bool is_of_torch_save(uint64_t first);
 UnetStatus fail_of_torch_save(const char *path, UnetError *error);
 
-/* What FILE has in place of a tensor called NAME, and how to map it: a text that follows "not in the file".
- */
+/* The tensors of FILE in place of a tensor called NAME, and how to map them: a text behind "not in the
+ * file". */
 void advise_names(const UnetSafetensors *file, const char *name, char advice[ADVICE_BYTES]);
 
 #endif

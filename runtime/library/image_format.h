@@ -27,7 +27,7 @@ typedef struct {
     void (*close)(UnetImageReader *reader);      /* what `decoder` holds, but not `decoder` */
 } ImageFormat;
 
-/* What is made of a decoded row. */
+/* The reduction of a decoded row. */
 typedef enum { REDUCE_NOT, REDUCE_TO_GREY, REDUCE_TO_ALPHA } ImageReduction;
 
 struct UnetImageReader {
@@ -45,7 +45,7 @@ struct UnetImageReader {
     uint8_t *rows;    /* one decoded row; all of them where the image is interlaced or turned */
     int32_t turn;     /* the orientation of EXIF that it is turned from; 1: it is upright */
     bool keeps_alpha; /* behind the colours */
-    bool inverted;    /* CMYK of which 0 is most */
+    bool inverted;    /* CMYK where 0 is most */
     bool has_cmyk;    /* which becomes red, green and blue */
     bool scaled;      /* floats from 0 to 1, of whole numbers in the file */
     ImageReduction reduction;
@@ -64,7 +64,7 @@ UnetStatus image_fail(const UnetImageReader *reader, UnetError *error, const cha
 /* The decoder has given up, for `reason`; the reader is at its end. */
 UnetStatus image_fail_decoding(UnetImageReader *reader, UnetError *error);
 
-/* image_reduce.c: makes of a decoded row, of WIDTH points and in its place, what is asked for. */
+/* image_reduce.c: reduces a decoded row, of WIDTH points and in its place, as it is asked for. */
 void image_reduce_row(const UnetImageReader *reader, uint8_t *row, int32_t width);
 
 extern const ImageFormat image_png;

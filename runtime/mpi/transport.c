@@ -89,7 +89,7 @@ static int start(State *s, const UnetPiece *send, const UnetPiece *receive) {
     return code;
 }
 
-/* "3, 5": the first of those of whom a message is not there, or else of those who do not take one. */
+/* "3, 5": the first ranks whose message is not there, or else the first that do not take one. */
 static void silent(const State *s, char *text, size_t size) {
     enum { SHOWN = 8 };
     size_t length = 0;

@@ -45,7 +45,7 @@ static UnetStatus open_group(char *id, UnetError *error) {
 
 /* ---- what may never end ---- */
 
-/* WORK in a thread of its own.  Of who waits and the thread, the last one frees this. */
+/* WORK in a thread of its own.  The last one of the waiting thread and this thread frees this. */
 struct Task {
     pthread_mutex_t lock;
     pthread_cond_t changed;

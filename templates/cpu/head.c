@@ -3,13 +3,13 @@
  *
  * The window is a point and the prediction p an image, so a row of p needs one row of x, and nothing else
  * needs p: a thread computes a row of p where no other sees it, compares it with the target, has the
- * gradient by p, and with it that by x and the row's part of that by the weights, while x is in the cache.
- * In the end the parts of all rows are added in order.
+ * gradient by p, and with it the gradient by x and the row's part of the gradient by the weights, while x
+ * is in the cache. In the end the parts of all rows are added in order.
  *
  * All is summed as `conv`, the loss and its gradient, `conv_dgrad` and `conv_wgrad` do it (which see), to
- * the last bit: `sums` has, for each row of each sample, those of pieces of PIXELS points, [piece][channel
- * of p][channel of x], then that for the bias; `terms` has a sum for the loss, and behind those of all rows
- * one for the metric.  Only the lanes differ: those of weights are channels of x, of which there are more.
+ * the last bit: `sums` has, for each row of each sample, sums over pieces of PIXELS points, [piece][channel
+ * of p][channel of x], then a sum for the bias; `terms` has a sum for the loss of each row, and behind all
+ * rows the sums for the metric.  Only the lanes differ: lanes of weights are channels of x, which has more.
  */
 #include "losses.c"
 
@@ -81,8 +81,9 @@ NOINLINE void KERNEL_predict(stored *p, const stored *x, const real *w, const re
 
 /* ---- gradients of the convolution ---- */
 
-/* Those by vector v of x over a piece of a row, [at.w, end), and what it adds to those by the weights, from
- * slots of the gradient by p: of the channels of a point, and of a channel at neighbouring points. */
+/* The gradients by vector v of x over a piece of a row, [at.w, end), and its part of the gradients by the
+ * weights, from slots of the gradient by p: of the channels of a point, and of a channel at neighbouring
+ * points. */
 INLINE void KERNEL_piece(stored *dx, const stored *x, const real *channels, const real *points,
                          const real *w, real *sums, int v, Point at, int end) {
     SIZES;
@@ -112,8 +113,8 @@ INLINE void KERNEL_piece(stored *dx, const stored *x, const real *channels, cons
 #undef STORE
 }
 
-/* From a row of gradients by p: that of dx, the sums of its pieces and for the bias. Copies of a point end
- * in zeros, over which that of the next one goes. */
+/* From a row of gradients by p: the row of dx, the sums of its pieces and for the bias.  Copies of a point
+ * end in zeros, and the copy of the next point goes over them. */
 NOINLINE void KERNEL_gradients(stored *dx, const stored *x, const stored *dp, const real *w, real *sums,
                                Point at) {
     SIZES;

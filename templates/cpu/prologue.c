@@ -251,9 +251,9 @@ INLINE int lanes(const Layout *l, int v) {
 }
 
 /* Vectors of a tensor of so many channels, which is narrow as images are or has whole blocks; is there one
- * beside vector v of a tensor, which is even, where LIKE is a number of channels with as many pairs: none,
- * all or all but the last?  And how a tensor of one segment is blocked.  As constants compilers drop at
- * once what is never called. */
+ * beside vector v of a tensor, which is even, if LIKE is a number of channels with as many pairs: none, all
+ * or all but the last?  And how a tensor of one segment is blocked.  Of constants compilers drop at once
+ * code that is never called. */
 enum { NARROW = 4 };
 #define VECTORS(channels) ((int)(channels) <= (int)NARROW ? 1 : ((channels) + BLOCK - 1) / BLOCK * PARTS)
 #define HAS_PAIR(like, layout, v)                                                                          \
@@ -523,11 +523,10 @@ INLINE void tile_unslide(Tile *t, const stored *x, real *copy, const real *w, in
 
 /* ---- packed weights ------------------------------------------------------------------------------ */
 
-/* The order of weights that tiles want: [pair of vectors of what they write][channel block of what they
- * read, tap, slot of channels of the block][vector of the pair][lane][channel of the slot]. Of dense
- * weights `first` is the first; neighbours among `count` channels written are `written` apart, and those
- * read `read`, all in windows of `taps`. `row`: of taps; `slides`: they take several at once, where that
- * can be. */
+/* The order of weights that tiles want: [pair of vectors of the output][channel block of the input, tap,
+ * slot of channels of the block][vector of the pair][lane][channel of the slot].  `first` is the first
+ * dense weight; neighbours among `count` channels written are `written` apart, and channels read are `read`
+ * apart, all in windows of `taps`.  `row`: of taps; `slides`: they take several at once, if they can. */
 typedef struct {
     const Layout *from, *to; /* of each segment; of the output */
     int segments, count, slides, taps;
@@ -626,8 +625,8 @@ UNUSED static void weights_gather(real *total, const real *dw, const real *db, c
     }
 }
 
-/* From [vector of output channels][input channels, of which so many lie together, tap, those together; then
- * the bias][lane] to dense parameters, in which neighbouring output channels are `out` apart and
+/* From [vector of output channels][groups of input channels that lie together, tap, channel of the group;
+ * then the bias][lane] to dense parameters, in which neighbouring output channels are `out` apart and
  * neighbouring input channels `in`. */
 UNUSED static void weights_spread(real *dw, real *db, const real *total, const Layout *x, int segments,
                                   int count, long taps, long out, long in, int together) {

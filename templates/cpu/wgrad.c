@@ -1,9 +1,9 @@
 /* wgrad.c - gradients of convolutions by their weights, whatever the sizes.
  *
- * Sizes are handed over in a struct, and one copy of the code serves all layers. What counts is a tile's
- * loop over positions, in which only the number of its rows has to be a constant: where they begin and how
- * far they lie apart is found before, for all tiles of a tap. Only what touches an image, whose pixels and
- * vectors are narrow, stands in the instance of its layer. */
+ * Sizes are handed over in a struct, and one copy of the code serves all layers.  A tile's loop over
+ * positions takes the time, and only the number of its rows has to be a constant in it: their begins and
+ * their distance are found before, for all tiles of a tap.  Only code that touches an image, whose pixels
+ * and vectors are narrow, stands in the instance of its layer. */
 #include "prologue.c"
 
 /* BEGIN */
@@ -11,9 +11,9 @@
 
 #define STRIP(width) ((int)(width) <= (int)SHORT_ROW ? (PIXELS - 1) / (width) + 1 : 1)
 
-/* What a thread computes at a time: adds to `sums` those of sample n, the products of block `number` of a
- * segment of x, whose channels are those from `channel` on of all, with vectors v and, side by side, v + 1
- * of dy; [from, to) of them. `block`: channels of such a block; `depth`: rows of sums for each vector. */
+/* The work of a thread at a time: adds to `sums`, for sample n, the products of block `number` of a segment
+ * of x, which begins at `channel` of all channels, with vectors v and, side by side, v + 1 of dy; [from,
+ * to) of them. `block`: channels of such a block; `depth`: rows of sums for each vector. */
 typedef struct {
     real *sums;
     const stored *x, *dy;
@@ -24,18 +24,18 @@ typedef struct {
 } Item;
 
 /* A piece of the positions: from `at` on so many pixels of each of the rows [from, to). `fresh`: the first
- * of all, which finds no sums yet. x, dy: where copies of its elements go, if it needs any; those of
- * dy by point, then the vectors of a tile. */
+ * of all, which finds no sums yet.  x, dy: the places of copies of its elements, if it needs any;
+ * copies of dy by point, then the vectors of a tile. */
 typedef struct {
     Point at;
     int from, to, width, fresh;
     real *x, *dy;
 } Piece;
 
-/* What the tiles of a tap sum: of so many rows of positions, each of `depth` slots, whose elements begin at
- * x and dy, the next ones and the second vector of dy so far behind; to the sums from a and, in this
- * vector, from b on, which lie there already unless `fresh`: those of each channel, of as many as there
- * are. */
+/* The operands of the tiles of a tap: so many rows of positions, each of `depth` slots, whose elements
+ * begin at x and dy, the next ones and the second vector of dy so far behind; they go to the sums from a
+ * and, in this vector, from b on, which lie there already unless `fresh`: a sum for each channel that there
+ * is. */
 typedef struct {
     real *a, *b;
     long x_next, dy_next, dy_second;

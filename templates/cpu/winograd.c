@@ -262,9 +262,8 @@ INLINE void rows_find(const stored **rows, int count, const stored *column, cons
 }
 
 /* Maps the columns of up to RUN tiles, then their rows.  x: the MET rows that they meet; only `columns`
- * points of these are there, what is beyond counts as zero.  `next`: from there to what will be mapped
- * next. `paired`: what lies side by side is of two tiles, of which there is an even number, else of two
- * channels. */
+ * points of these are there, points beyond count as zero.  `next`: the distance to the points that will be
+ * mapped next.  `paired`: neighbours belong to two tiles, whose number is even, else to two channels. */
 INLINE void tiles_map(const stored *const *x, long next, int columns, int tiles, Frequency *to,
                       long frequency, int paired) {
     _Alignas(64) real mapped[(TILE * RUN + 2) * MET * LANES];
@@ -328,8 +327,8 @@ INLINE void block_map(const stored *x, const Layout *layout, int number, Grid g,
 
 /* ---- products ---------------------------------------------------------------------------------------- */
 
-/* What is multiplied at a frequency: of each of `taps` planes in depth, `tap` elements behind `from`, so
- * many blocks of channels, which are `next` apart. */
+/* The factors at a frequency: so many blocks of channels, which are `next` apart, of each of `taps` planes
+ * in depth, `tap` elements behind `from`. */
 typedef struct {
     const Frequency *from, *weights;
     const long *tap;
@@ -448,8 +447,8 @@ typedef struct {
     Grid grid;          /* of y */
     int samples;
     Window window;
-    int taps, front, planes; /* of windows of several planes: these, how many of them lie in front of that
-                              * of their point, and the planes of x; of one plane 0 */
+    int taps, front, planes; /* of windows of several planes: these, how many of them lie in front of the
+                              * plane of their point, and the planes of x; of one plane 0 */
 } Winograd;
 
 /* Tiles that a block holds, of at most `most`: whole tiles of registers. */

@@ -12,10 +12,10 @@
 /* ---- convolutions --------------------------------------------------------------------------------------
  */
 
-/* Which tiles of which planes of a sample are computed, at a time: those from number `first` of each plane
- * on, of the planes from `depth` on. So many planes of x as these meet lie one behind the other, each with
- * `tiles` tiles, so that the same tile of the next plane, and of the next tap, is so far behind.  Where
- * planes are computed one by one, those of x form a ring instead. */
+/* The tiles of a sample that are computed at a time: from number `first` on of each plane, of the planes
+ * from `depth` on.  As many planes of x as these meet lie one behind the other, each with `tiles` tiles, so
+ * that the same tile of the next plane, and of the next tap, is so far behind.  If planes are computed one
+ * by one, the planes of x form a ring instead. */
 typedef struct {
     int sample, first, tiles, depth, planes;
 } Part;

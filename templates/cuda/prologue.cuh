@@ -24,8 +24,8 @@
 typedef UNET_STORED stored; /* activations and their gradients */
 typedef float real;         /* parameters, their gradients, the optimiser's state, arithmetic */
 
-/* Where the elements of a tensor lie, in elements; see unet/model.h. Here `block` is the number of stored
- * channels, and points follow each other without gaps. */
+/* The places of the elements of a tensor, in elements; see unet/model.h. Here `block` is the number of
+ * stored channels, and points follow each other without gaps. */
 struct Layout {
     int channels, block, blocks;
     long origin, sample, plane, depth, row;

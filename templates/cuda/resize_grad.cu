@@ -1,4 +1,4 @@
-/* resize_grad.cu - gradient of a map of another size: a point collects from those that are made of it.
+/* resize_grad.cu - gradient of a map of another size: a point collects from the points that are made of it.
  *
  * A block takes some points of a row of dx, and as many columns of vectors as it has threads at most.  It
  * goes along the rows of dy that are made of this row, some vectors of each at a time: first it adds up
