@@ -263,7 +263,7 @@ static void run(UnetConvolution c, const char *what) {
     fixture_free(&f);
 }
 
-/* ---- what is computed ---- */
+/* ---- results ---- */
 
 /* CASE: {batch, in channels, out channels, then size, kernel, stride, dilation, before, after for each
  * axis} */
@@ -342,7 +342,7 @@ static void test_numbers(void) {
     }
 }
 
-/* ---- which engine (the numbers are those of cudnn_reference/engines.c) ---- */
+/* ---- which engine (the numbers are from cudnn_reference/engines.c) ---- */
 
 static void expect_engine(const Fixture *f, UnetConvolution c, int64_t cap, int64_t engine,
                           int64_t workspace) {
@@ -481,7 +481,7 @@ static void test_other_version(void) {
     fixture_free(&f);
 }
 
-/* ---- what is refused ---- */
+/* ---- refusals ---- */
 
 static void refuse(const Fixture *f, UnetConvolution c, const char *what) {
     UnetError error = {.text = ""};

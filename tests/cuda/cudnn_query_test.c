@@ -112,7 +112,7 @@ static void test_root(Pool *pool, const char *folder) {
     rmdir(root);
 }
 
-/* Where cuDNN is not asked, the cap is set aside. */
+/* If cuDNN is not asked, the cap is set aside. */
 static void test_no_answer(Pool *pool, const char *library, const char *architecture, const char *reason) {
     setenv("UNETC_CUDNN", library, 1);
     CudnnQuery *query = cudnn_open(pool, architecture, NULL);

@@ -1,9 +1,9 @@
 /* cudnn_support_test.c - the real cuDNN, without a device: every convolution of typical U-Nets has a
  * deterministic engine within the cap, for all cards and types, and asking is quick.
  *
- * Prints a table: what is computed, the engine, its workspace, the time it took to ask. A filter gradient
- * in f32 of operands of 16 bits is left out where there is no driver: only engines that cuDNN compiles when
- * they are needed compute it, and those it cannot even list then. */
+ * Prints a table: the convolution, the engine, its workspace, the time it took to ask. A filter gradient
+ * in f32 of operands of 16 bits is left out if there is no driver: only engines that cuDNN compiles when
+ * they are needed compute it, and cuDNN cannot even list these then. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -175,7 +175,8 @@ static void ask_images(CudnnQuery *query, UnetType type) {
     }
 }
 
-/* What a U-Net seldom has: padding that differs, dilation, a stride that does not divide the size. */
+/* Convolutions that a U-Net seldom has: padding that differs, dilation, a stride that does not divide the
+ * size. */
 static void ask_odd_ones(CudnnQuery *query, UnetType type) {
     UnetConvolution c = layer(type, 2, 4, 64, 32, 32, 3, 1);
     for (int k = 1; k < 3; k++) {

@@ -72,7 +72,7 @@ static void ranges(UnetLaunch at) {
     EXPECT(launch_count == 3 && checks == 3 && looks == 3);
 }
 
-/* What the runtime refuses is told to the check of that launch. */
+/* A refusal of the runtime is told to the check of the launch. */
 static void refused(UnetLaunch at) {
     look_at_arguments = NULL;
     launch_answer = cudaErrorInvalidConfiguration;

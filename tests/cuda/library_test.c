@@ -50,7 +50,7 @@ static void run_on(const Instance *of, const UnetProgram *program, const void *c
     must(of->model->device->end(of->state, of->mirror, &error), &error);
 }
 
-/* The inputs are those of PICTURE. */
+/* Runs with the inputs of PICTURE. */
 static void run(const Instance *of, const UnetProgram *program, int picture) {
     float *input[MOST_INPUTS] = {NULL};
     for (int i = 0; i < of->model->ninput; i++) {

@@ -4,7 +4,7 @@
  * of the environment make it misbehave: FAKE_RATE is its learning rate, FAKE_SLEEP the milliseconds that a
  * step or a prediction takes, FAKE_ARENA the bytes of arena it asks for, FAKE_HASH the hash of its text,
  * FAKE_SCHEDULE plateau or cosine, FAKE_PATIENCE how many evaluations without a better one end training,
- * FAKE_OVERFLOWS how many of its first steps overflow, as those of a program in f16 do; with
+ * FAKE_OVERFLOWS how many of its first steps overflow, as steps of a program in f16 do; with
  * FAKE_INSTRUCTIONS it is for a processor that has all there ever were.  The plan of training has a loop, a
  * step in it, which begins for each half of the batch, and the optimiser's.
  */

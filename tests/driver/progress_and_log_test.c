@@ -100,7 +100,7 @@ static void expect_log(const char *path, const char *expected) {
     expect_text("log", text, expected);
 }
 
-/* Of a program that several processes may run. */
+/* The log of a program that several processes may run. */
 static void test_exchange_column(void) {
     char path[] = "/tmp/unet_log_XXXXXX";
     static const UnetTraining alone = {.ranks = 1}, several = {.ranks = 8};
@@ -150,7 +150,7 @@ static void write_rows(const char *path, bool with_scale, int64_t last_step, int
     unet_log_close(&log);
 }
 
-/* Of a program that clips gradients by their norm; steps without one leave the column empty. */
+/* The log of a program that clips gradients by their norm; steps without one leave the column empty. */
 static void test_norm_column(void) {
     char path[] = "/tmp/unet_log_XXXXXX";
     const UnetProgram train = {.gradient_norm = 64};

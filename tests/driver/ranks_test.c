@@ -1,8 +1,8 @@
-/* ranks_test.c - what ranks tell each other (runtime/driver/ranks.c), over a transport between threads.
+/* ranks_test.c - messages between ranks (runtime/driver/ranks.c), over a transport between threads.
  *
- * Sums are those of a tree that is written down here once more, for any number of ranks with work, in one
- * portion and in many, at once and in buckets that a thread sums, of which a rank may need its slice of all
- * alone; a rank whose weights differ is named; launchers are found in their order. */
+ * Sums are compared with a tree that is written down here once more, for any number of ranks with work, in
+ * one portion and in many, at once and in buckets that a thread sums, if a rank needs its slice of all
+ * alone, too; a rank whose weights differ is named; launchers are found in their order. */
 #include "train.h"
 
 #include <pthread.h>
@@ -129,7 +129,7 @@ static void *work(void *argument) {
     return NULL;
 }
 
-/* What rank R has at I: numbers whose sum depends on the order. */
+/* The number of rank R at I: numbers whose sum depends on the order. */
 static float number_of(int32_t r, int i) {
     return (float)((r * 37 + i * 11) % 101 - 50) * (i % 3 == 0 ? 1e7f : 0.37f);
 }

@@ -64,7 +64,7 @@ static void set_environment(const Job *job) {
     set("UNET_JOB_SECRET_FILE", job->file);
 }
 
-/* What rank FROM sends to rank TO at I. */
+/* The number that rank FROM sends to rank TO at I. */
 static float number_of(int32_t from, int32_t to, int i) {
     return (float)(from * 1000 + to * 100) + 0.37f * (float)i;
 }
@@ -237,7 +237,7 @@ static void check_verdict(int fd, Verdict told, Verdict wanted, const char *what
     check_sent_away(fd, what);
 }
 
-/* What a stranger says without being asked. */
+/* The words of a stranger who was not asked. */
 static void babble(const Job *job) {
     char greeting[GREETING_BYTES];
     static const char old_card[88] = "nuranks1\1\0\0\0\4\0\0\0"
@@ -283,7 +283,7 @@ static void show_cards(const Job *job, const Secret *secret) {
                   "a text without end");
 }
 
-/* ---- what is tested ---- */
+/* ---- tests ---- */
 
 static Secret secret_of(const Job *job) {
     Secret secret;
@@ -490,7 +490,7 @@ static void test_other_kind_of_address(void) {
     check_all(&job, rank, 1, "IPv6");
 }
 
-/* Where other machines may come, ranks do not meet without a secret, unless the network is trusted. */
+/* If other machines may come, ranks do not meet without a secret, unless the network is trusted. */
 static void test_network(void) {
     Job job = new_job(NULL);
     Rank rank[MOST];
@@ -585,7 +585,7 @@ static void test_file(void) {
     (void)close(fd);
 }
 
-/* Of rank 0: each address is one. */
+/* The cards of rank 0: each address is one. */
 static void test_cards_of_all(void) {
     uint8_t bytes[2][CARD_BYTES];
     Card card[2];

@@ -92,7 +92,7 @@ static UnetConvolution of_form(int form, UnetType type, int64_t batch, int64_t s
     return (UnetConvolution){.batch = 0};
 }
 
-/* ---- what is computed ---- */
+/* ---- results ---- */
 
 typedef struct {
     _Alignas(16) unsigned char bytes[4 * MOST];

@@ -1,5 +1,5 @@
-/* atomic_file_test.c - files that appear whole or not at all: what is replaced, what is refused, and that
- * nothing that lies there under a name of ours is followed. */
+/* atomic_file_test.c - files that appear whole or not at all: which files are replaced, which are refused,
+ * and that no file under a name of ours is followed. */
 #include "check.h"
 #include "unet/atomic_file.h"
 
@@ -115,7 +115,7 @@ static bool is_there(const char *name) {
     return access(in_folder(name), F_OK) == 0;
 }
 
-/* What a killed run left goes; what is new, is held or has another name stays. */
+/* Files that a killed run left go; files that are new, are held or have another name stay. */
 static void test_clean(void) {
     UnetError error;
     UnetAtomicFile file;

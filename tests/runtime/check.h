@@ -27,7 +27,7 @@ __attribute__((format(printf, 4, 5))) static inline void check_that(bool good, c
     check_failures++;
 }
 
-/* CHECK(condition, "what is wrong with %d", i) */
+/* CHECK(condition, "the mistake of %d", i) */
 #define CHECK(condition, ...) check_that((condition), __FILE__, __LINE__, __VA_ARGS__)
 
 /* CHECK_OK(call(..., &error), error) */

@@ -1,4 +1,4 @@
-/* dataset_test.c - data sets: which files belong together, what is said when they do not; what a sample
+/* dataset_test.c - data sets: which files belong together, the errors when they do not; what a sample
  * shows of its files (windows, padding, flips, noise), in float and double layouts. */
 #include "check.h"
 #include "fake_data.h"
@@ -170,7 +170,7 @@ static void test_matching(void) {
     check_open_fails(&fake, UNET_TRAINING, "cannot be paired: 2 and 1 stars");
 }
 
-/* Files of a training set are kept once they have been decoded, those of evaluation are decoded each time.
+/* Files of a training set are kept once they have been decoded, files of evaluation are decoded each time.
  */
 static void test_kept_files(void) {
     Fake fake;
@@ -381,7 +381,7 @@ static void test_colour(void) {
     check_open_fails(&fake, UNET_TRAINING, "clean_x.png: is in colour, and the model reads one channel");
 }
 
-/* Evaluation shows the centre, pads behind, says what is valid, and never changes. */
+/* Evaluation shows the centre, pads behind, tells the valid part, and never changes. */
 static void test_evaluation(const int32_t file[2], int32_t top, int32_t left) {
     Fake fake;
     fake_pairs(&fake, 2, 1, 8, UNET_F32);
@@ -459,8 +459,8 @@ static void make_slopes(Fake *fake, int32_t times, const int32_t file[2], UnetPa
     fake_picture(folder, "one", "noisy_x", 0, 1, file[0], file[1]);
 }
 
-/* Whether the points of `clean` around (Y, X) of `noisy` are those of its point, in the order in which
- * their neighbours go on. */
+/* Whether the points of `clean` around (Y, X) of `noisy` belong to its point, in the order of their
+ * neighbours. */
 static bool corresponds(const Read *read, int32_t times, int32_t y, int32_t x, bool constant) {
     double coarse = element(read, 0, 0, y, x), sum = 0, slope = (7 + 3) * (times - 1) / 2.0 / 255;
     for (int32_t a = 0; a < times; a++) {
@@ -498,7 +498,7 @@ static void test_times(int32_t times, const int32_t file[2], UnetPad pad) {
     unet_dataset_close(dataset);
 }
 
-/* What is measured of a file smaller than the window, where the target is larger, or the window's centre.
+/* The measured part of a file smaller than the window, if the target is larger, or is the window's centre.
  */
 static void test_valid(void) {
     Fake fake;
@@ -569,7 +569,7 @@ static void test_arithmetic(void) {
           "a malformed formula");
 }
 
-/* What check-data says, line by line. */
+/* The lines of check-data. */
 static void hear(void *context, const char *problem) {
     char *heard = context;
     size_t used = strlen(heard);
@@ -761,7 +761,7 @@ static void test_check(void) {
           "the problems are:\n%s", heard);
 }
 
-/* What is said of pictures of 16 bits and of floats is what happens to them. */
+/* The notes on pictures of 16 bits and of floats are true. */
 static void test_notes(void) {
     static const struct {
         UnetType type;

@@ -1,6 +1,5 @@
-/* dataset_volume_test.c - samples of volumes: windows, mirrors, padding, what they are normalised by,
- * windows around what is of a class, several channels, and what is said of volumes that do not go together.
- */
+/* dataset_volume_test.c - samples of volumes: windows, mirrors, padding, normalisation, windows around
+ * voxels of a class, several channels, and the errors of volumes that do not go together. */
 #include "check.h"
 #include "make_nifti.h"
 #include "unet/dataset.h"
@@ -192,7 +191,7 @@ static void test_windows(void) {
     unet_dataset_close(dataset);
 }
 
-/* Of a volume of which a box is not 0 only that is there, and what holes its mask has are normalised. */
+/* Only the box of voxels that are not 0 is left of a volume, and the holes of its mask are normalised. */
 static void test_trim(void) {
     int16_t voxel[VOXELS] = {0};
     double sum = 0, squares = 0;
@@ -449,8 +448,8 @@ static int class_there(int z, int y, int x) {
     return z == 3 && y == 4 && x == 5 ? 1 : z == 7 && y == 8 && x == 9 ? 2 : 0;
 }
 
-/* What lies at a place of the scan, nothing beside it; and how much each class weighs there, behind that of
- * what lies beside. */
+/* The number at a place of the scan, nothing beside it; and the weight of each class there, behind the
+ * weight of points beside the scan. */
 static double look(const double at[3], double weight[4]) {
     double sum = 0;
     memset(weight, 0, 4 * sizeof *weight);
@@ -640,7 +639,7 @@ static int ascending(const void *a, const void *b) {
     return *(const int16_t *)a - *(const int16_t *)b;
 }
 
-/* Percentiles, mean and deviation of what is of a class above 0: all but the first 20 voxels. */
+/* Percentiles, mean and deviation of voxels of a class above 0: all but the first 20 voxels. */
 static void test_ct(void) {
     Volumes v;
     Sample read;
@@ -781,7 +780,7 @@ static void test_notes(void) {
     }
 }
 
-/* What check-data says of a dataset.json. */
+/* Checks the lines of check-data on a dataset.json. */
 static void check_json(Volumes *v, const char *json, const char *said) {
     UnetDataCheck check;
     UnetError error;
@@ -886,7 +885,7 @@ static void write_scaled_labels(int16_t one, int16_t two, float slope) {
     nifti_write(&labels, file("seg", "b"), 0);
 }
 
-/* What is near to whole numbers is these, with a note; what is not says where it lies. */
+/* Numbers near to whole ones become whole, with a note; an error tells the place of others. */
 static void test_scaled_labels(void) {
     Volumes v;
     UnetDataCheck check;

@@ -299,7 +299,7 @@ static void test_volumes(void) {
     CHECK_FAILS(unet_volume_open(&reader, path, &error), error, "its numbers are neither whole nor floats");
 }
 
-/* What is written comes back, of any number of channels and bits. */
+/* Images of any number of channels and bits come back as they were written. */
 static void test_written(const char *ending) {
     static const int32_t bits[] = {8, 16, 32};
     UnetError error;

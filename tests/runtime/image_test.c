@@ -1,6 +1,6 @@
 /* image_test.c - PNG files of every kind read back number by number; a JPEG file as Pillow reads it; images
- * written and read again; files cut at every length; what is no image, or none of the kind that is asked
- * for. */
+ * written and read again; files cut at every length; files that are no image, or none of the kind that is
+ * asked for. */
 #include "check.h"
 #include "make_gif.h"
 #include "make_png.h"
@@ -18,7 +18,7 @@ static UnetImageMemory *memory; /* of all images that are read here */
 static char folder[64];
 static char path[100];
 
-/* What the reader should give for channel C of a point. */
+/* The number that the reader should give for channel C of a point. */
 static float expected_number(const PngKind *kind, uint32_t x, uint32_t y, uint32_t c) {
     bool grey = kind->colour == PNG_COLOR_TYPE_GRAY || kind->colour == PNG_COLOR_TYPE_GRAY_ALPHA;
     uint32_t number = png_number(kind, x, y, grey || kind->colour == PNG_COLOR_TYPE_PALETTE ? 0 : c);
@@ -194,7 +194,7 @@ static void test_writing_floats(void) {
 }
 
 #ifdef UNET_HAS_JPEG
-/* What is smooth comes back nearly as it was. */
+/* A smooth image comes back nearly as it was. */
 static void test_writing_jpeg(int32_t channels) {
     const UnetImageInfo info = {.width = 37, .height = 29, .channels = channels, .bits = 8};
     UnetImageWriter *writer;
@@ -223,8 +223,8 @@ static void test_writing_jpeg(int32_t channels) {
 }
 #endif
 
-/* The name of a file says what is written, and what cannot be written is refused before a row is computed.
- */
+/* The name of a file tells its format, and a format that cannot be written is refused before a row is
+ * computed. */
 static void test_names(void) {
     static const struct {
         const char *name;
@@ -367,7 +367,7 @@ static void test_cut(bool interlaced) {
 }
 
 /* A disk that fails while an image is read is not told as an image that is cut short.  A folder stands in
- * for it: what is read from one fails. */
+ * for it: reading one fails. */
 static void test_failing_disk(const char *suffix) {
     enum { WIDTH = 300 };
     const UnetImageInfo info = {.width = WIDTH, .height = WIDTH, .channels = 1, .bits = 8};

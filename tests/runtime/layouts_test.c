@@ -1,5 +1,5 @@
 /* layouts_test.c - the folders in which public sets of images and masks come: which files make a sample,
- * which numbers in them are which class, and what is said where something is missing. */
+ * which numbers in them are which class, and the errors if something is missing. */
 #include "check.h"
 #include "fake_data.h"
 #include "make_gif.h"
@@ -100,7 +100,7 @@ static void fake_layout_of(Fake *fake, const char *images, const char *masks, in
     fake->term[1][0].pattern = images;
 }
 
-/* What the first points of a sample are. */
+/* The first points of a sample. */
 static void read_points(const UnetDataset *dataset, int32_t sample, double *image, int *class) {
     const UnetProgram *program = unet_dataset_program(dataset);
     void *inputs[FAKE_INPUTS],
@@ -297,7 +297,7 @@ static void test_several_folders(void) {
           "other numbers of folders");
 }
 
-/* The case of endings does not matter; that of names does, and a message says so. */
+/* The case of endings does not matter; the case of names does, and a message says so. */
 static void test_cases(void) {
     static const char *const stems[] = {"a", "b", "c"};
     Fake fake;
@@ -463,7 +463,7 @@ static void pass_over(void *context, const UnetError *problem) {
     (void)problem;
 }
 
-/* Masks whose classes are colours; check-data lists those that occur. */
+/* Masks whose classes are colours; check-data lists colours that occur. */
 static void test_colours(void) {
     static const int32_t colours[] = {0, -1, 0x800000, 0x008000, -1, 0x102030, -1};
     Fake fake;

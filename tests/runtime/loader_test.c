@@ -131,7 +131,7 @@ static void test_threads(bool all) {
     }
 }
 
-/* Of several processes each reads its share of each batch, into slots that hold no more. */
+/* Each of several processes reads its share of each batch, into slots that hold no more. */
 static void test_share(void) {
     enum { PROCESSES = 2, SHARE = 4 / PROCESSES };
     uint64_t whole[BATCHES][4];
@@ -333,7 +333,7 @@ static void test_allocations(long (*count)(void)) {
     stop(&setup);
 }
 
-/* Files that are not kept, as those of evaluation, are decoded each time, and a thread that has decoded all
+/* Files that are not kept, as files of evaluation, are decoded each time, and a thread that has decoded all
  * of them once allocates nothing more. */
 static void test_decoders(long (*count)(void), const char *pattern) {
     enum { PASSES = 6, WARM = 2 };

@@ -10,7 +10,7 @@
 
 enum { NIFTI_BEGIN = 352 };
 
-/* Where in a header its fields lie. */
+/* The places of the fields in a header. */
 enum {
     NIFTI_DIM = 40,
     NIFTI_TYPE = 70,
@@ -59,7 +59,7 @@ static inline Nifti nifti_make(int16_t d, int16_t h, int16_t w, int16_t type, in
     return file;
 }
 
-/* Voxels of Z x Y x X millimetres, of which the first lies at (LEFT, 0, 0). */
+/* Voxels of Z x Y x X millimetres; the first lies at (LEFT, 0, 0). */
 static inline void nifti_place(Nifti *file, float z, float y, float x, float left) {
     const float step[3] = {x, y, z};
     nifti_i16(file, NIFTI_SFORM, 1);

@@ -39,7 +39,7 @@ static inline uint16_t tiff_half(uint32_t number) {
     return (uint16_t)(exponent << 10 | fraction);
 }
 
-/* What a reader makes of number C of a point whose numbers are kept as they are. */
+/* The number that a reader makes of number C of a point whose numbers are kept as they are. */
 static inline float tiff_kept(const TiffKind *kind, uint32_t x, uint32_t y, uint32_t c) {
     const uint32_t number = tiff_number(kind, x, y, c);
     if (kind->floats && kind->bits == 16) {

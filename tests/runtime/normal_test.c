@@ -1,4 +1,4 @@
-/* normal_test.c - normalisation of inputs: what is measured, that windows, padding and evaluation are
+/* normal_test.c - normalisation of inputs: the measured numbers, that windows, padding and evaluation are
  * normalised by it and targets are not, and that its text can be read back. */
 #include "check.h"
 #include "fake_data.h"

@@ -1,5 +1,5 @@
 /* parameters_test.c - initial weights bit-equal to PyTorch's; weights and optimiser state saved and loaded,
- * whole or in part, and what is wrong with a file said by name. */
+ * whole or in part, and the errors of a file told by name. */
 #include "check.h"
 #include "recorded.h"
 #include "unet/parameters.h"
@@ -178,8 +178,8 @@ static void test_files(UnetType real, const char *folder) {
           "the report is:\n%s", heard.text);
 }
 
-/* What cannot be found is answered with what is there, and with the line of a map if something stands in
- * front. */
+/* The error of a tensor that cannot be found tells the tensors that are there, and the line of a map if a
+ * prefix stands in front. */
 static void test_unlike_names(const char *path, void *loaded) {
     UnetParameter weight = {.name = "weight", .rank = 1, .dim = {1}},
                   other = {.name = "w", .rank = 1, .dim = {1}};
@@ -192,7 +192,7 @@ static void test_unlike_names(const char *path, void *loaded) {
     CHECK_FAILS(load(&small, path, UNET_LOAD_ALL, loaded, NULL, &error), error, "tensors, such as \"");
 }
 
-/* Names behind those of modules that wrap the network. */
+/* Names behind the names of modules that wrap the network. */
 static void test_wrapped(const char *folder) {
     static char arena[BYTES * 6], loaded[BYTES * 6];
     char wrapped[PARAMETERS][32];
@@ -271,7 +271,7 @@ static void test_loss_scale(const char *folder) {
     unet_safetensors_close(file);
 }
 
-/* Averages begin with the weights, are what is saved for use, and come back with a checkpoint. */
+/* Averages begin with the weights, are saved for use, and come back with a checkpoint. */
 static void test_averages(const char *folder) {
     enum { AVERAGE = 8 };
     float arena[16] = {0}, loaded[16] = {0}, used[16] = {0};

@@ -1,5 +1,5 @@
 /* rng_test.c - random numbers: bit-equal to PyTorch's where that is promised; Philox against the known
- * answers of its authors; moments of what is drawn from it. */
+ * answers of its authors; moments of numbers drawn from it. */
 #include "check.h"
 #include "recorded.h"
 #include "unet/rng.h"

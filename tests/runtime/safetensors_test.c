@@ -1,5 +1,5 @@
 /* safetensors_test.c - files of every accepted type read as numbers; a table of malformed headers, each met
- * with a message that names the file and what is wrong; maps of names. */
+ * with a message that names the file and the mistake; maps of names. */
 #include "check.h"
 #include "unet/safetensors.h"
 

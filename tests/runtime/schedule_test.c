@@ -1,4 +1,4 @@
-/* schedule_test.c - learning rates are those of PyTorch's schedulers (recorded_rates.h). */
+/* schedule_test.c - learning rates are equal to PyTorch's schedulers' (recorded_rates.h). */
 #include <math.h>
 
 #include "check.h"

@@ -1,6 +1,6 @@
 /* tiff_test.c - TIFF files of every kind that is read, number by number: in strips, tiles and planes, of
  * either order of bytes; files of other kinds, cut files, and headers that promise too much are refused
- * with what is wrong. */
+ * with the reason. */
 #include "check.h"
 #include "unet/image.h"
 
@@ -12,7 +12,7 @@
 static char folder[64];
 static char path[100];
 
-/* What the reader should give for channel C of a point. */
+/* The number that the reader should give for channel C of a point. */
 static float expected(const TiffKind *kind, int32_t channels, uint32_t x, uint32_t y, uint32_t c) {
     const bool palette = kind->photometric == PHOTOMETRIC_PALETTE,
                rgb = kind->photometric == PHOTOMETRIC_RGB;
@@ -112,7 +112,7 @@ static UnetImageInfo probe(const TiffKind *kind) {
     return info;
 }
 
-/* What a user should hear of. */
+/* Traits that a user should hear of. */
 static void test_traits(void) {
     const TiffKind plain = {
         .width = 8, .height = 8, .photometric = PHOTOMETRIC_RGB, .bits = 8, .samples = 3};
@@ -135,7 +135,7 @@ static void test_traits(void) {
     CHECK(probe(&kind).bits == 32, "floats");
 }
 
-/* What is counted as memory of the decoder. */
+/* The rows that count as memory of the decoder. */
 static void test_held_rows(void) {
     TiffKind kind = {.width = 50,
                      .height = 40,
@@ -279,7 +279,7 @@ static void test_whole_nodata(void) {
     }
 }
 
-/* Where the first row and the first column of the file lie in the picture that is meant. */
+/* The places of the first row and the first column of the file in the picture that is meant. */
 static void test_turned(void) {
     static const char row_side[] = "ttbblrrl", column_side[] = "lrrlttbb";
     const UnetImageWay upright = {.upright = true};

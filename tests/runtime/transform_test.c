@@ -1,4 +1,4 @@
-/* transform_test.c - transforms that scale, turn, bend and colour: what is exact is exact, masks move with
+/* transform_test.c - transforms that scale, turn, bend and colour: exact ones are exact, masks move with
  * their images, colours stay off masks and noise off targets, and nothing is written beside the working
  * memory. */
 #include "check.h"
@@ -114,7 +114,7 @@ static double quadrants(int32_t c, double y, double x) {
     return c * 0 + (y < 16 ? 0 : 100) + (x < 16 ? 10 : 60);
 }
 
-/* ---- what is exact ---------------------------------------------------------------------------- */
+/* ---- exact ones ------------------------------------------------------------------------------- */
 
 /* One of the eight ways to lay a square on itself. */
 static double symmetric(int which, int32_t y, int32_t x) {
@@ -227,7 +227,7 @@ static void test_turned_crop(void) {
     unet_dataset_close(dataset);
 }
 
-/* ---- what is between points ------------------------------------------------------------------- */
+/* ---- between points --------------------------------------------------------------------------- */
 
 /* The place in the file that a point of a `slope` shows. */
 static void place(const Shown *shown, int32_t y, int32_t x, double at[2]) {
@@ -422,7 +422,7 @@ static void test_beside(UnetPad pad) {
 
 /* ---- colours ---------------------------------------------------------------------------------- */
 
-/* What one transform makes of a picture, beside the same picture without it. */
+/* A picture after one transform, beside the same picture without it. */
 static void read_changed(UnetTransform transform, uint32_t epoch, Shown *plain, Shown *changed) {
     Fake fake;
     fake_masks(&fake, 3);

@@ -1,4 +1,4 @@
-/* volume_test.c - NIfTI files: what they hold, and what is said of those that are wrong. */
+/* volume_test.c - NIfTI files: their contents, and the errors of wrong ones. */
 #include "check.h"
 #include "make_nifti.h"
 #include "unet/resample.h"
@@ -163,7 +163,7 @@ static void test_geometry(void) {
     CHECK(fabs(turned.spacing[0] - 0.003) < 1e-9, "micrometres");
 }
 
-/* A header that is changed, and what is said of it. */
+/* A header that is changed, and its error. */
 static void check_wrong(int at, int16_t value, const char *said) {
     const int16_t voxel[VOXELS] = {0};
     UnetVolumeReader *reader;
@@ -431,7 +431,7 @@ static void test_mask(void) {
 
 enum { RD = 5, RH = 4, RW = 7, RVOXELS = RD * RH * RW, MOST_MADE = 11 * 11 * 11 };
 
-/* Where point I of TO lies along an axis of FROM voxels. */
+/* The place of point I of TO along an axis of FROM voxels. */
 static double place_of(int i, int from, int to) {
     const double p = (2.0 * i + 1) * from / (2.0 * to) - 0.5;
     return p < 0 ? 0 : p > from - 1 ? from - 1 : p;
@@ -532,7 +532,7 @@ typedef struct {
     double value;
 } Recorded;
 
-/* What scipy 1.17 made of the voxels of test_resampling(): ndimage.zoom(x, factors, order = 3,
+/* The results of scipy 1.17 for the voxels of test_resampling(): ndimage.zoom(x, factors, order = 3,
  * mode = "nearest", grid_mode = True); in the third table slice by slice, the nearest slice taken. */
 static const Recorded larger[] = {
     {0, -1407.747688},   {13, 603.1666147},   {26, -93.30217624},  {39, -878.1864351},  {52, -1186.927626},
@@ -582,7 +582,7 @@ static void test_cubic(void) {
     nifti_write(&file, in_folder("resampled.nii.gz"), 0);
     sampling = (UnetSampling){.how = UNET_CUBIC, .spacing = {4 * RD / 7.0, RH / 6.0, RW / 10.0}};
     check_cubic(&sampling, more, flat, sizeof flat / sizeof *flat);
-    /* A long axis, of which a part is held: the spline through a cubic polynomial is that. */
+    /* A long axis; a part of it is held: the spline through a cubic polynomial is the polynomial. */
     float line[300];
     for (int i = 0; i < 300; i++) {
         line[i] = (float)(1e-3 * i * i * (i - 200));
@@ -602,7 +602,7 @@ static void test_cubic(void) {
     unet_voxels_close(&volume);
 }
 
-/* What is decoded at one spacing does not count for another, nor for labels. */
+/* Voxels decoded at one spacing do not count for another, nor for labels. */
 static void test_resampled_files(void) {
     const UnetSampling half = {.spacing = {0.5, 1, 1}, .how = UNET_LINEAR},
                        near = {.spacing = {0.5, 1, 1}, .how = UNET_NEAREST},
@@ -650,7 +650,7 @@ static void test_refused_spacings(void) {
     nifti_f32(&file, NIFTI_PIXDIM + 8, 10000);
     nifti_f32(&file, NIFTI_PIXDIM + 12, 15000);
     check_refused(&file, 1, "a volume at most 2^31");
-    /* The one slice of which the result is made is whole, but the file is not. */
+    /* The one slice that makes the result is whole, but the file is not. */
     const int16_t many[RVOXELS] = {3, 1, 4, 1, 5};
     const UnetSampling sampling = {.spacing = {RD, 1, 1}, .how = UNET_NEAREST};
     struct stat found;

@@ -1,12 +1,12 @@
 /* narrow.h - `unsigned` of 18 bits, for kernels that are run on a CPU.
  *
- * On a device it has 32.  Kernels count vectors and points in it, of which the compiler lets a tensor have
- * 2^31 less one; elements, of which each vector has several, and bytes are counted in 64 bits.  Tensors of
- * 2^32 elements are too many for a test.  Here those of 2^18 elements are where these are: what counts
- * vectors fits, and what counts elements in an `unsigned` does not.
+ * On a device it has 32.  Kernels count vectors and points in it, and the compiler lets a tensor have 2^31
+ * less one of these; elements, several in a vector, and bytes are counted in 64 bits.  Tensors of 2^32
+ * elements are too many for a test.  Here tensors of 2^18 elements take their place: a count of vectors
+ * fits, and a count of elements in an `unsigned` does not.
  *
- * run.py writes Index wherever kernels say `unsigned`; for what is 32 bits rather than a number, they say
- * uint32_t. */
+ * run.py writes Index wherever kernels say `unsigned`; for 32 bits that are no number, they say uint32_t.
+ */
 #ifndef NARROW_H
 #define NARROW_H
 

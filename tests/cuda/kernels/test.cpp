@@ -386,7 +386,7 @@ static float tree(const float *part, int64_t apart, int n) {
     return tree(part, apart, half) + tree(part + half * apart, apart, n - half);
 }
 
-/* Of 1 to 8 ranks each has an eighth of SUMS in the room; in place of SUMS, which stay as they are. */
+/* Each of 1 to 8 ranks has an eighth of SUMS in the room; in place of SUMS, which stay as they are. */
 extern "C" void unet_cuda_sum_ranks(UnetLaunch at, float *sums, float *room, int64_t count, int,
                                     void (*add)(UnetLaunch at, UnetRankParts parts)) {
     const int64_t each = count / 8, apart = each + 1;
@@ -425,7 +425,7 @@ extern "C" void unet_cuda_slice(UnetLaunch, int64_t count, int32_t, uint32_t *fr
 
 extern "C" void unet_cuda_check(UnetLaunch, cudaError_t error, const char *launcher) {
     if (error == cudaSuccess)
-        error = cudaDeviceSynchronize(); /* so that a failure is that of this launch */
+        error = cudaDeviceSynchronize(); /* so that a failure belongs to this launch */
     if (error == cudaSuccess)
         return;
     fprintf(stderr, "%s: %s\n", launcher, cudaGetErrorString(error));

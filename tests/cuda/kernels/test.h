@@ -70,7 +70,7 @@ class Tensor {
     std::vector<float> expected;
 };
 
-/* What the runtime counts of labels, in every case. */
+/* The number of labels that the runtime counts, in every case. */
 constexpr double LABELLED = 37.5;
 
 /* Doubles on both sides. */
@@ -129,11 +129,11 @@ class Test {
     void poison(Tensor &output);
     void poison(Result &output);
     void poison(const Device &output);
-    /* What is only read, by the operator's row: behind the call it must be what it was. */
+    /* Watches operands that are only read, by the operator's row: the call must not change them. */
     void watch(std::vector<std::pair<const char *, const Device *>> operands);
     void unchanged(const char *what);
 
-    /* What filter_pack does, by its definition. */
+    /* Packs as filter_pack, by its definition. */
     void pack(float *packed, const float *w, const Filter &f, int channels, int taps);
     /* On the host: of each channel of OF the sums over BANDS bands of its points. */
     void sum_bands(Tensor &sums, Tensor &of, int bands);

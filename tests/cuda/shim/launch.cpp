@@ -56,7 +56,7 @@ struct Fiber {
     void *fake_stack;            /* of AddressSanitizer */
 };
 
-/* Of the block that runs, and of the one that is set aside. */
+/* The fibers of the block that runs, and of the block that is set aside. */
 std::vector<Fiber> sets[2] = {std::vector<Fiber>(most_threads), std::vector<Fiber>(most_threads)};
 Fiber *fibers = sets[0].data();
 unsigned long blocks_begun, block_number;

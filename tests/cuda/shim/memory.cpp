@@ -205,7 +205,7 @@ cudaError_t cudaMemset(void *start, int value, size_t bytes) {
 
 /* ---- the device ------------------------------------------------------------------------------------- */
 
-/* There may be several that look alike, of which a process takes one: memory is not told apart. */
+/* There may be several that look alike, and a process takes one: memory is not told apart. */
 static int current_device;
 
 static int device_count() {
@@ -240,7 +240,7 @@ static int capability() {
     return asked > 0 ? asked : 90;
 }
 
-/* Those that somebody asks for. */
+/* The attributes that somebody asks for. */
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device) {
     if (device < 0 || device >= device_count())
         return fail(cudaErrorInvalidDevice);

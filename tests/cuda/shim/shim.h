@@ -9,29 +9,28 @@
  * ones, and linked with launch.cpp, stream.cpp and memory.cpp in place of libcudart.
  *
  * Without barriers the threads of a grid are the iterations of a loop; with them each thread of a block is
- * a fiber. What a device leaves open is chosen by the environment:
+ * a fiber.  The environment chooses the order that a device leaves open:
  *
  *     UNET_SHIM_ORDER         forward (also when not set), reverse or permuted: of blocks and of threads;
  *                             forward, warps take turns, else one runs until it waits for the block
- *     UNET_SHIM_LAZY          1: what a stream is asked to do is done when somebody waits for it, not at
+ *     UNET_SHIM_LAZY          1: work of a stream is done when somebody waits for it, not at
  *                             once; 2: then, and all streams take turns as far as events let them
- *     UNET_SHIM_GRAPH         what a graph leaves open: the first that was captured begins first (also when
- *                             not set), the last one, or, with a number, any of them, by chance
- *     UNET_SHIM_SLOW          N: a function of the host in a stream takes N milliseconds more
- *     UNET_SHIM_DEVICES       how many devices there are, 1 when not set
- *     UNET_SHIM_DEVICE_BYTES  memory of the device, 80 GiB when not set
- *     UNET_SHIM_CLOCK         1: events measure the time that launches say they take (shim_takes), so that
- * it is the same in each run UNET_SHIM_FAULT         N: launch N reaches for memory that is not there; the
- * device then does nothing more, and every call that is asked says so UNET_SHIM_REPORT        1: says at
- * exit how much was allocated and launched
+ *     UNET_SHIM_GRAPH         the order that a graph leaves open: the first that was captured begins first
+ * (also when not set), the last one, or, with a number, any of them, by chance UNET_SHIM_SLOW          N: a
+ * function of the host in a stream takes N milliseconds more UNET_SHIM_DEVICES       how many devices there
+ * are, 1 when not set UNET_SHIM_DEVICE_BYTES  memory of the device, 80 GiB when not set UNET_SHIM_CLOCK 1:
+ * events measure the time that launches say they take (shim_takes), so that it is the same in each run
+ * UNET_SHIM_FAULT         N: launch N reaches for memory that is not there; the device then does nothing
+ * more, and every call that is asked says so UNET_SHIM_REPORT        1: says at exit how much was allocated
+ * and launched
  *
- * What a device would refuse is an error of the CUDA call; what it would not notice (threads that wait at
- * different barriers, a barrier that some threads never reach) ends the program with a message. Shared
- * arrays hold NaN when a block starts. The first block that counts itself (atomicInc) stops there until all
- * others have ended, so that the last one to count itself sees what the first had not yet written. Device
- * memory comes from malloc and holds NaN, so AddressSanitizer sees each access outside, and may be told to
- * poison parts of it (by cudaLaunchHostFunc, so that it happens in the order of the stream and again in
- * each replay).
+ * A mistake that a device would refuse is an error of the CUDA call; a mistake it would not notice (threads
+ * that wait at different barriers, a barrier that some threads never reach) ends the program with a
+ * message. Shared arrays hold NaN when a block starts. The first block that counts itself (atomicInc) stops
+ * there until all others have ended, so that the last one to count itself sees what the first had not yet
+ * written. Device memory comes from malloc and holds NaN, so AddressSanitizer sees each access outside, and
+ * may be told to poison parts of it (by cudaLaunchHostFunc, so that it happens in the order of the stream
+ * and again in each replay).
  *
  * It cannot show races between blocks that only true concurrency brings out, and one thread at a time may
  * call it. */
@@ -52,7 +51,7 @@ struct Position {
 };
 extern Position position; /* of the thread that runs */
 
-/* Work of a stream, in its order and captured in graphs, as that of cudaLaunchHostFunc is. */
+/* Work of a stream, in its order and captured in graphs, as work of cudaLaunchHostFunc is. */
 void submit(cudaStream_t stream, std::function<void()> work);
 cudaError_t fail(cudaError_t error); /* remembers it for cudaGetLastError */
 
@@ -75,7 +74,7 @@ void expect(bool holds, const char *what); /* else the program ends, and says wh
 unsigned long long exchange(unsigned mask, unsigned long long value, unsigned lane);
 void arrived(); /* the block has counted itself */
 
-/* What runs now takes so many nanoseconds. */
+/* The work that runs now takes so many nanoseconds. */
 extern "C" void shim_takes(long nanoseconds);
 
 /* Fills an array of the block with NaN when the block's first thread comes to it. *BLOCK: the one that it

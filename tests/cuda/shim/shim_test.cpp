@@ -88,7 +88,7 @@ __global__ void barrier_of_half(float *x) {
 }
 
 /* Each thread writes a number, the block counts itself, and the last block adds all numbers up.  Without
- * BARRIER only those of the first thread are sure to be there. */
+ * BARRIER only the number of the first thread is sure to be there. */
 template <bool BARRIER> __global__ void sum_of_all(float *x, float *sum, unsigned *count) {
     SHARED(int, last, [1]);
     x[blockIdx.x * THREADS + threadIdx.x] = 1;
@@ -261,7 +261,7 @@ static void branches_run_in_any_order() {
     EXPECT(cudaEventDestroy(fork) == cudaSuccess && cudaEventDestroy(join) == cudaSuccess);
 }
 
-/* What waits for an event is done as soon as it has happened, or not before somebody asks. */
+/* Work that waits for an event is done as soon as it has happened, or not before somebody asks. */
 static void streams_interleave() {
     Memory memory;
     float seen[2] = {};
@@ -379,7 +379,7 @@ static void blocks_run_as_threads() {
     EXPECT(launched == cudaSuccess);
 }
 
-/* What the program says when it ends by itself. */
+/* The words of the program when it ends by itself. */
 template <class Do> static std::string last_words(Do what) {
     int ends[2];
     if (pipe(ends) != 0)

@@ -1,9 +1,9 @@
-/* wmma.h - tensor cores on a CPU: what the kernels use of nvcuda::wmma (mma.h of CUDA, which says nothing
- * to other compilers than nvcc).
+/* wmma.h - tensor cores on a CPU: the part of nvcuda::wmma that kernels use (mma.h of CUDA, which says
+ * nothing to other compilers than nvcc).
  *
  * The first lane of a warp holds all numbers of a fragment; the others hold none.  Each operation waits for
- * all lanes, as on a device, and a warp that it splits is an error.  What is read or written in memory goes
- * on behind that wait, in the order of lanes, so who reads what was written without __syncwarp() is seen.
+ * all lanes, as on a device, and a warp that it splits is an error.  Accesses to memory follow behind the
+ * wait, in the order of lanes, so a read of written numbers without __syncwarp() is seen.
  */
 #ifndef SHIM_WMMA_H
 #define SHIM_WMMA_H
