@@ -68,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     UnetEngineTable table;
     UnetError error = {.text = ""};
     (void)snprintf(path, sizeof path, "%s", as_file(FUZZ_FIRST, data, size));
-    setenv("UNETC_CUDNN", "/dev/null", 1); /* not that of this machine, which is slow to ask */
+    setenv("UNETC_CUDNN", "/dev/null", 1); /* not this machine's cuDNN, which is slow to ask */
     const UnetStatus status = unet_engines_read(&table, path, &error);
     if (status != UNET_OK && error.text[0] == '\0')
         abort(); /* a refusal says why */

@@ -1,7 +1,7 @@
 /* front.c - fuzzes the compiler from a file's text to the generated sources.
  *
- * A first line "#! --bands=4 ..." has options of unetc.  What takes long because the file asks for much is
- * no finding: sizes are read as they are, so libFuzzer's -timeout should be generous. */
+ * A first line "#! --bands=4 ..." has options of unetc.  A file that asks for much and takes long is no
+ * finding: sizes are read as they are, so libFuzzer's -timeout should be generous. */
 #include "target.h"
 
 #include <stdlib.h>
@@ -69,7 +69,7 @@ static void compile(void *context) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char *text = as_text(data, size);
     Case c = {.pool = pool_new(), .text = text};
-    setenv("UNETC_CUDNN", "/dev/null", 1); /* not that of this machine, which is slow to ask */
+    setenv("UNETC_CUDNN", "/dev/null", 1); /* not this machine's cuDNN, which is slow to ask */
     if (memchr(text, '\0', size) == NULL)  /* read_source() refuses it */
         run_caught(compile, &c);
     if (c.device != NULL)

@@ -1,5 +1,5 @@
-/* options.c - fuzzes command lines, a word a line: those of unetc, or, where the first byte is odd, of a
- * generated program. */
+/* options.c - fuzzes command lines, a word a line: of unetc, or, if the first byte is odd, of a generated
+ * program. */
 #include "target.h"
 
 #include <stdlib.h>

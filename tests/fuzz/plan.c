@@ -6,7 +6,7 @@
 
 #include "report/diff.h"
 
-/* What is no plan ends the compiler, and nothing is freed before. */
+/* A text that is no plan ends the compiler, and nothing is freed before. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void) {
     return "detect_leaks=0";

@@ -2,8 +2,8 @@
  *
  *     fuzz_TARGET CASES FILE...
  *
- * gives it each FILE as it is, then CASES changes of each.  The same arguments give the same inputs.  What
- * ends it badly is left in fuzz_TARGET.input, and what was said in fuzz_TARGET.log. */
+ * gives it each FILE as it is, then CASES changes of each.  The same arguments give the same inputs.  An
+ * input that ends it badly is left in fuzz_TARGET.input, and the messages in fuzz_TARGET.log. */
 #include "target.h"
 
 #include <stdio.h>

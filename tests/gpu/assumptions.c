@@ -51,7 +51,7 @@ static int64_t bytes_of(const Extent *e, UnetType type) {
 
 /* ---- one launch ---- */
 
-/* Where the operands lie; SUM is the result's memory, or other memory with the same numbers. */
+/* The places of the operands; SUM is the result's memory, or other memory with the same numbers. */
 typedef struct {
     char *result, *a, *b, *bias, *sum, *workspace;
     int64_t result_bytes;

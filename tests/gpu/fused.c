@@ -38,7 +38,7 @@ static void append(Graph *g, cudnnBackendDescriptor_t operation) {
     g->list.item[g->list.count++] = operation;
 }
 
-/* What the convolution leaves, in f32 and nowhere. */
+/* The result of the convolution, in f32 and nowhere. */
 static cudnnBackendDescriptor_t convolved(Graph *g) {
     cudnnBackendDescriptor_t sum = between(g, UID_BETWEEN);
     append(g, build_convolve(g->b, g->c, sum, 0));
@@ -149,7 +149,7 @@ static bool is_narrow(const UnetConvolution *c) {
     return c->type != UNET_F32 && c->result_type == c->type;
 }
 
-/* What has a window that strides is a transposed convolution, mostly. */
+/* A form with a window that strides is a transposed convolution, mostly. */
 static const struct {
     const char *name;
     UnetConvolutionKind kind;

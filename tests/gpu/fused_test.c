@@ -181,7 +181,7 @@ static UnetStatus compute_fused(const UnetCudnnTarget *target, int form, const U
     return status;
 }
 
-/* What number I of the result should be, after its name. */
+/* The right number I of the result, after its name. */
 static double wanted(int form, const UnetConvolution *c, const Memory m[MEMORIES], int64_t i) {
     const char *name = fused_name(form);
     const int64_t channels = c->kind == UNET_FORWARD ? c->out_channels : c->in_channels;

@@ -3,8 +3,8 @@
  *
  *   PROGRAM steps STEPS OFFSET...   trains STEPS steps, each on a batch of its own
  *
- *   PROGRAM memory STEPS            trains on zeros; says, as JSON, what is allocated, what stays free, and
- *                                   what the libraries take
+ *   PROGRAM memory STEPS            trains on zeros; says, as JSON, the bytes allocated, free, and taken by
+ *                                   the libraries
  *
  *   PROGRAM device                  says, as JSON, what cuDNN knows of the device
  *
@@ -64,14 +64,15 @@ typedef struct {
     size_t bytes;
 } Allocated;
 
-/* Memory of the device that is gone once a call has returned.  What is finished behind the opening holds
- * the operands of one convolution, perhaps while a graph is captured, when nothing else should be asked. */
+/* Memory of the device that is gone once a call has returned.  A block that is freed behind the opening
+ * holds the operands of one convolution, perhaps while a graph is captured, when nothing else should be
+ * asked. */
 typedef struct {
     bool is_measured, is_opening;
     int64_t handle, plans, graphs;
 } Taken;
 
-/* The linker leaves no other way in for what is counted. */
+/* The linker leaves no other way in for these counts. */
 static Allocated on_device, on_host;
 static Taken taken;
 
@@ -222,7 +223,7 @@ static void make_batch(Run *run) {
 
 static Run start(const UnetModel *model) {
     Run run = {.model = model};
-    run.mirror = calloc(1, (size_t)run.model->arena_bytes); /* of which few pages are touched */
+    run.mirror = calloc(1, (size_t)run.model->arena_bytes); /* few pages of it are touched */
     if (run.mirror == NULL)
         fail("out of memory");
     expect(&run, run.model->device->open(&run.state, run.model, run.model->arena_bytes, NULL, &run.error));

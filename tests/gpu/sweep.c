@@ -41,7 +41,7 @@ static void expect_cuda(cudaError_t code) {
 
 /* ---- convolutions ---- */
 
-/* Those that are measured, with their numbers. */
+/* The engines that are measured, with their numbers. */
 typedef struct {
     const UnetConvolution *c;
     int32_t number;
@@ -194,7 +194,7 @@ static UnetStatus launch(const UnetCudaTimer *timer, const void *of, char *memor
     return build_launch(timer->target, l->plan, &bound, workspace, error);
 }
 
-/* Where no engine computes it, or the one that should fails: WHY is cuDNN's, or empty. */
+/* No engine computes it, or the engine that should fails: WHY is cuDNN's, or empty. */
 static void print_none(const Item *item, int form, const char *why) {
     print_start(item->c, item->number, fused_name(form));
     printf("\"engine\": null, \"why\": \"");

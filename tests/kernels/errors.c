@@ -1,11 +1,11 @@
-/* errors.c - how far results of Winograd's method are from exact ones, beside those of a direct
+/* errors.c - how far results of Winograd's method are from exact ones, beside results of a direct
  * convolution.
  *
  * For several numbers of channels: a convolution, its gradient by the input (windows that run backwards)
  * and by the weights, on inputs as a ReLU leaves them, of images and of volumes, whose windows are 3x3x3;
  * the gradient by the weights of large ones, too, whose points are summed. Prints the root of the mean
- * square of the errors over that of the results, both against sums in double. Exit code 1 above 3e-6, or,
- * with factors of bf16, above 1.2e-2. For these:
+ * square of the errors over the root of the results', both against sums in double. Exit code 1 above 3e-6,
+ * or, with factors of bf16, above 1.2e-2. For these:
  *
  *     cc -O2 -march=native -fopenmp -DUNET_FAST_PRODUCTS tests/kernels/errors.c -lm
  */
@@ -53,12 +53,12 @@ static int points(const Net *n) {
     return n->deep * n->side * n->side;
 }
 
-/* Where point P of channel C lies. */
+/* The place of point P of channel C. */
 static long place_of(const Net *n, const Layout *l, int c, int p) {
     return place(l, c, p / (n->side * n->side), p / n->side % n->side, p % n->side);
 }
 
-/* What tap TAP of a window around point P meets of channel C; beside the volume, a 0. */
+/* The number of channel C that tap TAP of a window around point P meets; beside the volume, a 0. */
 static real met(const Net *n, int c, int p, int tap) {
     const int d = p / (n->side * n->side) + tap / 9 - n->planes / 2;
     if (d < 0 || d >= n->deep)

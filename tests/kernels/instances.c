@@ -2,10 +2,10 @@
  * passes and emitter.
  *
  * CASES (cases.py writes it) names operators, the sizes of their operands and their attributes.  Each case
- * becomes a graph, which is completed, laid out and emitted as that of a program is: the row of an operator
- * says in which order its kernel takes the operands and what it does to them, the target what the kernel
- * needs beside them, the operator's rules which constants it has.  So a kernel is tested as a program calls
- * it, and none of this is written a second time.
+ * becomes a graph, which is completed, laid out and emitted as the graph of a program is: the row of an
+ * operator says in which order its kernel takes the operands and what it does to them, the target what the
+ * kernel needs beside them, the operator's rules which constants it has.  So a kernel is tested as a
+ * program calls it, and none of this is written a second time.
  *
  * The last two words are the type of tensors and how convolutions are computed.
  *
@@ -13,7 +13,7 @@
  * cases.c, the table of kernels.h.  A case is lines of words:
  *
  *     case WORDS             a new one, and what it is called
- *     set KEY=VALUE ...      members of Case; bands: at most so many; zero_halo: of the first operand, too
+ *     set KEY=VALUE ...      members of Case; bands: at most so many; zero_halo: the first operand's, too
  *     value NAME KIND C D H W ...    tensor, staged, bytes, shorts or labels; then the halo in front of the
  * axes, and behind value NAME KIND COUNT  numbers or doubles; vectors, sums: so many numbers, doubles for
  * each sample node OPERATOR OPERAND=VALUE ... ; ATTRIBUTE=NUMBERS ...
@@ -62,7 +62,7 @@ static Line words_of(Pool *pool, const char *text) {
     return line;
 }
 
-/* What stands behind KEY=, or NULL. */
+/* The text behind KEY=, or NULL. */
 static const char *setting(const Line *line, const char *key) {
     const size_t length = strlen(key);
     for (int i = 0; i < line->count; i++)
@@ -188,7 +188,7 @@ static const char *row_text(Pool *pool, const Operand *row) {
     return pool_copy(pool, row->name, (size_t)row->length);
 }
 
-/* Fills ID in the order of the row; those that the case does not name are left off at its end. */
+/* Fills ID in the order of the row; operands that the case does not name are left off at its end. */
 static int operand_values(Graph *g, const Line *line, const Operand *row, int count, ValueId *id) {
     int used = 0;
     for (int k = 0; k < count; k++) {
@@ -548,8 +548,8 @@ static void end_function(Emitter *e) {
     text_line(e->out, "}");
 }
 
-/* Of how many rows a kernel computes ranges, 0: of none, and where these may begin: at row tile * k - phase
- * of a plane, which has `height`. */
+/* The rows of a range that a kernel computes, 0: it computes none, and the rows where ranges may begin: row
+ * tile * k - phase of a plane, which has `height`. */
 typedef struct {
     int64_t rows, height, tile, phase;
 } Ranges;
@@ -686,7 +686,7 @@ static const char *operand_text(Pool *pool, const Program *program, const Progra
 
 /* ---- rings ---- */
 
-/* What NODE touches of V to compute the rows OUT. */
+/* The rows of V that NODE touches to compute the rows OUT. */
 static RowRange rows_touched(const Graph *g, const Node *node, ValueId v, RowRange out) {
     RowRange all = {0, 0};
     for (Touch t = node_touches(g, node); touch_next(&t);) {
@@ -904,7 +904,7 @@ static ConvMethod conv_method(const char *text) {
                                            : CONV_AUTO;
 }
 
-/* Of the reference kernels, or of the fast ones. */
+/* An emitter of the reference kernels, or of the fast ones. */
 static Emitter *emitter_new(Pool *pool, bool fast, Type stored, ConvMethod conv) {
     static const Dialect reference = {"reference", ".c", "UNUSED static void", FORM_CALLED, ""},
                          included = {"cpu", ".c", "UNUSED static void", FORM_INCLUDED, ""};

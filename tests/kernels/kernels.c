@@ -1,11 +1,11 @@
 /* kernels.c - compares every fast kernel with the reference kernel in the cases that cases.py chose.
  *
- * What an operand is to a kernel is what its row says (kernels.h): results hold NaN before, so that what a
- * kernel should write and does not, and what it should leave alone, shows; what is only read is looked at
- * behind each call.  Buffers have exactly the size of their operands, so that AddressSanitizer sees each
- * step beside them. Results of one and of three threads are compared bit by bit, as are those by ranges of
- * rows, on rings of rows, in place, sample by sample, and fused.  Of tensors of 16 bits (UNET_STORED_BF16,
- * UNET_STORED_F16) numbers may be neighbours where sums have another order, and few are. */
+ * The row of a kernel says what it does to an operand (kernels.h): results hold NaN before, so that a
+ * number that the kernel should write and does not, or should leave alone, shows; operands that are only
+ * read are compared behind each call.  Buffers have exactly the size of their operands, so that
+ * AddressSanitizer sees each step beside them. Results of one and of three threads are compared bit by bit,
+ * as are results by ranges of rows, on rings of rows, in place, sample by sample, and fused.  Numbers of 16
+ * bits (UNET_STORED_BF16, UNET_STORED_F16) may be neighbours if sums have another order, and few are. */
 #include "kernels.h"
 
 #include <stdbool.h>
@@ -65,7 +65,7 @@ static size_t bytes_of(const Argument *o) {
     return (size_t)o->elements * element_bytes(o);
 }
 
-/* What is not written holds 255. */
+/* A label that is not written holds 255. */
 static double label(uint8_t byte) {
     return byte == 255 ? NAN : byte;
 }
@@ -201,7 +201,7 @@ static int random_row(Test *test, const Ranges *of) {
     return row < 0 ? r - h : r - h + row;
 }
 
-/* Into parts of which some may be empty: in order, or the last one first. */
+/* Splits into parts, and some may be empty: in order, or the last one first. */
 static Split random_split(Test *test, const Ranges *of, bool in_order) {
     const int a = random_row(test, of), b = random_row(test, of);
     const int low = a < b ? a : b, high = a < b ? b : a;
@@ -232,7 +232,7 @@ static void call(const Case *c, Run *run, int threads, Split split, int first, i
     }
 }
 
-/* Where the loss is scaled, the gradients of an optimiser's second step have overflowed at one place. */
+/* If the loss is scaled, the gradients of an optimiser's second step have overflowed at one place. */
 static void spoil_gradients(const Case *c, int step, void *const *at, void *const *given) {
     bool scaled = false;
     for (int i = 0; i < c->noperand; i++)
@@ -245,7 +245,7 @@ static void spoil_gradients(const Case *c, int step, void *const *at, void *cons
     }
 }
 
-/* What is only read was not written. */
+/* Operands that are only read were not written. */
 static void check_given(Test *test, const char *what, const Buffers *b) {
     for (int i = 0; i < test->of->noperand; i++) {
         const Argument *o = &test->of->operand[i];
@@ -260,7 +260,7 @@ static void check_given(Test *test, const char *what, const Buffers *b) {
     }
 }
 
-/* What a row says is updated was. */
+/* Operands that are updated by the row were updated. */
 static void check_updated(Test *test, const Buffers *b) {
     for (int i = 0; i < test->of->noperand; i++) {
         const Argument *o = &test->of->operand[i];
@@ -313,7 +313,7 @@ static void same(Test *test, const char *what, const Buffers *got, const Buffers
 #define SUMS_APART 1e-5
 #endif
 
-/* How far apart two neighbours are of which the nearer to zero is x. */
+/* The distance of two neighbours; x is the one nearer to zero. */
 static double unit(const Argument *o, double x) {
 #if defined UNET_STORED_BF16
     return o->kind == TENSOR ? fabs(x) * 0x1p-7 : 0;
@@ -324,8 +324,8 @@ static double unit(const Argument *o, double x) {
 #endif
 }
 
-/* The largest element of the results that are of the kind of O: what is near zero by chance, such as the
- * one sum over a gradient, is as exact as the others. */
+/* The largest element of the results of the kind of O: a number near zero by chance, such as the one sum
+ * over a gradient, is as exact as the others. */
 static double most_like(const Test *test, const Argument *o, const Buffers *b) {
     double most = 0;
     for (int k = 0; k < test->of->noperand; k++) {
@@ -438,7 +438,7 @@ static void check_sums_by_rows(Test *test, int side) {
     release(want), release(parts);
 }
 
-/* By parts the same; a range of rows alone, of which a kernel writes no other. */
+/* The same by parts; and a range of rows alone: the kernel writes no other rows. */
 static void check_rows(Test *test, int side, const Buffers *want) {
     const Ranges *ranges = &test->of->side[side].ranges;
     if (ranges->rows == 0)
@@ -456,8 +456,8 @@ static void check_rows(Test *test, int side, const Buffers *want) {
     release(parts), release(alone);
 }
 
-/* Of one sample the bits of the first of two, or, of what depends on the whole batch, what the reference
- * has; the second is not touched. */
+/* One sample has the bits of the first of two, or, if the result depends on the whole batch, the numbers of
+ * the reference; the second is not touched. */
 static void check_one_sample(Test *test, const Buffers *want) {
     Buffers half = computed(test, FAST, 2, whole, 1);
     if (test->of->whole) {
@@ -480,7 +480,7 @@ static void check_one_sample(Test *test, const Buffers *want) {
     release(half);
 }
 
-/* A sum, sample by sample, is that of both; the second one by rows, if it can be. */
+/* A sum, sample by sample, is the sum of both; the second one by rows, if it can be. */
 static void check_adds(Test *test, const Buffers *want) {
     const Case *c = test->of;
     if (!has(test, ADDS) || c->whole)
@@ -528,7 +528,8 @@ static long line_of(const Layout *l, int n, int block, int r) {
     return element(l, n, block * l->block, 0, r, 0) - l->origin % l->row;
 }
 
-/* In a ring that held something else the rows that a range needs: those of the tensor, and zeros around. */
+/* Fills a ring that held something else with the rows that a range needs: rows of the tensor, and zeros
+ * around. */
 static void fill_ring(const Argument *o, const void *whole_tensor, const Layout *ring, Rows need, void *p) {
     const size_t bytes = element_bytes(o);
     memset(p, 0xFF, (size_t)(N * ring->sample) * bytes);
@@ -545,7 +546,7 @@ static void fill_ring(const Argument *o, const void *whole_tensor, const Layout 
             }
 }
 
-/* The rows of a result in a ring are those of the whole, and nothing else was written. */
+/* The rows of a result in a ring are equal to rows of the whole, and nothing else was written. */
 static void check_ring(Test *test, const Argument *o, const void *want, const Layout *ring, Rows rows,
                        const void *got) {
     const size_t bytes = element_bytes(o);
@@ -609,7 +610,7 @@ static void check_rings(Test *test, int number) {
 
 /* ---- what belongs to some operators ----------------------------------------------------------------- */
 
-/* Of anything: where the operand is NaN, so is the result, unless that is a class. */
+/* If an operand is NaN somewhere, the result is NaN there, unless it is a class. */
 static void check_nan(Test *test, const Buffers *got) {
     const Argument *y = first_result(test->of), *x = &test->of->operand[1];
     for (int n = 0; n < N && test->of->values == ANY && y->kind != LABELS; n++)
@@ -642,7 +643,7 @@ static void *without_halo(const Test *test, int side, Split split) {
     return y;
 }
 
-/* Of a range of rows the halo beside them is zeroed, in its lines of memory, and no point. */
+/* A call for a range of rows zeroes the halo beside the rows, in its lines of memory, and no point. */
 static void check_halo_beside(Test *test, Rows rows) {
     const Argument *o = &test->of->operand[0];
     const Layout *l = &o->layout;
@@ -659,7 +660,7 @@ static void check_halo_beside(Test *test, Rows rows) {
     free(y);
 }
 
-/* Of a ring, where row r lies: which elements of its line are to be zero. */
+/* The elements of the line of row r of a ring that are to be zero. */
 static void check_halo_line(Test *test, const Layout *l, const void *y, int r, bool zeroed) {
     const Argument *o = &test->of->operand[0];
     const long line = line_of(l, N - 1, 0, r), first = line + l->origin % l->row;
@@ -670,8 +671,8 @@ static void check_halo_line(Test *test, const Layout *l, const void *y, int r, b
     }
 }
 
-/* Of a ring that holds a range and its halo: the halo beside its rows, that above the first row of all and
- * below the last, and no other line. */
+/* A ring that holds a range and its halo: the halo beside its rows, above the first row of all and below
+ * the last, is zeroed, and no other line. */
 static void check_halo_rings(Test *test, int number) {
     const Argument *o = &test->of->operand[0];
     const Rings *rings = &test->of->side[number].rings;

@@ -9,9 +9,9 @@
 
 /* ---- operands ---- */
 
-/* What the rows of the operators say: GIVEN is only read, UPDATED read and written, COMPUTED a result,
- * INNER one that the second operator reads: whether it is there when both are done in one is their
- * business. */
+/* The uses of operands by the rows of the operators: GIVEN is only read, UPDATED read and written, COMPUTED
+ * a result, INNER one that the second operator reads: whether it is there when both are done in one is
+ * their business. */
 typedef enum { GIVEN, UPDATED, COMPUTED, INNER } Use;
 
 /* TENSOR: of `stored`, for each sample; STAGED: the same of `real`, as the loader leaves it; BYTES,
@@ -46,7 +46,7 @@ static inline Rows rows_of(const Call *call, int all) {
     return call->rows.end < 0 ? (Rows){0, all} : call->rows;
 }
 
-/* What the compiler writes into calls. */
+/* Words that the compiler writes into calls. */
 #define AT(type, number) ((type *)at[number])
 #define band_rows(band, rows, lag, all) rows_of(call, all)
 #define TOLD(call)                                                                                         \
@@ -69,8 +69,8 @@ typedef struct {
     const Rows (*need)[MAX_OPERANDS]; /* per range: the rows of each operand that are touched */
 } Rings;
 
-/* Of how many rows a kernel computes ranges, 0: of none, and where these may begin: at row tile * k - phase
- * of a plane, which has `height`. */
+/* The rows of a range that a kernel computes, 0: it computes none, and the rows where ranges may begin: row
+ * tile * k - phase of a plane, which has `height`. */
 typedef struct {
     int rows, height, tile, phase;
 } Ranges;
@@ -85,16 +85,16 @@ typedef struct {
 
 /* ---- cases ---- */
 
-/* What operands hold: numbers from -1 to 1; few different ones, so that maxima tie and some are exactly
- * zero; numbers from -120 to 120; numbers above zero; anything that has as many bits. */
+/* The numbers of operands: from -1 to 1; few different ones, so that maxima tie and some are exactly
+ * zero; from -120 to 120; above zero; anything that has as many bits. */
 typedef enum { FINE, COARSE, WIDE, POSITIVE, ANY } Values;
 
 /* How near fast kernels come to the reference: the same bits; sums in another order; relative to each
  * result. */
 typedef enum { EXACT, SUMS, RELATIVE } Nearness;
 
-/* FUSED: by one kernel what the case says in two operators; ADDS: to what the sums hold; HALO: zeroes that
- * of operand 0. */
+/* FUSED: one kernel for the two operators of the case; ADDS: adds to the sums; HALO: zeroes the halo of
+ * operand 0. */
 enum { REFERENCE, FAST, FUSED, ADDS, REFERENCE_HALO, FAST_HALO, SIDES };
 
 typedef struct {
@@ -104,7 +104,7 @@ typedef struct {
     int counts;  /* not all points of a sample count (Call.valid) */
     int steps;   /* of an optimiser; 0: it is none */
     int samples; /* in the batch */
-    int whole;   /* its results are of the whole batch: those of one sample are others */
+    int whole;   /* its results belong to the whole batch: results of one sample are others */
     int noperand;
     Argument operand[MAX_OPERANDS];
     Side side[SIDES];

@@ -119,7 +119,7 @@ static Case some_case(void) {
     return c;
 }
 
-/* Where a range that begins at a row ends. */
+/* The end of a range that begins at a row. */
 static int range_end(const Case *c, int begin) {
     const int first = (begin + c->phase) / TILE, end = (first + 1 + up_to(c->range - 1)) * TILE - c->phase;
     return min_int(end, c->height);
@@ -153,7 +153,7 @@ static Input input_new(const Case *c) {
     return x;
 }
 
-/* What the rows [begin, end) of y meet. */
+/* Fills the rows of x that the rows [begin, end) of y meet. */
 static void input_fill(Input *x, const Case *c, int begin, int end) {
     for (int s = 0; s < SEGMENTS; s++)
         ring_fill(&x->ring[s], &x->whole[s], begin - c->top, end + 2 - c->top);
@@ -195,7 +195,7 @@ static Tensor pooled_tensor(const Tensor *y, int width) {
     return pooled;
 }
 
-/* Where maxima are stored, which change no bit of y. */
+/* Checks stored maxima, which change no bit of y. */
 static void check_pooled(const Case *c, const Winograd *whole, const Tensor *y, const Tensor *want,
                          int own_blocks) {
     Tensor again = tensor_new(y->layout.channels, c->height, c->width, 0),
