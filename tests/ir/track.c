@@ -2,7 +2,7 @@
  *
  * An exponential average of the mean of x: mean = (1 - rate) * mean + rate * mean(x).  Training updates it;
  * in evaluation and prediction there is no node, but the running statistic is there, as all programs have
- * the same ones.  With `again` it is that of the last call.  The value of the call is x.
+ * the same ones.  With `again` the last call sets it.  The value of the call is x.
  */
 #include "front/lower_state.h"
 #include "ir/ops.h"

@@ -24,7 +24,7 @@ static char *read_text(const char *path) {
     return text;
 }
 
-/* What follows the line of each step in turn; NULL: a step is missing. */
+/* The text behind the line of each step in turn; NULL: a step is missing. */
 static const char *find_steps(Pool *pool, const Program *program, const char *text) {
     NodeId *node;
     const Step **loop;

@@ -10,8 +10,8 @@
  *
  * `run` speaks raw doubles.  It reads the parameters and then the inputs of N samples, dense, in the order
  * of the model's tables.  It writes the outputs of prediction; the results of each step; behind the
- * first the gradients, which lie at OFFSET in the arena, one offset per parameter, or -1, and those of
- * evaluation, batch by batch; and the parameters at the end.
+ * first the gradients, which lie at OFFSET in the arena, one offset per parameter, or -1, and the results
+ * of evaluation, batch by batch; and the parameters at the end.
  */
 #include MODEL_HEADER
 #include "unet/model.h"
@@ -376,7 +376,8 @@ static int run(int32_t n, int64_t steps, char **offsets, bool evaluates) {
     for (int i = 0; i < model->ninput; i++) {
         if (!batch.values[i])
             fail("training does not read all inputs");
-        for (int32_t sample = 0; sample < program->batch; sample++) /* what is not valid must not count */
+        for (int32_t sample = 0; sample < program->batch;
+             sample++) /* samples that are not valid must not count */
             each_element(&program->inputs[i], sample, batch.values[i],
                          sample < n ? read_element : spoil_element);
     }

@@ -104,7 +104,7 @@ typedef struct {
     bool done[MOST];
 } Enumeration;
 
-/* The lowest offset of buffer I on top of everything done, and clear of what is fixed. */
+/* The lowest offset of buffer I on top of everything done, and clear of fixed buffers. */
 static int64_t rest_on_top(const Enumeration *e, int i) {
     const PackBuffer *a = &e->problem->buffer[i];
     int64_t offset = 0;
@@ -275,8 +275,8 @@ static void check_restarts(void) {
     EXPECT(found >= 49);
 }
 
-/* What a U-Net keeps and drops in a training step: at each level two activations on the way down, the
- * second of which is the skip, two on the way up, and a gradient of every one, dead after the next. */
+/* The tensors that a U-Net keeps and drops in a training step: at each level two activations on the way
+ * down (the second is the skip), two on the way up, and a gradient of every one, dead after the next. */
 static Problem unet(int levels, int64_t base, uint64_t *state, bool recompute) {
     Problem problem = {0};
     int time = 0, end = 8 * levels + 40;

@@ -149,7 +149,7 @@ static bool read_volume(const char *path, Volume *volume) {
     return good;
 }
 
-/* Of the geometry of a header, but for the size and the type. */
+/* A header of the geometry of another, but for the size and the type. */
 static bool write_volume(const char *path, const uint8_t *header, const int size[3], int16_t type,
                          const void *voxels) {
     uint8_t own[HEADER];
@@ -192,7 +192,7 @@ static bool write_pair(const char *folder, const char *name, const uint8_t *fine
 
 /* ---- a scan ---- */
 
-/* The box of what is in the head, and a margin, if the map has one: [begin, begin + size). */
+/* The box of the inside of the head, and a margin, if the map has one: [begin, begin + size). */
 static void find_box(const Volume *map, int begin[3], int size[3]) {
     int end[3] = {0, 0, 0};
     for (int i = 0; i < 3; i++)

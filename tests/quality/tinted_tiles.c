@@ -6,7 +6,7 @@
  * writes FOLDER/noisy/NAME-0.png, FOLDER/clean/NAME-0.png and so on, COPIES times as many as cover the
  * picture. A tile lies anywhere; each of its colours is multiplied by a random factor, in both partners
  * alike. A net learns to carry only those colours through that it has seen, and a few photographs show few.
- * What is written depends on the arguments alone. */
+ * The files depend on the arguments alone. */
 #include <png.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* remat_test.c - recomputation against the definition: schedules of random problems are judged by a
  * simulator that follows the words of remat.h, and compared with the optimum, found by exhaustive search
- * over what is alive and what has run.
+ * over the tensors alive and the operations that ran.
  *
  * usage: remat_test [NUMBER OF PROBLEMS]
  */
@@ -95,7 +95,7 @@ static bool needed(const RematProblem *problem, const int *order, int length, in
     return false;
 }
 
-/* -1 if an operation reads what is not there. */
+/* -1 if an operation reads a tensor that is not there. */
 static int64_t simulate(const RematProblem *problem, const int *order, int length) {
     int64_t peak = 0;
     for (int p = 0; p < length; p++) {
@@ -121,7 +121,7 @@ static int64_t simulate(const RematProblem *problem, const int *order, int lengt
 
 /* ---- the optimum ---- */
 
-/* Sets of tensors and of operations are bits.  A state is what is alive and what has run. */
+/* Sets of tensors and of operations are bits.  A state is the tensors alive and the operations that ran. */
 typedef struct {
     const RematProblem *problem;
     int64_t capacity;
@@ -335,7 +335,7 @@ static void make_chain(Case *c, int64_t unit, int64_t more) {
     }
 }
 
-/* What was found for a problem answers for another of about the same proportions, measured there: the same
+/* The answer for a problem answers for another of about the same proportions, measured there: the same
  * with a memo, and for every capacity that it fits. */
 static void check_typical(void) {
     Pool *pool = pool_new();

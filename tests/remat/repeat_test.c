@@ -1,5 +1,5 @@
-/* repeat_test.c - what a loop over bands of rows runs again: a chain of activations, each of which the
- * forward pass reads next and the backward pass in the opposite order, through windows of three rows.
+/* repeat_test.c - operations that a loop over bands of rows runs again: a chain of activations; the forward
+ * pass reads each next and the backward pass in the opposite order, through windows of three rows.
  */
 #include "solve/repeat.h"
 

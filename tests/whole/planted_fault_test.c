@@ -1,12 +1,12 @@
 /* planted_fault_test.c [FOLDER] - faults planted in a sound plan, and who must see them.
  *
- * 1. Offsets: overlapping, unaligned, outside the arena, on what must survive; loops over bands that leave
- *    out rows, or read rows that are not there; updates of what does not persist; buckets of gradients that
- *    are sent too early.  plan_verify names each,
- *    and of all rings every one that is a row too short, or whose bytes others have between two iterations
- *    though rows stay in it, of all lags every one that is a row too small.
+ * 1. Offsets: overlapping, unaligned, outside the arena, on buffers that must survive; loops over bands
+ *    that leave out rows, or read rows that are not there; updates of buffers that do not persist; buckets
+ * of gradients that are sent too early.  plan_verify names each, and of all rings every one that is a row
+ * too short, or whose bytes others have between two iterations though rows stay in it, of all lags every
+ * one that is a row too small.
  * 2. Lifetimes: every buffer in turn dies in the step that begins it, or one before its last reader, and
- *    the arena is placed anew.  Where that lets another buffer take its bytes too early, plan_verify must
+ *    the arena is placed anew.  If that lets another buffer take its bytes too early, plan_verify must
  *    say so; elsewhere the plan is still sound and it must not.
  * 3. Operand lists: a program compiled with --poison is told that a skip connection dies before its last
  *    reader.  AddressSanitizer must stop it in that very step.  Only with a FOLDER, as it calls the C
@@ -116,7 +116,7 @@ static Plan *plan_of_chain(Pool *pool) {
 
 /* ---- in a process of its own --------------------------------------------------------------------- */
 
-/* What it writes, and its exit code. */
+/* Its output, and its exit code. */
 static int finish(pid_t child, int from, char said[SAID]) {
     size_t length = 0;
     ssize_t got;
@@ -589,8 +589,8 @@ static void test_rings(void) {
 
 /* ---- the graph ----------------------------------------------------------------------------------- */
 
-/* What the verifier of graphs says of a plan's training when the first value of CLASS that OP touches is
- * of class PLANTED. */
+/* The complaint of the verifier of graphs about a plan's training when the first value of CLASS that OP
+ * touches is of class PLANTED. */
 static void test_class(Op op, Class class, Class planted, const char *expected) {
     Pool *pool = pool_new();
     Plan *plan = plan_of_chain(pool);

@@ -195,7 +195,7 @@ static cudnnStatus_t get_number(int64_t number, int64_t capacity, int64_t *count
     return CUDNN_STATUS_SUCCESS;
 }
 
-/* What a device that is there says of itself. */
+/* The properties of a device that is there. */
 static cudnnStatus_t get_device(const Descriptor *d, int64_t capacity, int64_t *count, char *values) {
     static const char text[] = "{\"deviceName\":\"stand-in\",\"deviceVer\":900}";
     *count = sizeof text - 1;
@@ -223,7 +223,7 @@ static cudnnStatus_t get_stored(const Descriptor *d, int name, int64_t capacity,
     return CUDNN_STATUS_SUCCESS;
 }
 
-/* What may be read, of which descriptor, as which type. */
+/* The attributes that may be read, their descriptors and types. */
 static const struct {
     int name;
     cudnnBackendDescriptorType_t of;

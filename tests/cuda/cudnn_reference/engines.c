@@ -1,6 +1,6 @@
 /* engines.c - engines with notes, knobs and workspaces, such that every choice can go wrong: the first ones
  * of the list must not be taken, knobs decide how much workspace is needed, and some engines do not compute
- * some graphs. None of this changes what is computed. */
+ * some graphs.  The results stay the same in all cases. */
 #include "reference.h"
 
 #include <stdlib.h>
@@ -180,7 +180,7 @@ cudnnStatus_t engine_notes(const Descriptor *descriptor, int name, int64_t capac
 
 /* ---- heuristics ---- */
 
-/* What is proposed, in this order; -1: no choice. */
+/* The proposals, in this order; -1: no choice. */
 typedef struct {
     int engine;
     int64_t knob[MAX_KNOBS];

@@ -1,14 +1,14 @@
 /* reference.h - a stand-in for libcudnn, as far as runtime/cuda/convolution.c calls it, for machines
  * without a device: programs and tests are linked to it instead.
  *
- *     descriptors.c   the functions of the backend API: descriptors, their attributes, what may be set and
- * must be rules.c         which attributes there are; whether what is finalised makes sense engines.c
- * engines with notes, knobs and workspaces, such that every choice can go wrong run.c           plans on a
- * stream: the graph interpreted with plain loops
+ *     descriptors.c   the functions of the backend API: descriptors and the attributes they may have
+ *     rules.c         which attributes there are; whether a finalised descriptor makes sense
+ *     engines.c       engines with notes, knobs and workspaces, such that every choice can go wrong
+ *     run.c           plans on a stream: the graph interpreted with plain loops
  *
  * It is strict: an attribute of the wrong type or count, a descriptor that is not finalised, a pointer that
  * is missing or not aligned is refused with a sentence for cudnnGetLastErrorString. Work is handed to
- * cudaLaunchHostFunc, so that a stand-in for CUDA's runtime can order or capture it, and done at once where
+ * cudaLaunchHostFunc, so that a stand-in for CUDA's runtime can order or capture it, and done at once if
  * there is none; it overwrites the workspace with NaNs before and after.
  *
  * Environment variables change how it behaves:
@@ -88,7 +88,7 @@ typedef struct {
 const ConvolutionNames *convolution_names(const Descriptor *d);
 /* The tensor that an operation writes. */
 Descriptor *result_of(const Descriptor *operation);
-/* Those that it reads. */
+/* The attributes that it reads. */
 int operands_of(const Descriptor *operation, Descriptor *operand[2]);
 
 /* The operations of a graph. */
@@ -96,7 +96,7 @@ Descriptor *const *operations_of(const Descriptor *graph, int64_t *count);
 
 /* ---- engines.c ---- */
 
-/* Of the engine of PLAN, as programs know it. */
+/* The engine of PLAN, as programs know it. */
 int64_t engine_number(const Descriptor *plan);
 cudnnStatus_t engine_check(const Descriptor *engine);
 cudnnStatus_t config_check(const Descriptor *config);

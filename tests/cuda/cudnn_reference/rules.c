@@ -1,9 +1,9 @@
-/* rules.c - which attributes a descriptor has, and whether what is finalised makes sense. */
+/* rules.c - which attributes a descriptor has, and whether a finalised one makes sense. */
 #include "reference.h"
 
 /* ---- one attribute ---- */
 
-/* An attribute: its type, the least and the most values; for descriptors, of which type (-1: any
+/* An attribute: its type, the least and the most values; for descriptors, their type (-1: any
  * operation). */
 typedef struct {
     int of, name;
@@ -392,7 +392,7 @@ static cudnnStatus_t check_reduction(const Descriptor *d) {
                  : refuse(CUDNN_STATUS_BAD_PARAM_SHAPE_MISMATCH, "a sum of each channel, in f32");
 }
 
-/* ---- graphs and what is made of them ---- */
+/* ---- graphs and plans ---- */
 
 Descriptor *const *operations_of(const Descriptor *graph, int64_t *count) {
     return values_of(graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, count);
@@ -408,7 +408,7 @@ static bool written_before(Descriptor *const *operation, int64_t last, const Des
     return false;
 }
 
-/* What is virtual is written by an operation before; what is stored too is read by a reduction alone. */
+/* An operation before writes a virtual tensor; a reduction alone reads a tensor that is stored, too. */
 static bool operands_are_there(Descriptor *const *operation, int64_t i) {
     Descriptor *operand[2];
     int count = operands_of(operation[i], operand);

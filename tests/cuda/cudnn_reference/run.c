@@ -86,7 +86,7 @@ typedef struct {
 typedef struct {
     const Launch *launch;
     int count;
-    Dense item[MAX_TENSORS]; /* what is virtual */
+    Dense item[MAX_TENSORS]; /* virtual tensors */
     double factor;           /* of results, which stands for an order of summation */
 } Run;
 
@@ -327,14 +327,14 @@ static const Descriptor *graph_of(const Descriptor *plan) {
     return part_of(part_of(config, CUDNN_ATTR_ENGINECFG_ENGINE), CUDNN_ATTR_ENGINE_OPERATION_GRAPH);
 }
 
-/* What a real kernel leaves in its workspace is of no use to anyone. */
+/* The numbers that a real kernel leaves in its workspace are of no use to anyone. */
 static void spoil(const Launch *launch) {
     if (launch->workspace_bytes > 0) {
         memset(launch->workspace, 0xff, launch->workspace_bytes);
     }
 }
 
-/* Of tests/cuda/shim, where the program has that: what runs takes so many nanoseconds. */
+/* From tests/cuda/shim, if the program has it: the work that runs takes so many nanoseconds. */
 extern void shim_takes(long nanoseconds) __attribute__((weak));
 
 /* Engines that are not the fast one take their time. */

@@ -1,19 +1,19 @@
 /* nccl.cpp - the calls of NCCL that programs make, between processes of one machine by shared memory.
  *
- * What a stream is asked to do takes its turn in that stream (tests/cuda/shim) and is captured in graphs,
- * as with NCCL.  Each pair of processes has a pipe in each direction; both sides of it must agree on what
- * is sent.  All calls of a group go on together; one that stands alone waits for its partner, so two
+ * Work of a stream takes its turn in that stream (tests/cuda/shim) and is captured in graphs,
+ * as with NCCL.  Each pair of processes has a pipe in each direction; both sides of it must agree on the
+ * message.  All calls of a group go on together; one that stands alone waits for its partner, so two
  * processes that each send first never end.  Sums have an order of their own, which differs from place to
- * place.  Where a process has ended, those that wait for it stop waiting, and ncclCommGetAsyncError() says
- * so.
+ * place.  If a process has ended, the processes that wait for it stop waiting, and ncclCommGetAsyncError()
+ * says so.
  *
  * With UNET_NCCL_STOPS=R rank R stops itself before its third group.
  *
  * A communicator that is aborted or destroyed waits until no stream and no graph holds a call of its own,
  * as NCCL's does; another thread may destroy the graphs meanwhile.
  *
- * Two processes that share a device are refused, and so is memory of the host.  What NCCL does not do in a
- * program ends it with a message: a group that is not ended, a length that differs. */
+ * Two processes that share a device are refused, and so is memory of the host.  A call that NCCL does not
+ * take ends the program with a message: a group that is not ended, a length that differs. */
 #include <nccl.h> /* in front of the words that the shim defines */
 
 #include "shim.h"
@@ -291,7 +291,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
     return ncclSuccess;
 }
 
-/* What was queued finds an error, and ends. */
+/* Queued work finds an error, and ends. */
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
     comm->error = ncclSystemError;
     return ncclCommDestroy(comm);

@@ -13,16 +13,18 @@
  *
  *     UNET_SHIM_ORDER         forward (also when not set), reverse or permuted: of blocks and of threads;
  *                             forward, warps take turns, else one runs until it waits for the block
- *     UNET_SHIM_LAZY          1: work of a stream is done when somebody waits for it, not at
- *                             once; 2: then, and all streams take turns as far as events let them
+ *     UNET_SHIM_LAZY          1: work of a stream is done when somebody waits for it, not at once; 2: then,
+ *                             and all streams take turns as far as events let them
  *     UNET_SHIM_GRAPH         the order that a graph leaves open: the first that was captured begins first
- * (also when not set), the last one, or, with a number, any of them, by chance UNET_SHIM_SLOW          N: a
- * function of the host in a stream takes N milliseconds more UNET_SHIM_DEVICES       how many devices there
- * are, 1 when not set UNET_SHIM_DEVICE_BYTES  memory of the device, 80 GiB when not set UNET_SHIM_CLOCK 1:
- * events measure the time that launches say they take (shim_takes), so that it is the same in each run
- * UNET_SHIM_FAULT         N: launch N reaches for memory that is not there; the device then does nothing
- * more, and every call that is asked says so UNET_SHIM_REPORT        1: says at exit how much was allocated
- * and launched
+ *                             (also when not set), the last one, or, with a number, any, by chance
+ *     UNET_SHIM_SLOW          N: a function of the host in a stream takes N milliseconds more
+ *     UNET_SHIM_DEVICES       how many devices there are, 1 when not set
+ *     UNET_SHIM_DEVICE_BYTES  memory of the device, 80 GiB when not set
+ *     UNET_SHIM_CLOCK         1: events measure the time that launches say they take (shim_takes), so that
+ *                             the time is the same in each run
+ *     UNET_SHIM_FAULT         N: launch N reaches for memory that is not there; the device then does
+ *                             nothing more, and every call that is asked says so
+ *     UNET_SHIM_REPORT        1: says at exit how much was allocated and launched
  *
  * A mistake that a device would refuse is an error of the CUDA call; a mistake it would not notice (threads
  * that wait at different barriers, a barrier that some threads never reach) ends the program with a
