@@ -436,8 +436,8 @@ INLINE int lanes(const Layout *l, int v) {
 
 /* Vectors of a tensor of so many channels, which is narrow as images are or has whole blocks; is there one
  * beside vector v of a tensor, which is even, if LIKE is a number of channels with as many pairs: none, all
- * or all but the last?  And how a tensor of one segment is blocked.  Of constants compilers drop at once
- * code that is never called. */
+ * or all but the last?  And how a tensor of one segment is blocked.  They are constants, so that compilers
+ * drop code at once that is never called. */
 enum { NARROW = 4 };
 #define VECTORS(channels) ((int)(channels) <= (int)NARROW ? 1 : ((channels) + BLOCK - 1) / BLOCK * PARTS)
 #define HAS_PAIR(like, layout, v)                                                                          \
