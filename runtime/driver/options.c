@@ -163,10 +163,9 @@ static const UnetOptionRow rows[] = {
     {"--output", .letter = 'o', .kind = UNET_TEXT, .commands = IN(PREDICT), .place = AT(output),
      .value = "OUT", .help = "file to write, or an existing folder, or a new one ending in /"},
     {"--bits", .kind = UNET_NUMBER, .commands = IN(PREDICT), .min = 8, .max = 32, .place = AT(bits),
-     .value = "8|16|32",
+     .value = "8|16|24|32",
      .help = "bits of the numbers in a picture that is written (as the input has; .wav: 16; .npy: 32, "
-             "which are "
-             "floats)"},
+             "which are floats); 24 are for .wav"},
     {"--size", .kind = UNET_CHOICE, .commands = IN(PREDICT), .place = AT(size), .value = "picture|network",
      .help =
          "of pictures that `resize` brings to another size: write results as large as the picture, or as "
@@ -215,8 +214,8 @@ static UnetStatus check_together(const UnetOptions *options, UnetError *error) {
     if (options->command == UNET_COMMAND_PREDICT) {
         if (options->nfile == 0)
             return unet_fail(error, UNET_USAGE, "`predict` needs images: predict IN... -o OUT");
-        if (options->bits != 0 && options->bits != 8 && options->bits != 16 && options->bits != 32)
-            return unet_fail(error, UNET_USAGE, "`--bits` is 8, 16 or 32");
+        if (options->bits % 8 != 0)
+            return unet_fail(error, UNET_USAGE, "`--bits` is 8, 16, 24 or 32");
         if (options->output == NULL)
             return unet_fail(error, UNET_USAGE, "`predict` needs `-o OUT`, the file or folder to write");
     } else if (options->command == UNET_COMMAND_COMPLETION) {

@@ -150,14 +150,13 @@ static UnetStatus check_is_no_folder(const Prediction *prediction, const char *i
 static UnetStatus check_format(const Prediction *prediction, const char *path, int i) {
     UnetError *error = &prediction->driver->error;
     const int32_t bits = (int32_t)prediction->driver->options.bits;
+    if (!prediction->volumes && bits == 24 && !unet_image_is_signal(path))
+        return unet_fail(error, UNET_USAGE,
+                         "%s: 24 bits of a number are for WAV files: write --bits=8, 16 or 32", path);
     if (!prediction->volumes && bits > unet_image_bits(path, bits))
         return unet_fail(error, UNET_USAGE,
                          "%s holds %d bits at most, and --bits asks for %d: name it .tif or .npy", path,
                          (int)unet_image_bits(path, bits), (int)bits);
-    if (!prediction->volumes && bits > 0 && bits < unet_image_bits(path, bits))
-        return unet_fail(error, UNET_USAGE,
-                         "%s holds %d bits at least, and --bits asks for %d: write --bits=%d", path,
-                         (int)unet_image_bits(path, bits), (int)bits, (int)unet_image_bits(path, bits));
     if (!prediction->volumes)
         return unet_image_check_name(path, prediction->program->outputs[i].channels,
                                      prediction->driver->model->outputs[i].kind == UNET_LABELS, error);

@@ -1,4 +1,4 @@
-/* image_wav_write.c - an image of one row as a WAV file: whole numbers of 16 bits, or floats.
+/* image_wav_write.c - an image of one row as a WAV file: whole numbers of 8, 16 or 24 bits, or floats.
  *
  * Its sizes are known before its numbers, so that the head is written first and never again; this needs no
  * library. */
@@ -14,6 +14,11 @@ static uint64_t number_bytes(const UnetImageInfo *info) {
     return (uint64_t)info->width * (uint64_t)info->channels * (uint64_t)(info->bits / 8);
 }
 
+/* A chunk of an odd number of bytes has one more behind it, which its own length does not count. */
+static uint64_t pad_bytes(const UnetImageInfo *info) {
+    return number_bytes(info) % 2;
+}
+
 static UnetStatus check_wav(const char *path, const UnetImageInfo *info, UnetError *error) {
     if (info->height > 1) {
         return unet_fail(
@@ -22,7 +27,7 @@ static UnetStatus check_wav(const char *path, const UnetImageInfo *info, UnetErr
             "or .npy",
             path, (int)info->height);
     }
-    if (number_bytes(info) > UINT32_MAX - (HEAD_BYTES - BEFORE_LENGTH)) {
+    if (number_bytes(info) > UINT32_MAX - HEAD_BYTES) {
         return unet_fail(error, UNET_USAGE,
                          "%s: a WAV file has at most 4 GiB, and this is more: name it .npy", path);
     }
@@ -50,7 +55,7 @@ static bool begin_wav(UnetImageWriter *writer) {
     const uint64_t second =
         rate * frame < UINT32_MAX ? rate * frame : UINT32_MAX; /* players need it alone */
     uint8_t head[HEAD_BYTES], *at = put_name(head, "RIFF");
-    at = put(at, bytes + HEAD_BYTES - BEFORE_LENGTH, 4);
+    at = put(at, bytes + pad_bytes(shape) + HEAD_BYTES - BEFORE_LENGTH, 4);
     at = put_name(at, "WAVE");
     at = put_name(at, "fmt ");
     at = put(at, FORMAT_BYTES, 4);
@@ -71,8 +76,9 @@ static bool write_row(UnetImageWriter *writer) {
 }
 
 static bool write_end(UnetImageWriter *writer) {
-    (void)writer; /* its numbers are the last of the file, and of an even number of bytes */
-    return true;
+    const uint8_t pad = 0;
+    return unet_atomic_write(&writer->file, &pad, (size_t)pad_bytes(&writer->shape), &writer->error) ==
+           UNET_OK;
 }
 
 static void close_wav(UnetImageWriter *writer) {

@@ -53,8 +53,7 @@ bool unet_image_is_signal(const char *path) {
 
 int32_t unet_image_bits(const char *path, int32_t bits) {
     const int32_t most = kind_to_write(path)->written_bits;
-    const int32_t least = unet_image_is_signal(path) ? 16 : 8;
-    return most > 0 && most < bits ? most : bits < least ? least : bits;
+    return most > 0 && most < bits ? most : bits;
 }
 
 int32_t unet_image_bits_unasked(const char *path, int32_t bits) {
@@ -107,7 +106,8 @@ static UnetStatus report(const UnetImageWriter *writer, UnetError *error) {
 static bool is_writable(const char *path, const UnetImageInfo *info) {
     return info->width > 0 && info->height > 0 && info->channels > 0 &&
            info->channels <= UNET_IMAGE_MOST_CHANNELS &&
-           (info->bits == 8 || info->bits == 16 || info->bits == 32) &&
+           (info->bits == 8 || info->bits == 16 || info->bits == 32 ||
+            (info->bits == 24 && unet_image_is_signal(path))) &&
            unet_image_bits(path, info->bits) == info->bits &&
            !(info->palette && (info->channels != 1 || info->bits != 8));
 }
@@ -167,11 +167,13 @@ static uint32_t quantise(float value, uint32_t largest) {
     return value >= 1.0f ? largest : (uint32_t)((double)value * (double)largest + 0.5);
 }
 
-/* VALUE clamped to -1..1, in 16 bits, where 32768 would be 1: the nearest number that there is. */
-static uint32_t quantise_signal(float value) {
-    const double number = isnan(value) ? 0 : floor((double)value * 32768 + 0.5);
-    const double held = number < INT16_MIN ? INT16_MIN : number > INT16_MAX ? INT16_MAX : number;
-    return (uint16_t)(int16_t)held;
+/* VALUE clamped to -1..1 and scaled so that 1 would be 2 to the power of BITS - 1: the nearest number that
+ * BITS hold, in two's complement; in 8 bits, from 0 on, with silence at 128. */
+static uint32_t quantise_signal(float value, int32_t bits) {
+    const double one = (double)(1 << (bits - 1));
+    const double number = isnan(value) ? 0 : floor((double)value * one + 0.5);
+    const int32_t held = (int32_t)(number < -one ? -one : number > one - 1 ? one - 1 : number);
+    return (uint32_t)(bits == 8 ? held + 128 : held);
 }
 
 /* Bytes of a number, the highest first; returns where the next one goes. */
@@ -189,7 +191,7 @@ static uint32_t stored(const UnetImageWriter *writer, float value) {
         return (uint8_t)value;
     }
     if (shape->bits < 32 && writer->encoder->signal) {
-        return quantise_signal(value);
+        return quantise_signal(value, shape->bits);
     }
     if (shape->bits < 32) {
         return quantise(value, shape->bits == 16 ? 65535 : 255);

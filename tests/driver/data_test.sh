@@ -341,7 +341,7 @@ expect 0 '' ./bands predict --out=bands.run --bits=16 arrays/bands/0.npy -o few.
 expect 2 'two-scores.png: a PNG file has 1 or 3 channels, and this has 2: name it .tif or .npy' \
     ./bands predict --out=bands.run arrays/bands/0.npy -o two.png
 expect 2 'two-mask.png holds 16 bits at most, and --bits asks for 32' ./bands predict --out=bands.run --bits=32 arrays/bands/0.npy -o two.png
-expect 2 '`--bits` is 8, 16 or 32' ./bands predict --out=bands.run --bits=12 arrays/bands/0.npy -o two.npy
+expect 2 '`--bits` is 8, 16, 24 or 32' ./bands predict --out=bands.run --bits=12 arrays/bands/0.npy -o two.npy
 python3 - <<'PYTHON' || fail "what is predicted into arrays"
 import ast, struct
 def load(path):

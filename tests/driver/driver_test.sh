@@ -376,7 +376,11 @@ if "$fake" predict small.wav -o made.wav 2>wav.txt; then
     same made.wav signals/small.wav "a folder"
     expect 0 'floats.wav' "$fake" predict small.wav -o floats.wav --bits=32
     [ "$(od -An -j20 -N2 -tu2 floats.wav | tr -d ' ')" = 3 ] || fail "no floats: $(od -An -tx1 floats.wav)"
-    expect 2 'bytes.wav holds 16 bits at least, and --bits asks for 8: write --bits=16' "$fake" predict small.wav -o bytes.wav --bits=8
+    expect 0 'bytes.wav' "$fake" predict small.wav -o bytes.wav --bits=8
+    [ "$(wc -c <bytes.wav)" = 58 ] || fail "13 numbers of 8 bits, an odd count: $(wc -c <bytes.wav)"
+    expect 0 'three.wav' "$fake" predict small.wav -o three.wav --bits=24
+    [ "$(od -An -j28 -N8 -tu2 three.wav | tr -s ' ')" = ' 614 1 3 24' ] || fail "no 24 bits: $(od -An -tx1 three.wav)"
+    expect 2 'three.tif: 24 bits of a number are for WAV files: write --bits=8, 16 or 32' "$fake" predict small.wav -o three.tif --bits=24
     head -c 60 small.wav >cut.wav
     expect 4 'cut.wav: cut short in the header .26 bytes of numbers are said to be there, and 16 are' "$fake" predict cut.wav -o x.wav
 else

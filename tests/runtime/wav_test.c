@@ -47,6 +47,14 @@ static void check_refused(size_t length, int32_t channels, const char *says) {
     CHECK(strstr(error.text, path) != NULL, "no name in \"%s\"", error.text);
 }
 
+static void write_signal(const UnetImageInfo *info, const float *row) {
+    UnetImageWriter *writer;
+    UnetError error;
+    CHECK_OK(unet_image_create(&writer, path, info, &error), error);
+    CHECK_OK(unet_image_write_row(writer, row, &error), error);
+    CHECK_OK(unet_image_finish(writer, &error), error);
+}
+
 #ifdef UNET_HAS_SNDFILE
 /* ---- reading ---------------------------------------------------------------------------------- */
 
@@ -238,52 +246,46 @@ static void test_missing(void) {
 
 /* ---- written files come back ------------------------------------------------------------------ */
 
-static void write_signal(const UnetImageInfo *info, const float *row) {
-    UnetImageWriter *writer;
-    UnetError error;
-    CHECK_OK(unet_image_create(&writer, path, info, &error), error);
-    CHECK_OK(unet_image_write_row(writer, row, &error), error);
-    CHECK_OK(unet_image_finish(writer, &error), error);
-}
-
 /* Each case has a seed of its own. */
 static void check_round(uint32_t number) {
     const UnetKey key = {.seed = 11, .stream = 1, .sample = number};
     const UnetImageInfo info = {.width = 1 + (int32_t)unet_random_below(&key, 0, 400),
                                 .height = 1,
                                 .channels = 1 + (int32_t)unet_random_below(&key, 1, 8),
-                                .bits = unet_random_below(&key, 2, 2) == 0 ? 16 : 32,
+                                .bits = 8 * (1 + (int32_t)unet_random_below(&key, 2, 4)),
                                 .rate = 1 + (int32_t)unet_random_below(&key, 3, 200000)};
     float row[ROW], read[ROW];
     UnetImageInfo found;
     UnetError error;
+    const int64_t one = INT64_C(1) << ((info.bits < 32 ? info.bits : 16) - 1);
     for (int32_t i = 0; i < info.width * info.channels; i++) {
-        const int64_t whole = unet_random_below(&key, 4 + (uint64_t)i, 65536) - 32768;
-        row[i] = info.bits == 16 ? (float)whole / 32768 : (float)whole / 777;
+        const int64_t whole = unet_random_below(&key, 4 + (uint64_t)i, 2 * one) - one;
+        row[i] = (float)whole / (info.bits < 32 ? (float)one : 777);
     }
     write_signal(&info, row);
     CHECK_OK(read_row(NULL, info.channels, read, &found, &error), error);
     CHECK(found.width == info.width && found.rate == info.rate && found.channels == info.channels,
           "case %u: %d x %d, rate %d", number, found.channels, found.width, found.rate);
     CHECK(memcmp(row, read, sizeof *row * (size_t)(info.width * info.channels)) == 0,
-          "case %u: other numbers come back", number);
+          "case %u: other numbers come back in %d bits", number, info.bits);
 }
 
 /* A file that was read is written byte by byte as it was. */
-static void test_same_bytes(int bits) {
+static void test_same_bytes(int bits, int channels) {
     const WavKind kind = {
-        .bits = bits, .floats = bits == 32, .channels = 2, .frames = FRAMES, .rate = 44100};
+        .bits = bits, .floats = bits == 32, .channels = channels, .frames = FRAMES, .rate = 44100};
     float row[ROW];
     UnetImageInfo info;
     UnetError error;
     size_t data, count;
     const size_t length = make_wav(bytes, &kind, &data);
     write_bytes(path, bytes, length);
-    CHECK_OK(read_row(NULL, 2, row, &info, &error), error);
+    CHECK_OK(read_row(NULL, channels, row, &info, &error), error);
     info.bits = bits;
     write_signal(&info, row);
     unsigned char *written = read_bytes(path, &count);
-    CHECK(count == length && memcmp(written, bytes, length) == 0, "%d bits: another file", bits);
+    CHECK(count == length && memcmp(written, bytes, length) == 0, "%d channels of %d bits: another file",
+          channels, bits);
     free(written);
 }
 
@@ -346,8 +348,10 @@ static void test_reading(void) {
     for (uint32_t number = 0; number < CASES; number++) {
         check_round(number);
     }
-    test_same_bytes(16);
-    test_same_bytes(32);
+    for (int bits = 8; bits <= 32; bits += 8) {
+        test_same_bytes(bits, 1);
+        test_same_bytes(bits, 2);
+    }
     test_rates();
 }
 #else
@@ -364,24 +368,39 @@ static void test_reading(void) {
 
 /* ---- writing needs no library ----------------------------------------------------------------- */
 
-/* 16 bits hold -1 to 1 less one step; NaN becomes 0. */
-static void test_clamped(void) {
-    static const float row[] = {0, 1, -1, 1.5f, -7, NAN, INFINITY, -INFINITY, 0.4f / 32768, 0.6f / 32768};
-    static const int16_t wanted[] = {0, 32767, -32768, 32767, -32768, 0, 32767, -32768, 0, 1};
-    const UnetImageInfo info = {.width = 10, .height = 1, .channels = 1, .bits = 16};
-    UnetImageWriter *writer;
-    UnetError error;
+/* The whole number at AT, of 8 bits less 128, of more in two's complement. */
+static int32_t whole_at(const uint8_t *at, int bits) {
+    uint32_t number = 0;
+    for (int i = 0; i < bits / 8; i++) {
+        number |= (uint32_t)at[i] << (8 * i);
+    }
+    const int32_t turns = 1 << (bits - 1);
+    return bits == 8 || number < (uint32_t)turns ? (int32_t)number - (bits == 8 ? turns : 0)
+                                                 : (int32_t)number - 2 * turns;
+}
+
+/* Whole numbers hold -1 to 1 less one step; NaN becomes 0; an odd number of bytes has one more behind. */
+static void check_clamped(int bits) {
+    enum { COUNT = 11 };
+    const int32_t one = 1 << (bits - 1);
+    const float step = 1.0f / (float)one;
+    const float row[COUNT] = {0,        1,         -1,          1.5f,        -7,   NAN,
+                              INFINITY, -INFINITY, 0.4f * step, 0.6f * step, -step};
+    const int32_t wanted[COUNT] = {0, one - 1, -one, one - 1, -one, 0, one - 1, -one, 0, 1, -1};
+    const UnetImageInfo info = {.width = COUNT, .height = 1, .channels = 1, .bits = bits};
+    const size_t bytes_wanted = (size_t)(COUNT * bits / 8), pad = bytes_wanted % 2;
     size_t count;
-    CHECK_OK(unet_image_create(&writer, path, &info, &error), error);
-    CHECK_OK(unet_image_write_row(writer, row, &error), error);
-    CHECK_OK(unet_image_finish(writer, &error), error);
+    write_signal(&info, row);
     unsigned char *written = read_bytes(path, &count);
-    CHECK(count == WAV_HEAD + sizeof wanted, "%zu bytes", count);
+    CHECK(count == WAV_HEAD + bytes_wanted + pad, "%d bits: %zu bytes", bits, count);
     CHECK(written[24] == (16000 & 255) && written[25] == 16000 >> 8 && written[26] == 0 && written[27] == 0,
           "a signal of no rate has another than 16000");
-    for (size_t i = 0; i < 10 && count == WAV_HEAD + sizeof wanted; i++) {
-        const int found = (int16_t)(written[WAV_HEAD + 2 * i] | written[WAV_HEAD + 2 * i + 1] << 8);
-        CHECK(found == wanted[i], "%g is written as %d, not %d", (double)row[i], found, wanted[i]);
+    CHECK(written[4] == count - 8 && written[40] == bytes_wanted, "%d bits: lengths %d and %d", bits,
+          written[4], written[40]);
+    for (size_t i = 0; i < COUNT && count == WAV_HEAD + bytes_wanted + pad; i++) {
+        const int32_t found = whole_at(written + WAV_HEAD + i * (size_t)bits / 8, bits);
+        CHECK(found == wanted[i], "%g is written as %d, not %d, in %d bits", (double)row[i], found,
+              wanted[i], bits);
     }
     free(written);
 }
@@ -390,7 +409,7 @@ static void test_names(void) {
     const UnetImageInfo high = {.width = 4, .height = 2, .channels = 1, .bits = 16},
                         large = {.width = 1 << 30, .height = 1, .channels = 1, .bits = 32},
                         classes = {.width = 4, .height = 1, .channels = 1, .bits = 8, .palette = true},
-                        coarse = {.width = 4, .height = 1, .channels = 1, .bits = 8};
+                        strange = {.width = 4, .height = 1, .channels = 1, .bits = 12};
     UnetImageWriter *writer;
     UnetError error;
     CHECK(unet_image_create(&writer, path, &high, &error) == UNET_USAGE && writer == NULL &&
@@ -404,11 +423,12 @@ static void test_names(void) {
               strstr(error.text, "a WAV file holds a signal, and this has classes: name it .png or .tif") !=
                   NULL,
           "%s", error.text);
-    CHECK(unet_image_create(&writer, path, &coarse, &error) == UNET_BUG, "8 bits are written");
+    CHECK(unet_image_create(&writer, path, &strange, &error) == UNET_BUG, "12 bits are written");
     CHECK_OK(unet_image_check_name("a.WAV", 7, false, &error), error);
-    CHECK(unet_image_bits("a.wav", 8) == 16 && unet_image_bits("a.wav", 32) == 32 &&
-              unet_image_bits_unasked("a.wav", 32) == 16 && unet_image_bits_unasked("a.npy", 8) == 32 &&
-              unet_image_bits_unasked("a.png", 32) == 16 && unet_image_bits_unasked("a.jpg", 16) == 8,
+    CHECK(unet_image_bits("a.wav", 8) == 8 && unet_image_bits("a.wav", 24) == 24 &&
+              unet_image_bits("a.wav", 32) == 32 && unet_image_bits_unasked("a.wav", 32) == 16 &&
+              unet_image_bits_unasked("a.npy", 8) == 32 && unet_image_bits_unasked("a.png", 32) == 16 &&
+              unet_image_bits_unasked("a.jpg", 16) == 8,
           "bits of formats");
     CHECK(unet_image_is_signal("b/a.wav") && !unet_image_is_signal("a.png") && !unet_image_is_signal("wav"),
           "names of signals");
@@ -418,7 +438,9 @@ int main(void) {
     make_folder(folder);
     snprintf(path, sizeof path, "%s/file.wav", folder);
     test_reading();
-    test_clamped();
+    for (int bits = 8; bits <= 24; bits += 8) {
+        check_clamped(bits);
+    }
     test_names();
     remove_folder(folder);
     return check_result();

@@ -200,15 +200,15 @@ void unet_class_colour(int32_t number, uint8_t rgb[3]);
 UNET_MUST_USE UnetStatus unet_image_check_name(const char *path, int32_t channels, bool classes,
                                                UnetError *error);
 
-/* How many of BITS, 8, 16 or 32, a file of this name can hold, but a signal has 16 at least; how many it
- * has where nobody says so, of numbers that have BITS; and whether it holds a signal. */
+/* How many of BITS, 8, 16, 32 or, of a signal, 24, a file of this name can hold; how many it has where
+ * nobody says so, of numbers that have BITS; and whether it holds a signal. */
 int32_t unet_image_bits(const char *path, int32_t bits);
 int32_t unet_image_bits_unasked(const char *path, int32_t bits);
 bool unet_image_is_signal(const char *path);
 
 /* INFO: width, height, channels, bits 8, 16 or, in TIFF, NumPy and WAV, 32 for floats; PALETTE: rows are
  * classes from 0 to 255, stored as the indices of a palette; of a signal, whose height is 1 and whose bits
- * are 16 or 32, the rate, or 16000 where that is 0; the rest is ignored.  The file appears under its name
+ * may be 24, too, the rate, or 16000 where that is 0; the rest is ignored.  The file appears under its name
  * when it is complete.  On failure *WRITER is NULL. */
 UNET_MUST_USE UnetStatus unet_image_create(UnetImageWriter **writer, const char *path,
                                            const UnetImageInfo *info, UnetError *error);
