@@ -184,6 +184,8 @@ typedef struct Lower {
     int only_axis;          /* -1; else the one axis whose sizes are checked (see lower_size.c) */
     bool unequal;           /* a loss compares tensors of different shapes */
     bool in_loss;           /* the arguments of the setting `loss` are being read */
+    Span computed;          /* of the first `weights = "computed"`; on line 0 where there is none */
+    int ncomputed;          /* calls that say so */
     int depth;              /* of the recursion */
     int64_t work;           /* statements run and elements copied */
     bool stop;              /* too much work, or too many errors */

@@ -1,5 +1,6 @@
 /* lower_trained.c - the layers that training changes: all but layers that the file or --freeze names, and
- * layers that no loss depends on, which a warning names.
+ * layers that no loss depends on, which a warning names.  Weights that the network would compute anew at
+ * each step are refused.
  *
  * A pattern of `freeze` names a layer, or the part in front of a dot that several layers have: "encoder" is
  * all of encoder.conv1, encoder.conv2.0 and so on; a star stands for any characters.  Layers are frozen
@@ -180,9 +181,28 @@ static void freeze_layers(Lower *l) {
     diag_end(l->diag);
 }
 
+/* ---- computed weights ---- */
+
+/* The file has numbers that another framework computed of weights that the file does not have. */
+static void refuse_computed(const Lower *l) {
+    diag_begin(l->diag, ERROR, "U0508", l->computed, "training cannot compute these weights anew");
+    diag_label(l->diag, "numbers that another framework computed of its weights");
+    if (l->ncomputed > 1)
+        diag_note(l->diag, "%d calls have such weights", l->ncomputed);
+    diag_note(l->diag,
+              "that framework computes them at each step, as weight standardisation and spectral norm "
+              "do, and learns the weights behind them");
+    diag_help(l->diag,
+              "write `weights = \"fixed\"` to train the other layers and leave these numbers as they "
+              "are, or \"learnt\" to train these numbers themselves");
+    diag_end(l->diag);
+}
+
 void check_trained(Lower *l) {
     if (!l->model->train.present)
         return;
+    if (l->ncomputed > 0)
+        refuse_computed(l);
     freeze_layers(l);
     warn_of_untrained(l);
 }

@@ -7,7 +7,7 @@
 
 /* Reads a tensor that the network may read; reports and returns false if it is a target, or none. */
 bool argument_feature_map(const Call *call, const char *name, ValueId *value);
-/* Reads `weights`: does training leave them as they are? */
+/* Reads `weights`: does training leave them as they are?  Notes weights that it may not leave so. */
 bool argument_fixed(const Call *call, bool *fixed);
 /* A weight of the layer, as weight_new() makes it, or one that training leaves as it is. */
 ValueId weight_of(const Call *call, const char *suffix, Shape shape, Init init, double bound, bool fixed);

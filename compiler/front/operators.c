@@ -185,11 +185,14 @@ static ValueId append_convolution(Call *call, Op in_groups, ValueId x, ValueId w
 }
 
 bool argument_fixed(const Call *call, bool *fixed) {
-    static const char *const choices[] = {"learnt", "fixed", NULL};
+    static const char *const choices[] = {"learnt", "fixed", "computed", NULL};
+    enum { LEARNT, FIXED, COMPUTED };
     int choice;
     if (!argument_choice(call, "weights", choices, &choice))
         return false;
-    *fixed = choice == 1;
+    *fixed = choice != LEARNT;
+    if (choice == COMPUTED && call->l->ncomputed++ == 0)
+        call->l->computed = argument(call, "weights")->span;
     return true;
 }
 

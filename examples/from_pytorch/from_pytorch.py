@@ -71,17 +71,22 @@ def text_of(network, size):
     return translated(network, size)[1]
 
 
+def folded_notes(translation):
+    """About tensors whose numbers the file alone has."""
+    computed = [path for path, (_, source) in translation.folded.items() if source is not None]
+    constant = [path for path in translation.folded if path not in computed]
+    about = [(computed, "computed of weights: the file predicts, and with `train` unetc asks what becomes of these numbers"),
+             (constant, "constant: training leaves the numbers in the file as they are")]
+    return [("`%s` is %s" % (paths[0], text)) if len(paths) == 1 else
+            "%d tensors, `%s` for example, are %s" % (len(paths), paths[0], text) for paths, text in about if paths]
+
+
 def convert(network, size, path, check=True):
     """Writes PATH, a .unet file, and beside it the weights; returns the path of these.  With `check` they are compared with
     the network: raises NotEqual."""
     translation, text = translated(network, size)
     checking.accepted(text)
-    if translation.folded:
-        first, count = next(iter(translation.folded)), len(translation.folded)
-        which = "`%s` is" % first if count == 1 else "%d tensors, `%s` for example, are" % (count, first)
-        print("from_pytorch.py: %s computed of weights or constant: training leaves the numbers in the file as they are" % which,
-              file=sys.stderr)
-    for note in outputs.notes(translation, writing.output_names(translation)):
+    for note in folded_notes(translation) + outputs.notes(translation, writing.output_names(translation)):
         print("from_pytorch.py: %s" % note, file=sys.stderr)
     beside = os.path.splitext(path)[0] + ".safetensors"
     tensors = weights.file_tensors(translation)

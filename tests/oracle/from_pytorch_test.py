@@ -22,6 +22,8 @@ STAY = {"unused_layer": ["unused.weight", "unused.bias"], "number_buffer": ["g"]
         "normalised": ["mean", "std"], "standardised": ["c.weight", "c.bias"], "computed": ["k", "b"],
         "computed_linear": ["f.weight", "f.bias"], "computed_constant": ["m"], "constant_condition": ["m"],
         "windows": ["2.mask", "3.mask"], "computed_summand": ["b"], "summand_of_a_layer": ["e.weight", "e.bias"]}
+# the network computes weights of weights: a file with `train` is refused until it says "fixed"
+COMPUTED = {"standardised", "computed", "computed_linear", "computed_summand", "summand_of_a_layer"}
 TRAIN = """
 target truth : image({size})
 train {{
@@ -52,8 +54,10 @@ def check(tools, module, name, make, size):
         again = module.text_of(network.float(), size)
         assert again == text, name + ": another file for the same network"
         output = text.rpartition("\noutput ")[2].split()[0]
+        assert ('weights = "computed"' in text) == (name in COMPUTED), name + ": are weights computed?"
         with open(path, "w") as file:
-            file.write(text + TRAIN.format(size=", ".join(str(n) for n in exact.shape[1:]), output=output))
+            file.write(text.replace('"computed"', '"fixed"') + TRAIN.format(
+                size=", ".join(str(n) for n in exact.shape[1:]), output=output))
         model = run_oracle.Model(tools, folder, path, {}, size[1:], 1, run_oracle.DOUBLE)
         assert set(weights) == set(model.parameters), "%s: parameters differ: %s" % (
             name, sorted(set(weights) ^ set(model.parameters))[:5])

@@ -24,8 +24,7 @@ def conv(n):
         return upconv(n)
     weight, bias = n.filter("weight"), n.filter("bias")
     weight, bias = all_folded(n, weight, bias)
-    fixed = n.is_fixed(weight)
-    if bias is not None and n.is_fixed(bias) != fixed:
+    if bias is not None and n.is_fixed(bias) != n.is_fixed(weight):
         n.refuse("a weight that is learnt beside a bias that is not, or the other way round")
     out, _, *kernel = weight.shape
     if is_pointwise(n, kernel):
@@ -40,7 +39,7 @@ def conv(n):
     return plainly(n, n.emit("conv", [source], [(None, out), (None, number(kernel))] + given("stride", stride, 1)
                              + zeros_given(zeros, kernel, dilation) + given("dilation", number(dilation), 1)
                              + given("groups", n["groups"], 1) + given("bias", bias is not None, True)
-                             + given("weights", "fixed" if fixed else "learnt", "learnt"), after(n), layer))
+                             + n.weights_given(weight, bias), after(n), layer))
 
 
 def is_pointwise(n, kernel):
@@ -55,9 +54,8 @@ def pointwise(n, weight, bias):
     value = n.made("input")
     out, each, *_ = weight.shape
     layer = n.layer({"weight": weight, "bias": bias}, {"weight": (out, each, *[1] * len(value.points))})
-    fixed = [("weights", "fixed")] if n.is_fixed(weight) else []
     name = n.emit("conv", [value.base], [(None, out), (None, 1)] + given("groups", n["groups"], 1)
-                  + given("bias", bias is not None, True) + fixed, (out, *value.points), layer)
+                  + given("bias", bias is not None, True) + n.weights_given(weight, bias), (out, *value.points), layer)
     return value_of_channels(value, name, out, 1)
 
 
@@ -143,7 +141,7 @@ def fixed_linear(n, value, weight, bias):
     out, spatial = weight.shape[0], len(value.points)
     layer = n.layer({"weight": weight, "bias": bias}, {"weight": (*weight.shape, *[1] * spatial)})
     name = n.emit("conv", [value.base], [(None, out), (None, 1)] + given("bias", bias is not None, True)
-                  + [("weights", "fixed")], (out, *value.points), layer)
+                  + n.weights_given(weight, bias), (out, *value.points), layer)
     return value_of_channels(value, name, out, len(value.axes) - 1)
 
 

@@ -62,10 +62,9 @@ def parameter(n, value, weight):
         name = naming.weight_name(weight.path)
         n.translation.tensor(n, name, weight.path, size if any(count > 1 for count in size[1:]) else size[:1], sizes, order)
         points = given("size", number(size[1:]), 1)
-        fixed = n.is_fixed(weight)
-        more = [("weights", "fixed")] if fixed else []
+        start = [] if n.is_fixed(weight) else init_of(n, weight, 0)
         made[weight.path, tuple(size)] = n.emit(
-            "parameter", [], [(None, size[0])] + ([] if fixed else init_of(n, weight, 0)) + points + more, size, name)
+            "parameter", [], [(None, size[0])] + start + points + n.weights_given(weight), size, name)
     return Value(made[weight.path, tuple(size)], size, axes)
 
 

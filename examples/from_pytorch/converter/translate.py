@@ -124,6 +124,12 @@ class Node:
         """Is it a buffer, which nobody learns, or are its numbers those of the file alone?"""
         return weight is not None and (weight.path in self.translation.program.buffers or weight.path in self.translation.folded)
 
+    def weights_given(self, *weights):
+        """The argument `weights` of a layer that has WEIGHTS, all of which are learnt or none; some may be None."""
+        word = "computed" if any(self.translation.is_computed(weight) for weight in weights) else (
+            "fixed" if any(map(self.is_fixed, weights)) else "learnt")
+        return table.given("weights", word, "learnt")
+
     def filter(self, name):
         """A weight of a convolution, or None; a computed weight or a constant becomes numbers of the file."""
         raw = self[name]
@@ -309,6 +315,10 @@ class Translation:
             return value.tensor.clone() if isinstance(value, Computed) else value
         with torch.no_grad():
             return each(call(n.node.function, mapped(n.node.arguments, real)), torch.Tensor)
+
+    def is_computed(self, weight):
+        """Does the network compute its numbers of weights that the file does not have?"""
+        return weight is not None and self.folded.get(weight.path, (None, None))[1] is not None
 
     def folded_weight(self, n, suffix, tensor, source):
         """A Weight of numbers that stand in the file alone."""

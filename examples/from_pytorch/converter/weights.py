@@ -78,7 +78,7 @@ def names_of(unet):
 def folded_in(unet):
     """The names of tensors whose numbers stand in the file alone."""
     with open(unet) as file:
-        return set(re.findall(r"^# (\S+) is .*: training leaves it as it is\.$", file.read(), re.M))
+        return set(re.findall(r"^# (\S+) is .*: the file alone has its numbers\.$", file.read(), re.M))
 
 
 def moved_back(tensor, sizes, order):

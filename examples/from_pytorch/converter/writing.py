@@ -291,7 +291,7 @@ def head(title, translation):
     for name, stored in translation.tensors.items():
         if stored.path in translation.folded:
             source = translation.folded[stored.path][1]
-            lines.append("# %s is %s: training leaves it as it is." % (name, "computed of `%s`" % source if source else "a constant"))
+            lines.append("# %s is %s: the file alone has its numbers." % (name, "computed of `%s`" % source if source else "a constant"))
             continue
         moved = "" if stored.order is None else ", axes of %s in the order %s" % tuple(
             " ".join(map(str, numbers)) for numbers in (stored.sizes, stored.order))
