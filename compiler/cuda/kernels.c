@@ -242,9 +242,9 @@ static int bits_for(const Program *program, const Node *node, const Node *pool) 
     return kept == 0 || kept == bits ? bits : 0;
 }
 
-/* By the argmax, a few bits for each window, x need not be kept: if a maximum passes a ReLU, so does the
- * y that was pooled from it.  If another gradient is added and then masked, this takes all of x, or, in
- * bands of rows, if x would stay long, a bit for each of its points. */
+/* By the argmax, a few bits for each window, x need not be kept: if a maximum passes a ReLU, the y that was
+ * pooled from the maximum passes it, too.  If another gradient is added and then masked, this takes all of
+ * x, or, in bands of rows, if x would stay long, a bit for each of its points. */
 static void prepare_pool_grad(Program *program, Node *node) {
     Graph *g = program->graph;
     const NodeId pool = pool_of(g, node); /* -1: this x was made again, for the gradient alone */

@@ -52,8 +52,8 @@ static void lay_out(const Value *value, int64_t batch, Layout *s) {
 }
 
 /* Kernels count the vectors of a tensor, with rows that are not there, and elements of parameters, in 32
- * bits.  Their counts in a workspace are less, and so are the points of labels and of
- * images of bytes: a net has a tensor of as many points.  tests/cuda/kernels/narrow.h shows that they count
+ * bits.  A workspace has fewer of both.  Labels and images of bytes have no more points than a tensor of
+ * the net has.  tests/cuda/kernels/narrow.h shows that they count
  * nothing more in 32 bits. */
 static const char *too_large(Pool *pool, const Buffer *buffer) {
     enum { VECTOR = 16 };

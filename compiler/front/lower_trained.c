@@ -192,6 +192,7 @@ static void refuse_computed(const Lower *l) {
     diag_note(l->diag,
               "that framework computes them at each step, as weight standardisation and spectral norm "
               "do, and learns the weights behind them");
+    diag_note(l->diag, "`unetc --programs=predict` takes the file as it is");
     diag_help(l->diag,
               "write `weights = \"fixed\"` to train the other layers and leave these numbers as they "
               "are, or \"learnt\" to train these numbers themselves");
@@ -201,7 +202,7 @@ static void refuse_computed(const Lower *l) {
 void check_trained(Lower *l) {
     if (!l->model->train.present)
         return;
-    if (l->ncomputed > 0)
+    if (l->ncomputed > 0 && l->options->program == PROGRAM_TRAIN)
         refuse_computed(l);
     freeze_layers(l);
     warn_of_untrained(l);

@@ -11,8 +11,8 @@
  *
  * Buffers that a section touches live through all of it.  So branches are made only where that leaves the
  * most bytes alive as they are, or raises them by no more than the budget has left: of the steps behind,
- * the farthest are left out, or all.  Order and kernels are the same as in the plan without branches, and
- * so are all results.
+ * the farthest are left out, or all.  Order, kernels and results are the same as in the plan without
+ * branches.
  *
  * Requires: live, sections.  Provides: sections whose branches have streams; first and last of all buffers
  * anew.

@@ -10,7 +10,7 @@
  *
  * A tensor that waits longer lives longer.  So steps are moved only if that leaves the most bytes alive as
  * they are; the steps nearest to the section move first.  A step that computes again stays where its result
- * is needed, and so do steps in loops over bands of rows.
+ * is needed.  Steps in loops over bands of rows stay as well.
  *
  * Requires: live.  Provides: another order of the steps, sections, first and last of all buffers anew.
  */

@@ -125,7 +125,7 @@ class Node:
         return weight is not None and (weight.path in self.translation.program.buffers or weight.path in self.translation.folded)
 
     def weights_given(self, *weights):
-        """The argument `weights` of a layer that has WEIGHTS, all of which are learnt or none; some may be None."""
+        """The argument `weights` of a layer. Training learns all of WEIGHTS or none; some may be None."""
         word = "computed" if any(self.translation.is_computed(weight) for weight in weights) else (
             "fixed" if any(map(self.is_fixed, weights)) else "learnt")
         return table.given("weights", word, "learnt")
