@@ -32,7 +32,7 @@ TOLERANCE = 1e-6
 BATCH = 3
 LARGEST = {1: 30, 2: 13, 3: 6}  # extents, so that the reference kernels stay quick
 WORK = 30000  # products of one convolution and one sample, for the same reason
-SMALL_WORK, LARGE_WORK = 4e6, 16e6  # operations of a step for each parameter: a third of a second, or more than a second
+SMALL_WORK, LARGE_WORK = 8e6, 32e6  # operations of a step for each parameter: a third of a second, or more than a second
 CHANNELS = [1, 2, 3, 4, 5, 7, 17]
 
 # feature: the values of it that some net must have
@@ -514,7 +514,7 @@ def operators(plan):
 
 
 def level(work):
-    """How much to optimise where each gradient takes about a dozen steps; a step gives the same bits at any level."""
+    """How much to optimise where each gradient takes about half a dozen steps; a step gives the same bits at any level."""
     return "-O0" if work < SMALL_WORK else "-O1" if work < LARGE_WORK else "-O2"
 
 
