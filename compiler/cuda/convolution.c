@@ -203,13 +203,14 @@ static UnetConvolution convolution_of(const Program *program, const Node *node, 
     const Sides s = sides_of(g, node);
     const Shape x = g->value[s.x].shape, y = g->value[s.y].shape;
     const bool last =
-        node->op == OP_CONV && i == f->nsegment - 1; /* cuDNN adds the bias and applies ReLU */
+        node->op == OP_CONV && i == f->nsegment - 1;              /* cuDNN adds the bias and applies ReLU */
+    const bool adds = s.result == RESULT_DX && node->a.conv.adds; /* bands of rows are added behind it */
     UnetConvolution c = {.kind = kind_of(&s),
                          .type = (UnetType)options->stored,
                          .result_type = (UnetType)options->stored,
                          .tf32 = options->tf32,
                          .nondeterministic = options->nondeterministic,
-                         .accumulate = s.result == RESULT_Y && i > 0,
+                         .accumulate = (s.result == RESULT_Y && i > 0) || (adds && parts->rows == 0),
                          .bias = last && node->in[2] >= 0,
                          .relu = last && node->in[2] >= 0 && node->a.conv.relu,
                          .batch = program->micro_batch,

@@ -119,11 +119,19 @@ static bool use_packed(Program *program, Node *node) {
 }
 
 static void prepare_dgrad(Program *program, Node *node) {
+    if (!node->a.conv.adds)
+        node_add_input(program->graph, node, -1);
     if (!use_packed(program, node))
         pack_filters(program, node, -1, node->out[0], node->in[0]);
     add_workspace(program, node, "conv_dgrad_rows");
     if (node->whole_rows)
         node_add_output(program->graph, node, -1); /* room for sums, should a bias ask for them */
+}
+
+/* A convolution adds its result to what is there. */
+static bool adds_gradient(const Program *program, const Node *node) {
+    (void)program, (void)node;
+    return true;
 }
 
 /* If NODE, which computes a gradient, can leave sums of it over bands of its points: the number of the
@@ -515,8 +523,8 @@ static void prepare_return(Program *program, Node *node) {
 const KernelRow cuda_kernels[OPS] = {
     [OP_CONV] = {.prepare = prepare_conv},
     [OP_UPCONV] = {.prepare = prepare_upconv, .template = "conv"},
-    [OP_CONV_DGRAD] = {.prepare = prepare_dgrad},
-    [OP_UPCONV_DGRAD] = {.prepare = prepare_dgrad, .template = "conv_dgrad"},
+    [OP_CONV_DGRAD] = {.prepare = prepare_dgrad, .fits = adds_gradient},
+    [OP_UPCONV_DGRAD] = {.prepare = prepare_dgrad, .fits = adds_gradient, .template = "conv_dgrad"},
     [OP_CONV_WGRAD] = {.prepare = prepare_wgrad, .finish = finish_wgrad, .beside = true},
     [OP_UPCONV_WGRAD] = {.prepare = prepare_wgrad,
                          .finish = finish_wgrad,

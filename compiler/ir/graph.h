@@ -105,7 +105,7 @@ typedef struct {
     Window window;
     int64_t groups;        /* of channels, where they are convolved each by itself */
     bool relu;             /* ends in max(., 0) */
-    bool mask;             /* gradients: see templates/README.md */
+    bool mask, adds;       /* gradients: see templates/README.md */
     int64_t channel_begin; /* gradient by one segment of a concat: its first channel, */
     int64_t channels;      /*   of that many in the concat */
     int64_t bands;   /* gradients: in how many parts a bias is summed, fixed by the target; 0: elsewhere */

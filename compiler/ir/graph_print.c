@@ -17,7 +17,8 @@ static void print_values(const Graph *g, const ValueId *value, int count, Text *
 static const char *variant_text(Pool *pool, const Node *node) {
     const Attributes *a = &node->a;
     const bool conv = a->kind == ATTRIBUTES_CONV, pool_grad = a->kind == ATTRIBUTES_POOL;
-    return pool_text(pool, "%s%s%s%s%s", op_table[node->op].name, pool_grad && a->pool.adds ? "+add" : "",
+    return pool_text(pool, "%s%s%s%s%s", op_table[node->op].name,
+                     (pool_grad && a->pool.adds) || (conv && a->conv.adds) ? "+add" : "",
                      conv && a->conv.relu ? "+relu" : "",
                      (conv && a->conv.mask) || (pool_grad && a->pool.mask) ? "+mask" : "",
                      node->accumulates ? " +=" : "");

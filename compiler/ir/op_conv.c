@@ -327,9 +327,11 @@ static void backward_constants(Constants *c, const Node *node, ValueId dx, Value
 void constants_dgrad(Constants *c, const Node *node) {
     backward_constants(c, node, node->out[0], node->in[0]);
     constant(c, "MASK", node->a.conv.mask);
+    constant(c, "ADDED", node->a.conv.adds);
     call_rows(c, node->out[0]);
     winograd_constants(c, node);
     constant_layout(c, "M", node->a.conv.mask ? node->in[2] : node->out[0]);
+    constant_layout(c, "A", node->a.conv.adds ? node->in[3] : node->out[0]);
 }
 
 void constants_dgrad_pack(Constants *c, const Node *node) {

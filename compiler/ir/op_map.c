@@ -181,22 +181,42 @@ void fuse_relu_grad(Fuse *f, Node *relu_grad) {
     }
 }
 
+/* A target's convolution may add to the other term, if that is there first: the convolution stays where it
+ * is. */
+static bool is_dgrad_that_adds(const Fuse *f, const Node *term, ValueId other) {
+    const Graph *g = fuse_graph(f);
+    return (term->op == OP_CONV_DGRAD || term->op == OP_UPCONV_DGRAD) && !term->a.conv.mask &&
+           !term->a.conv.adds && fuse_fits(f, term) && g->value[other].producer < term - g->node;
+}
+
 /* Has TERM a kernel that adds what it computes to its last input, and nothing there yet? */
-static bool adds_to_another(const Node *term) {
+static bool adds_to_another(const Fuse *f, const Node *term, ValueId other) {
     return term->op == OP_MAX_POOL_GRAD ? !term->a.pool.adds && !term->a.pool.mask
-                                        : term->op == OP_SLICE_GRAD && term->in[1] < 0;
+           : term->op == OP_SLICE_GRAD  ? term->in[1] < 0
+                                        : is_dgrad_that_adds(f, term, other);
+}
+
+/* TERM, whose last input is OTHER. */
+static Node sum_of_terms(const Fuse *f, const Node *term, ValueId other) {
+    Node sum = *term;
+    if (term->op == OP_MAX_POOL_GRAD)
+        sum.a.pool.adds = true;
+    if (term->a.kind == ATTRIBUTES_CONV) {
+        sum.a.conv.adds = true;
+        node_add_input(fuse_graph(f), &sum, other);
+    } else {
+        sum.in[term->nin - 1] = other;
+    }
+    return sum;
 }
 
 /* The sum takes place where `add` stood, when both terms are there. */
 void fuse_add(Fuse *f, Node *add) {
     for (int k = 1; k >= 0; k--) {
         Node *term = fuse_only_for_one(f, add->in[k]);
-        if (term == NULL || !adds_to_another(term))
+        if (term == NULL || !adds_to_another(f, term, add->in[1 - k]))
             continue;
-        Node fused = *term;
-        if (term->op == OP_MAX_POOL_GRAD)
-            fused.a.pool.adds = true;
-        fused.in[term->nin - 1] = add->in[1 - k];
+        Node fused = sum_of_terms(f, term, add->in[1 - k]);
         fused.out[0] = add->out[0];
         fuse_drop(f, term);
         *add = fused;

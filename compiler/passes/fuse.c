@@ -3,6 +3,7 @@
  *     conv, relu                       ->  conv with relu
  *     max_pool_grad, add               ->  max_pool_grad that adds
  *     conv_dgrad, relu_grad            ->  conv_dgrad with mask     (upconv_dgrad, max_pool_grad alike)
+ *     conv_dgrad, add                  ->  conv_dgrad that adds     (upconv_dgrad alike, on a GPU)
  *     batch_norm, prelu, and their
  *       gradients                      ->  batch_norm and its gradients, with the slopes
  *     conv, mse, psnr, mse_grad,

@@ -97,7 +97,7 @@ static void train_rest(UnetLaunch at, char *arena) {
     at.step = "conv_dgrad of net.6";
     simple_denoiser_conv_dgrad_0(at, AT(stored, B061_d_net_4), AT(uint8_t, B062_net_6_workspace),
         AT(real, B063_net_4_sums_for_bias), AT(stored, B057_d_net_6), AT(stored, B052_net_6_filters),
-        AT(stored, B050_net_5));
+        AT(stored, B050_net_5), NULL);
     /* 17: conv_wgrad of net.4 (simple_denoiser.unet:9): net.3[n,64,64,64] d net.4[n,64,64,64]
         -> net.4 scratch[8388608] net.4 packed gradient[18432] */
     at.step = "conv_wgrad of net.4";
@@ -109,7 +109,7 @@ static void train_rest(UnetLaunch at, char *arena) {
     at.step = "conv_dgrad of net.4";
     simple_denoiser_conv_dgrad_1(at, AT(stored, B066_d_net_2), AT(uint8_t, B067_net_4_workspace),
         AT(real, B068_net_2_sums_for_bias), AT(stored, B061_d_net_4), AT(stored, B049_net_4_filters),
-        AT(stored, B047_net_3));
+        AT(stored, B047_net_3), NULL);
     /* 19: conv_wgrad of net.2 (simple_denoiser.unet:8): net.1[n,64,64,64] d net.2[n,64,64,64]
         -> net.2 scratch[8388608] net.2 packed gradient[18432] */
     at.step = "conv_wgrad of net.2";
@@ -121,7 +121,7 @@ static void train_rest(UnetLaunch at, char *arena) {
     at.step = "conv_dgrad of net.2";
     simple_denoiser_conv_dgrad_1(at, AT(stored, B071_d_net_0), AT(uint8_t, B072_net_2_workspace),
         AT(real, B073_net_0_sums_for_bias), AT(stored, B066_d_net_2), AT(stored, B046_net_2_filters),
-        AT(stored, B044_net_1));
+        AT(stored, B044_net_1), NULL);
     /* 21: conv_wgrad of net.0 (simple_denoiser.unet:7): noisy cast[n,3,64,64] d net.0[n,64,64,64]
         -> net.0 scratch[8388608] net.0 packed gradient[2304] */
     at.step = "conv_wgrad of net.0";

@@ -580,6 +580,13 @@ static __global__ void unet_mask_vectors(Range range, T *dx, const T *__restrict
         store_vector(dx, i, masked(load_vector(dy, i), load_vector(y, i)));
 }
 
+template <class T>
+static __global__ void unet_copy_vectors(Range range, T *__restrict__ to, const T *__restrict__ from) {
+    const unsigned i = vector_index(range);
+    if (i != NO_VECTOR)
+        store_vector(to, i, load_vector(from, i));
+}
+
 /* A thread takes this many vectors, all of the same channels, and reads their bias once. */
 enum { BIAS_VECTORS = 8 };
 
@@ -1330,12 +1337,15 @@ LAUNCHER void simple_denoiser_conv_wgrad_0(UnetLaunch at, real *, real *, void *
 /* conv_dgrad: net.6 of train: d net.6[n,3,64,64] net.6 filters[4616] net.5[n,64,64,64] -> d net.4[n,64,64,64]
     net.6 workspace[33554432] net.4 sums for bias[24640] */
 LAUNCHER void simple_denoiser_conv_dgrad_0(UnetLaunch at, stored *dx, void *workspace, real *sums, const stored *dy,
-                     const stored *packed, const stored *m) {
-    enum { ID = 1, IH = 64, IW = 64, MASK = 1, N = 6, SUM_BANDS = 385 };
+                     const stored *packed, const stored *m, const stored *a) {
+    enum { ID = 1, IH = 64, IW = 64, MASK = 1, ADDED = 0, N = 6, SUM_BANDS = 385 };
     constexpr Layout DX = {0, 64, 0, 0, 0, 0, 0, 0, 0};
     static constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
     static constexpr int GRAPH[1] = {4};
     constexpr int columns = DX.block / LANES;
+    if (ADDED && a != dx)
+        LAUNCH_RANGE(at, unet_copy_vectors<stored>, range_of(N, {ID, IH, IW, columns}, {0, ID * IH}), dx,
+                     a);
     unet_cuda_convolution(at, GRAPH[0], dx, dy, packed + FILTER[0].offset, NULL, workspace);
     if (MASK && SUM_BANDS > 0)
         LAUNCH_BLOCKS(at, unet_mask_points<columns>, (sum_grid<columns, SUM_BANDS>()), dx, sums, m,
@@ -1366,12 +1376,15 @@ LAUNCHER void simple_denoiser_conv_wgrad_1(UnetLaunch at, real *, real *, void *
 /* conv_dgrad: net.4 of train, net.2 of train: d net.4[n,64,64,64] net.4 filters[36928] net.3[n,64,64,64]
     -> d net.2[n,64,64,64] net.4 workspace[33554432] net.2 sums for bias[24640] */
 LAUNCHER void simple_denoiser_conv_dgrad_1(UnetLaunch at, stored *dx, void *workspace, real *sums, const stored *dy,
-                     const stored *packed, const stored *m) {
-    enum { ID = 1, IH = 64, IW = 64, MASK = 1, N = 6, SUM_BANDS = 385 };
+                     const stored *packed, const stored *m, const stored *a) {
+    enum { ID = 1, IH = 64, IW = 64, MASK = 1, ADDED = 0, N = 6, SUM_BANDS = 385 };
     constexpr Layout DX = {0, 64, 0, 0, 0, 0, 0, 0, 0};
     static constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
     static constexpr int GRAPH[1] = {6};
     constexpr int columns = DX.block / LANES;
+    if (ADDED && a != dx)
+        LAUNCH_RANGE(at, unet_copy_vectors<stored>, range_of(N, {ID, IH, IW, columns}, {0, ID * IH}), dx,
+                     a);
     unet_cuda_convolution(at, GRAPH[0], dx, dy, packed + FILTER[0].offset, NULL, workspace);
     if (MASK && SUM_BANDS > 0)
         LAUNCH_BLOCKS(at, unet_mask_points<columns>, (sum_grid<columns, SUM_BANDS>()), dx, sums, m,

@@ -155,7 +155,7 @@ simple_denoiser_conv_wgrad_kernel simple_denoiser_conv_wgrad_0, simple_denoiser_
     simple_denoiser_conv_wgrad_2;
 
 typedef void simple_denoiser_conv_dgrad_kernel(UnetLaunch at, stored *dx, void *workspace, real *sums,
-    const stored *dy, const stored *packed, const stored *m);
+    const stored *dy, const stored *packed, const stored *m, const stored *a);
 simple_denoiser_conv_dgrad_kernel simple_denoiser_conv_dgrad_0, simple_denoiser_conv_dgrad_1;
 
 typedef void simple_denoiser_filter_unpack_kernel(UnetLaunch at, real *dw, real *db, const real *packed,

@@ -588,6 +588,13 @@ static __global__ void unet_mask_vectors(Range range, T *dx, const T *__restrict
         store_vector(dx, i, masked(load_vector(dy, i), load_vector(y, i)));
 }
 
+template <class T>
+static __global__ void unet_copy_vectors(Range range, T *__restrict__ to, const T *__restrict__ from) {
+    const unsigned i = vector_index(range);
+    if (i != NO_VECTOR)
+        store_vector(to, i, load_vector(from, i));
+}
+
 /* A thread takes this many vectors, all of the same channels, and reads their bias once. */
 enum { BIAS_VECTORS = 8 };
 

@@ -1272,7 +1272,7 @@ class Convolution:
         self.x_size, self.y_size = (sampled, dense) if transposed else (dense, sampled)
         self.x = [cases.shape(c, self.n, self.x_size) for c in self.ins]
         self.y = cases.shape(self.co, self.n, self.y_size)
-        self.variants = {"BIAS": int(r.random() < 0.8), "RELU": int(r.random() < 0.5), "MASK": int(r.random() < 0.5),
+        self.variants = {"BIAS": int(r.random() < 0.8), "RELU": int(r.random() < 0.5), "MASK": int(r.random() < 0.5), "ADDED": int(r.random() < 0.5),
                          "ACCUMULATE": int(r.random() < 0.5), "BANDS": r.randint(1, 5)}
         self.variants["SUMMED"] = self.variants["BIAS"] * r.randint(0, 1)
         self.variants["SUM_BANDS"] = self.variants["MASK"] * r.choice([0, 1, 3])
@@ -1294,6 +1294,37 @@ class Convolution:
             offset += k[2] * self.taps * ch[2]
             first += c
         return found, offset
+
+    # ---- the gradient by an input, which may be added to another before it is masked; the reference adds nothing ----
+
+    def gradient_layouts(self):
+        return {"DX": self.x[self.by], "DY": self.y, "M": self.x[self.by], "A": self.x[self.by]}
+
+    def gradient_operands(self):
+        return {"dx": "dx", "dy": "dy", "w": "w", "m": "m" if self.variants["MASK"] else None, "a": "a" if self.variants["ADDED"] else None}
+
+    def masks_first(self):
+        return self.variants["MASK"] * (1 - self.variants["ADDED"])
+
+    def gradient(self, what, operator, kernels, cuda, rows, before, between):
+        added = "dx.host()[i] + a.host()[i]"
+        masked = "m.host()[i] > 0 ? %s : 0" % added if self.variants["MASK"] else added
+        given = self.gradient_operands()
+        lines = self.cases.run(what, operator, kernels, given, cuda, rows, before=before, between=between)
+        call = next(i for i, line in enumerate(lines) if line.startswith(kernels[1] + "("))
+        told = before if rows is None else [*before, "{0, %d}" % rows]
+        lines[call] = self.cases.reference_call(operator, kernels[1], {name: of for name, of in given.items() if name != "a"}, told)
+        if self.variants["ADDED"]:
+            lines.insert(call + 1, "for (long i = 0; i < dx.count(); i++)\n        dx.host()[i] = %s;" % masked)
+        return lines
+
+    def in_place(self, name, kernel, cuda):
+        """The sum in the place of its other term has the same bits."""
+        if not self.variants["ADDED"]:
+            return []
+        given = {**self.gradient_operands(), **cuda, "dx": "place", "a": "place"}
+        return ["Tensor place = test.copy(a);", self.cases.device_call(name + "_dgrad", kernel, given),
+                'test.same("%s_dgrad in place", place, dx);' % name]
 
     def graph(self, kind, segment, **more):
         """Index of a new table entry, in the forward direction of cuDNN: from dense points to sampled ones."""
@@ -1357,16 +1388,17 @@ def banded(cases):
         return cases.cuda.add(name, numbers, layouts, {}, c.arrays(filters, graphs))
 
     reference = lambda name, layouts: cases.reference.add(name, {**c.numbers(), "ACCUMULATE": 0}, layouts)
-    layouts, back = {"X": c.x, "Y": c.y}, {"DX": c.x[by], "DY": c.y, "M": c.x[by]}
+    layouts, back = {"X": c.x, "Y": c.y}, c.gradient_layouts()
     forward = kernel("conv_rows", "UNET_FORWARD", layouts, rows, filters, segments), reference("conv", layouts)
-    backward = (kernel("conv_dgrad_rows", "UNET_BACKWARD_DATA", back, rows + 2, [filters[by]], [by]), reference("conv_dgrad", back))
+    backward = (kernel("conv_dgrad_rows", "UNET_BACKWARD_DATA", back, rows + 2, [filters[by]], [by]),
+                cases.reference.add("conv_dgrad", {**c.numbers(), "MASK": c.masks_first()}, back))
     layouts = {"X": c.x, "DY": c.y}
     by_weights = kernel("conv_wgrad_rows", "UNET_BACKWARD_FILTER", layouts, rows, filters, segments), reference("conv_wgrad", layouts)
     weights, space = c.co * c.ci * c.taps, bands + 3 * 256 + (2 * rows + 8) * width * widest * size
     told = [1, "{0, %d}" % height]
     given = {"y": "y", "x": x, "w": "w", "b": "b" if has_bias else None}
     on_device = {"workspace": "space", "w": "packed"}
-    gradient = {"dx": "dx", "dy": "dy", "w": "w", "m": "m" if c.variants["MASK"] else None}
+    gradient = c.gradient_operands()
     result = {"dw": "dw", "db": "db" if has_bias else None, "scratch": "space", "x": x, "dy": "dy"}
     parts = lambda name, kernels, given, output: cases.parts(name, kernels[0], height, {**given, **on_device, output: "same_" + output})
     cases.function("conv in bands of %d rows, %s to %d, %d x %d, %s" % (rows, c.ins, c.co, height, width, c.variants), [
@@ -1376,9 +1408,9 @@ def banded(cases):
             c.y.cpp(), c.y.cpp(), c.y.cpp(), space // 4),
         *cases.run("conv_rows", "conv", forward, given, on_device, height, before=[1], tolerance={"y": [len(c.ins) + 2]},
                    between=[*parts("conv", forward, given, "y"), 'test.same("conv_rows, others", same_y, y);']),
-        "Tensor dx = test.output({0}), same_dx = test.output({0}), m = test.coarse({0});".format(c.x[by].cpp()),
-        *cases.run("conv_dgrad_rows", "conv_dgrad", backward, gradient, on_device, height, before=[1],
-                   between=[*parts("conv_dgrad", backward, gradient, "dx"), 'test.same("conv_dgrad_rows, others", same_dx, dx);']),
+        "Tensor dx = test.output({0}), same_dx = test.output({0}), m = test.coarse({0}), a = test.numbers({0});".format(c.x[by].cpp()),
+        *c.gradient("conv_dgrad_rows", "conv_dgrad", backward, on_device, height, [1], [
+            *parts("conv_dgrad", backward, gradient, "dx"), 'test.same("conv_dgrad_rows, others", same_dx, dx);']),
         "Tensor dw = test.gradient(%d), db = test.gradient(%d);" % (weights, c.co), "Result sums = test.result(%d);" % (weights + c.co),
         *cases.before("conv_wgrad", result, False), cases.device_call("conv_wgrad", by_weights[0], result, (0, height)),
         cases.reference_call("conv_wgrad", by_weights[1], {**result, "scratch": "sums"}, told),
@@ -1422,16 +1454,15 @@ def convolution(cases, transposed):
     lines += cases.run(name, name, kernels, {"y": "y", "x": x, "w": "w", "b": "b" if has_bias else None}, by_cudnn,
                        before=told(c.y_size), tolerance={"y": [len(c.ins) + 2]})
     # backward, by the input
-    layouts = {"DX": c.x[c.by], "DY": c.y, "M": c.x[c.by]}
-    kernels = (cases.cuda.add("conv_dgrad", numbers, layouts, {}, c.arrays([filters[c.by]], [c.graph(backward, c.by)])),
-               cases.reference.add(name + "_dgrad", numbers, layouts))
-    lines.append("Tensor dx = test.output(%s), m = test.coarse(%s);" % (c.x[c.by].cpp(), c.x[c.by].cpp()))
+    layouts = c.gradient_layouts()
+    kernels = (cases.cuda.add("conv_dgrad", numbers, layouts, {}, c.arrays([filters[c.by]], [c.graph(backward, c.by, accumulate=numbers["ADDED"])])),
+               cases.reference.add(name + "_dgrad", {**numbers, "MASK": c.masks_first()}, layouts))
+    lines.append("Tensor dx = test.output({0}), same_dx = test.output({0}), m = test.coarse({0}), a = test.numbers({0});".format(c.x[c.by].cpp()))
     sum_bands = numbers["SUM_BANDS"]
     if sum_bands:
         lines.append("Tensor sums_of_dx = test.real_output(%d);" % (sum_bands * c.x[c.by].block))
-    lines += cases.run(name + "_dgrad", name + "_dgrad", kernels,
-                       {"dx": "dx", "dy": "dy", "w": "w", "m": "m" if numbers["MASK"] else None},
-                       {**by_cudnn, "sums": "sums_of_dx" if sum_bands else None}, before=told(c.x_size))
+    lines += c.gradient(name + "_dgrad", name + "_dgrad", kernels, {**by_cudnn, "sums": "sums_of_dx" if sum_bands else None}, None,
+                        told(c.x_size), c.in_place(name, kernels[0], {**by_cudnn, "sums": "sums_of_dx" if sum_bands else None}))
     if sum_bands:
         lines += ["test.sum_bands(sums_of_dx, dx, %d);" % sum_bands, 'test.compare("%s_dgrad, sums", sums_of_dx);' % name]
     # backward, by the weights: packed, and sums for the bias; then unpacked, with those of who masked dy in their place
