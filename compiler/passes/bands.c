@@ -452,7 +452,7 @@ static int head_end(const Program *program, const Step *step, int nstep, int fir
 }
 
 static int64_t head_rows(const Program *program) {
-    return program->target->loops_are_free ? 16 : 64;
+    return program->target->loops_are_free ? 16 : 128;
 }
 
 static bool loops_over_heads(const Program *program) {
