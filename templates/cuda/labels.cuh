@@ -1,5 +1,4 @@
-/* labels.cuh - what losses over classes share: softmax of the logits of a point, in double, and their sums.
- */
+/* labels.cuh - what losses over classes share: softmax of the logits of a point, and sums, in double. */
 #include "prologue.cuh"
 
 /* BEGIN */
@@ -42,12 +41,18 @@ DEVICE double mapped(Classified by, unsigned point) {
                                 : load_channels<0>(by.map, by.map_block, 1, at, 0).lane[0];
 }
 
+/* The type in which exponentials of logits are computed.  Logits of 16 bits have 11 digits of 24 at most,
+ * and many devices take a double's exponential for 64 of a float's. */
+template <int BYTES> struct Exponent { typedef double type; };
+template <> struct Exponent<2> { typedef float type; };
+typedef Exponent<sizeof(stored)>::type exponent;
+
 /* The logits of a point. */
 struct Logits {
     const stored *x;
     int one; /* there is one channel */
 
-    DEVICE_MEMBER double at(int k) const { return one ? (k == 0 ? 0 : load(x, 0)) : load(x, k); }
+    DEVICE_MEMBER exponent at(int k) const { return one ? (k == 0 ? 0 : load(x, 0)) : load(x, k); }
 };
 
 DEVICE Logits logits_at(const stored *x, Classified by, unsigned point) {
@@ -57,13 +62,18 @@ DEVICE Logits logits_at(const stored *x, Classified by, unsigned point) {
 /* The logarithm of the sum of the exponentials of all logits. */
 DEVICE double level_of(Logits logits, int classes) {
     int most = 0;
-    double rest = 0;
+    exponent rest = 0;
     for (int k = 1; k < classes; k++)
         if (logits.at(k) > logits.at(most))
             most = k;
     for (int k = 0; k < classes; k++)
         rest += k == most ? 0 : exp(logits.at(k) - logits.at(most));
-    return log1p(rest) + logits.at(most);
+    return (double)log1p(rest) + logits.at(most);
+}
+
+/* The share of a class by softmax, from the level of all logits. */
+DEVICE double share_of(double logit, double level) {
+    return exp((exponent)(logit - level));
 }
 
 DEVICE double power_of(double base, double exponent) {
@@ -147,7 +157,7 @@ DEVICE void store_class_slopes(stored *dx, int dx_ring, const stored *x, const u
         const int k = by.channels == 1 ? 1 : c;
         double slope = 0;
         if (label >= 0 && c < by.channels)
-            slope = (own + alike * all) * exp(logits.at(k) - level) - (k == label ? own : 0) -
+            slope = (own + alike * all) * share_of(logits.at(k), level) - (k == label ? own : 0) -
                     alike * by.weight(k);
         store(to, c, (real)(weight * slope));
     }
@@ -197,7 +207,7 @@ DEVICE void sum_overlap(double *scratch, const stored *x, const uint8_t *t, cons
         const Logits logits = logits_at(x, by, point);
         if (label < 0 || (which != PREDICTED && label != k))
             continue;
-        const double share = which == TRULY ? 1 : exp(logits.at(k) - level_of(logits, by.classes));
+        const double share = which == TRULY ? 1 : share_of(logits.at(k), level_of(logits, by.classes));
         total += squared && which == PREDICTED ? share * share : share;
     }
     total = block_sum(total);
@@ -274,14 +284,14 @@ DEVICE void store_overlap_slopes(stored *dx, int dx_ring, const stored *x, const
                  factor = ratio.batch ? weight : weight / control->n;
     double mean = 0;
     for (int k = 0; label >= 0 && k < by.classes; k++) {
-        const double share = exp(logits.at(k) - level);
+        const double share = share_of(logits.at(k), level);
         mean += share * overlap_slope(sums, k, share, label, by.classes, ratio);
     }
     for (int c = 0; c < by.x_block; c++) {
         const int k = by.channels == 1 ? 1 : c;
         double slope = 0;
         if (label >= 0 && c < by.channels) {
-            const double share = exp(logits.at(k) - level);
+            const double share = share_of(logits.at(k), level);
             slope = share * (overlap_slope(sums, k, share, label, by.classes, ratio) - mean);
         }
         store(to, c, (real)(factor * slope));
@@ -577,7 +587,8 @@ DEVICE void store_given(real *slopes, const stored *x, Sorted of, unsigned i) {
     const Logits logits = logits_at(x, of.by, i);
     const double level = level_of(logits, of.by.classes);
     for (int c = 0; c < of.by.channels; c++)
-        to[(long)c * of.points] = (real)(of.by.channels == 1 ? logits.at(1) : exp(logits.at(c) - level));
+        to[(long)c * of.points] =
+            (real)(of.by.channels == 1 ? logits.at(1) : share_of(logits.at(c), level));
 }
 
 /* The error of point i by class k. */
@@ -671,12 +682,12 @@ DEVICE void store_lovasz_slopes(stored *dx, int dx_ring, const stored *x, const 
     const double level = there ? level_of(logits, by.classes) : 0;
     double mean = 0;
     for (int k = 0; k < by.channels && by.channels > 1 && there; k++)
-        mean += exp(logits.at(k) - level) * given[(long)k * points];
+        mean += share_of(logits.at(k), level) * given[(long)k * points];
     for (int c = 0; c < by.x_block; c++) {
         double slope = 0;
         if (there && c < by.channels)
             slope = by.channels == 1 ? (double)given[0]
-                                     : exp(logits.at(c) - level) * (given[(long)c * points] - mean);
+                                     : share_of(logits.at(c), level) * (given[(long)c * points] - mean);
         store(to, c, (real)(there ? weight / present * slope : 0));
     }
 }

@@ -330,10 +330,10 @@ void Test::same(const char *what, const Labels &labels, const Labels &other) {
     comparisons++;
 }
 
-void Test::compare(const char *what, Result &result) {
+void Test::compare(const char *what, Result &result, double tolerance) {
     double *got = result.device().as<double>(), *want = result.host();
     for (int i = 0; i < result.count(); i++)
-        if (!(std::fabs(got[i] - want[i]) <= 1e-12 * std::fabs(want[i])))
+        if (!(std::fabs(got[i] - want[i]) <= tolerance * std::fabs(want[i])))
             fail(what, "it is " + std::to_string(got[i]) + ", not " + std::to_string(want[i]));
     add_to_hash(got, (size_t)result.count() * sizeof *got);
     std::copy_n(got, result.count(), want);

@@ -142,7 +142,7 @@ class Test {
     /* Compares both sides; then the reference goes on with what the device has. PARTS: roundings;
      * VIA_STORED: of `stored` even where the result is not. */
     void compare(const char *what, Tensor &tensor, int parts = 1, bool via_stored = false);
-    void compare(const char *what, Result &result);
+    void compare(const char *what, Result &result, double tolerance = 1e-12);
     /* The same bits on the device in both; then the first is forgotten. */
     void same(const char *what, Tensor &tensor, const Tensor &other);
     void same(const char *what, const Labels &labels, const Labels &other);
