@@ -207,6 +207,7 @@ void plan_programs(Plan *plan, Pool *pool, const Options *options, const Choices
     live(plan);     /* from which step to which */
     join(plan);     /* conv and max_pool and the like become one step */
     sections(plan); /* steps that one launch does come side by side */
+    chains(plan);   /* neighbours that work point by point are one launch */
     if (choices->branches)
         branches(plan); /* gradients by weights run beside what others wait for */
     offsets(plan);      /* where each lies; the size of the arena */

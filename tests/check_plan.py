@@ -29,6 +29,8 @@ The laws:
   ring        what is there a few rows at a time is touched by the steps of one loop over bands, which say its rows
   section     steps of different branches of a section, which may run at once, touch no byte that another of them writes;
               a section is in one piece
+  chain       steps of a chain run point by point: bytes that one of them writes and another touches are those of the same
+              points; all have the same section and stream
   bucket      gradients that a rank_start sends are touched by no step between it and the rank_sum that waits for it; all
               gradients are in such buckets, or none is
   bytes       a buffer holds at least the elements of its shape
@@ -45,6 +47,7 @@ What a loader fills lives from the first step on.
 Steps side by side that say "section": [NUMBER, BRANCH] with one number may run at once where their branches differ: what one
 of them touches lives through all of them.  Each branch of a section has a stream of its own where its steps say "stream": BRANCH;
 else one launch does them all.  Within a branch, a buffer may still take the place of another.
+A step that says "chained" is one launch with the step in front of it: what either touches lives through both.
 What a loop over bands touches lives through all of it, but for the workspace of a single step, unless that is a loss or a metric,
 and for a ring of which no row is read in a later iteration than the one that writes it.
 
@@ -377,9 +380,48 @@ class Judge:
             position += 1
         return runs
 
+    def chains(self, steps, position=0):
+        """The steps of each chain, with the positions of its first and its last."""
+        runs = []
+        for i, step in enumerate(steps):
+            if "loop" in step:
+                runs += self.chains(step["body"], position)
+                position += sum(1 for _ in all_steps(step["body"]))
+                continue
+            if step.get("chained"):
+                if i == 0 or "loop" in steps[i - 1]:
+                    self.complain("chain", "`%s` is chained to no step", step["name"])
+                elif steps[i - 1].get("chained"):
+                    runs[-1][0].append(step)
+                    runs[-1][2] = position
+                else:
+                    runs.append([[steps[i - 1], step], position - 1, position])
+            position += 1
+        return runs
+
+    def check_chains(self):
+        for program, steps in self.plan["programs"].items():
+            for run, _, _ in self.chains(steps):
+                if len({(str(step.get("section")), step.get("stream")) for step in run}) > 1:
+                    self.complain("chain", "%s: the chain of `%s` leads to another branch", program, run[0]["name"])
+                for i, one in enumerate(run):
+                    for other in run[:i]:
+                        self.check_points(program, run[0]["writes"][0], other, one)
+
+    def check_points(self, program, of, one, other):
+        """Steps of a chain whose results have the shape of buffer OF: where one writes what the other touches, both mean the same points."""
+        for writer, toucher in ((one, other), (other, one)):
+            for a in writer["writes"]:
+                for b in toucher["reads"] + toucher["writes"]:
+                    (begin, end), (start, stop) = self.span(a), self.span(b)
+                    alike = all(self.buffers[n]["shape"] == self.buffers[of]["shape"] for n in (a, b))
+                    if begin < stop and start < end and not (alike and begin == start and end == stop):
+                        self.complain("chain", "%s: `%s` writes buffer %s, of which `%s` touches other points", program,
+                                      writer["name"], self.name(b), toucher["name"])
+
     def stretch_sections(self, steps, accesses, lives):
-        """What a step of a section touches lives through all of it."""
-        for _, _, first, last in self.sections(steps):
+        """What a step of a section, or of a chain, touches lives through all of it."""
+        for first, last in [run[-2:] for run in self.sections(steps) + self.chains(steps)]:
             for number, touched in accesses.items():
                 if number in lives and any(first <= access.position <= last for access in touched):
                     lives[number] = (min(first, lives[number][0]), max(last, lives[number][1]))
@@ -795,6 +837,7 @@ class Judge:
             self.check_takeovers()
             self.check_overlaps()
             self.check_sections()
+            self.check_chains()
             self.check_buckets()
             self.check_rings()
             self.check_bands()

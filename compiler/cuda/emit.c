@@ -7,6 +7,7 @@
  *
  * Requires: a checked plan that its target does not refuse.  Provides: these files.
  */
+#include "cuda/chain_text.h"
 #include "cuda/convolution.h"
 #include "emit/emit.h"
 #include "ir/ops.h"
@@ -36,6 +37,7 @@ typedef struct {
     int nlabels[PROGRAMS]; /* sums over labels */
     bool inputs_come;      /* the next ones, while the piece runs that is being emitted */
     bool forks;            /* some steps are branches */
+    ChainTexts chains;
 } Cuda;
 
 /* 0: the first stream, 1: the stream of branches. */
@@ -221,6 +223,52 @@ static void emit_operands_together(Cuda *cuda, const Program *program, int posit
         emit_operands(e, "at", pool_text(e->pool, "%s%s", spans, spans_beside(cuda, program)));
 }
 
+/* STEP[0..COUNT), a chain, in one launch. */
+static void emit_chain(Cuda *cuda, const Program *program, int position, const Step *step, int count) {
+    Emitter *e = &cuda->e;
+    const Graph *g = program->graph;
+    emit_step_begin(e, step);
+    Pool *pool = e->pool;
+    Text operands = text_new(pool);
+    text_add(&operands, " ");
+    const char *rows = "", *name = step_name(e, &g->node[step->node]);
+    const ValueId y = g->node[step->node].out[0];
+    const int64_t columns = program->layout[y].block * type_bytes(g->value[y].type) / 16;
+    Chain chain = {.columns = columns, .key = "", .parameters = "", .arguments = "", .calls = ""};
+    for (int i = 0; i < count; i++) {
+        const Node *node = &g->node[step[i].node];
+        const char *template = template_of(e, node);
+        Constants c = constants_new(e, program, node, template);
+        op_table[node->op].constants(&c, node);
+        target_constants(cuda, &c, node);
+        emit_step_comment(e, program, node, position + i);
+        chain_add(e, &chain, template, instance_for(e, template, &c));
+        add_operands(e, &c, &operands);
+        rows = rows_text(e, program, c.rows_of);
+    }
+    chain.grid = pool_text(pool, "%lld, {%lld, %lld, %lld, %lld}", (long long)program->micro_batch,
+                           (long long)shape_extent(g->value[y].shape, 0),
+                           (long long)shape_extent(g->value[y].shape, 1),
+                           (long long)shape_extent(g->value[y].shape, 2), (long long)columns);
+    if (step->section == 0)
+        emit_operands_together(cuda, program, position, step, count);
+    text_line(e->out, "%s.step = %s;", cuda->at,
+              c_quoted(pool, pool_text(pool, "%s and %d more", name, count - 1)));
+    text_wrapped(e->out, pool_text(pool, "%s(%s, %s,%s);", chain_function(e, &cuda->chains, &chain),
+                                   cuda->at, rows, operands.bytes));
+    emit_step_end(e);
+}
+
+/* A step, or all that is chained to it; returns how many steps these are. */
+static int emit_one(Cuda *cuda, const Program *program, int position, const Step *step, int nstep) {
+    const int count = chain_steps(step, nstep);
+    if (count > 1)
+        emit_chain(cuda, program, position, step, count);
+    else
+        emit_step(cuda, program, position, step);
+    return count;
+}
+
 /* A section of steps that one launch does, the launch of the last step. */
 static void emit_section(Cuda *cuda, const Program *program, int position, const Step *step, int nstep) {
     Emitter *e = &cuda->e;
@@ -247,9 +295,9 @@ static void emit_branches(Cuda *cuda, const Program *program, int position, cons
     out->depth++;
     cuda->forks = true;
     text_line(out, "UnetLaunch beside = unet_cuda_fork(at);");
-    for (int i = 0; i < nstep; i++) {
+    for (int i = 0; i < nstep;) {
         cuda->at = i < beside ? "beside" : "at";
-        emit_step(cuda, program, position + i, &step[i]);
+        i += emit_one(cuda, program, position + i, &step[i], nstep - i);
     }
     text_line(out, "unet_cuda_join(at);");
     out->depth--;
@@ -280,7 +328,9 @@ static int emit_steps(Cuda *cuda, const Program *program, const Step *step, int 
             continue;
         }
         if (step[i].node >= 0) {
-            emit_step(cuda, program, position++, &step[i]);
+            const int count = emit_one(cuda, program, position, &step[i], nstep - i);
+            position += count;
+            i += count - 1;
             continue;
         }
         CHECK(step[i].axis == AXIS_BANDS); /* the runtime goes round loops over samples */
@@ -332,8 +382,8 @@ static int behind_inputs(const Program *program, const Step *step, int nstep) {
     int last = program->prefetches ? nstep : 0;
     while (last > 0 && !reads_inputs(program, &step[last - 1]))
         last--;
-    while (last > 0 && last < nstep && step[last].section > 0 &&
-           step[last].section == step[last - 1].section)
+    while (last > 0 && last < nstep &&
+           (step[last].chained || (step[last].section > 0 && step[last].section == step[last - 1].section)))
         last++;
     return last;
 }
@@ -583,6 +633,8 @@ static void emit_plan_header(const Cuda *cuda, Sources *sources) {
     Text offsets = text_new(cuda->e.pool), declarations = text_new(cuda->e.pool);
     emit_offsets(&cuda->e, &offsets);
     emit_declarations(&cuda->e, &declarations);
+    text_add(&declarations, "%s",
+             cuda->chains.declarations.bytes == NULL ? "" : cuda->chains.declarations.bytes);
     const Hole hole[] = {{"stored", plan->options->stored == TYPE_F32 ? "float" : "uint16_t"},
                          {"offsets", offsets.bytes},
                          {"declarations", declarations.bytes},
@@ -598,6 +650,7 @@ static void emit_kernels(const Cuda *cuda, Sources *sources) {
     const char *prologue = pool_text(cuda->e.pool, "%s%s", template_part(cuda->e.pool, "cuda/prologue.cuh"),
                                      shared_text(&cuda->e));
     emit_copies(&cuda->e, &kernels);
+    text_add(&kernels, "%s", cuda->chains.kernels.bytes == NULL ? "" : cuda->chains.kernels.bytes);
     const Hole hole[] = {{"stored", type[plan->options->stored]},
                          {"prologue", prologue},
                          {"kernels", kernels.bytes},
@@ -610,7 +663,8 @@ void emit_cuda(const Plan *plan, Sources *sources) {
     Text programs = text_new(plan->pool);
     Cuda cuda = {
         .e = {.plan = plan, .dialect = &dialect, .pool = plan->pool, .keeps = plan->pool, .out = &programs},
-        .at = "at"};
+        .at = "at",
+        .chains = {.kernels = text_new(plan->pool), .declarations = text_new(plan->pool)}};
     for (int k = 0; k < PROGRAMS; k++)
         if (plan->program[k].model != NULL)
             emit_program(&cuda, &plan->program[k]);

@@ -93,18 +93,22 @@ static const char *output_text(const Emitter *e, const Constants *c, int k) {
     return operand_text(e, c, n == 0 ? -1 : segment[0]);
 }
 
-void emit_call(Emitter *e, const Constants *c, const Instance *k, const char *first, const char *last) {
+void add_operands(Emitter *e, const Constants *c, Text *call) {
     CHECK(c->node->nin <= MAX_INPUTS);
+    for (int i = 0; i < c->node->nout; i++)
+        add_argument(call, output_text(e, c, i));
+    for (int i = 0; i < c->node->nin; i++)
+        add_argument(call, input_text(e, c, i));
+    add_argument(call, c->behind);
+}
+
+void emit_call(Emitter *e, const Constants *c, const Instance *k, const char *first, const char *last) {
     Text call = text_new(e->pool);
     text_add(&call, "%s", instance_call(e, k));
     add_argument(&call, first);
     if (c->rows_of >= 0)
         add_argument(&call, rows_text(e, c->program, c->rows_of));
-    for (int i = 0; i < c->node->nout; i++)
-        add_argument(&call, output_text(e, c, i));
-    for (int i = 0; i < c->node->nin; i++)
-        add_argument(&call, input_text(e, c, i));
-    add_argument(&call, c->behind);
+    add_operands(e, c, &call);
     add_argument(&call, last);
     text_add(&call, ");");
     text_wrapped(e->out, call.bytes);

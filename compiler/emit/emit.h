@@ -145,6 +145,8 @@ const char *bands_text(const Plan *plan);
 /* The head of a loop over bands, and what closes it. */
 void emit_bands_begin(Emitter *e, const Program *program, const Step *loop, int position);
 void emit_bands_end(Emitter *e);
+/* Appends the outputs and the inputs of the node of C to the arguments of CALL. */
+void add_operands(Emitter *e, const Constants *c, Text *call);
 /* The call of a kernel: FIRST, the rows, outputs, inputs, LAST. */
 void emit_call(Emitter *e, const Constants *c, const Instance *k, const char *first, const char *last);
 /* "conv of enc1.0" */

@@ -231,6 +231,13 @@ int section_steps(const Step *step, int nstep) {
     return count;
 }
 
+int chain_steps(const Step *step, int nstep) {
+    int count = 1;
+    while (count < nstep && step[count].chained)
+        count++;
+    return count;
+}
+
 const Step *step_at(const Step *step, int nstep, int position) {
     for (int i = 0; i < nstep; i++) {
         int inside = step[i].node < 0 ? step_count(step[i].body, step[i].nbody) : 0;

@@ -42,12 +42,16 @@ enum { MAX_STATES = 4 }; /* numbers that an optimiser keeps for each parameter *
  * Neighbouring steps may form a section of branches.  Steps of one branch run one after the other; steps of
  * different branches run in any order, or at once.  A step behind the section runs after all of its steps.
  * One launch runs the whole section, or each branch has a stream: branch 1 has the stream of all other
- * steps, and the steps of branch 2 stand first. */
+ * steps, and the steps of branch 2 stand first.
+ *
+ * A step may be chained to the step in front of it: one launch runs both, point by point, and other points
+ * may have come farther meanwhile (passes/chains.c). */
 typedef struct Step {
     NodeId node; /* -1: a loop */
     bool recompute;
     int section, branch; /* see above; section 0: in none */
     bool streams;        /* each branch of its section has a stream */
+    bool chained;        /* see above */
     int64_t rows, lag;   /* in a loop over bands: see above; rows 0: in no such loop */
     LoopAxis axis;       /* of a loop */
     int64_t samples;     /* of a loop over samples: the samples of an iteration */
@@ -237,6 +241,8 @@ int schedule_nodes(Pool *pool, const Program *program, NodeId **node, const Step
 int step_count(const Step *step, int nstep);
 /* Returns how many of STEP[0..NSTEP) are in the section that begins with the first; 0: it begins none. */
 int section_steps(const Step *step, int nstep);
+/* Returns how many of STEP[0..NSTEP) are the first one and those chained to it. */
+int chain_steps(const Step *step, int nstep);
 /* Returns the step at POSITION. */
 const Step *step_at(const Step *step, int nstep, int position);
 /* The height of an image without an end, and an iteration over its bands that is far from the beginning. */

@@ -20,6 +20,10 @@ typedef void FinishRule(Program *program, NodeId node);
  * does both, to the same bits. */
 typedef bool JoinRule(Graph *g, const Node *first, const Node *second, Node *joined);
 
+/* Does a kernel work point by point of its output, so that one launch does it with others?  It may be the
+ * first of them alone. */
+typedef enum { CHAINS_NOT, CHAINS_FIRST, CHAINS } Chaining;
+
 /* A target's own columns of the operator table; operators without a row in it need nothing. */
 typedef struct {
     PrepareRule *prepare;
@@ -31,6 +35,7 @@ typedef struct {
     Op together; /* one launch does it with others whose rows say the same (passes/sections.c); 0: alone, */
     bool of_same; /* but only with nodes that read the same */
     bool beside;  /* it may run beside the steps behind it, in a stream of its own (passes/branches.c) */
+    Chaining chaining; /* passes/chains.c */
 } KernelRow;
 
 /* Processors of a kind that have some instructions in common. */

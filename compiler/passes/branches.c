@@ -79,11 +79,21 @@ static void set_section(Step *step, int count, int nstep, int section) {
     }
 }
 
+/* So many of STEP[0..NSTEP), or fewer, that no chain is cut. */
+static int whole_chains(const Step *step, int count, int nstep) {
+    while (count > 0 && count < nstep && step[count].chained)
+        count--;
+    return count;
+}
+
 /* Lets STEP[0..COUNT) run beside as many of the MEANWHILE steps behind them as leave no more bytes alive
  * than there may be; returns how many these are. */
-static int fork_beside(Fork *f, Step *step, int count, int meanwhile) {
+static int fork_beside(Fork *f, Step *step, int count, int meanwhile, int nstep) {
     f->sections++;
     for (int n = meanwhile; n > 0; n /= 2) {
+        n = whole_chains(step + count, n, nstep - count);
+        if (n == 0)
+            break;
         set_section(step, count, count + n, f->sections);
         live(f->plan);
         if (alive_in(f->plan, f->program).most <= f->most)
@@ -104,7 +114,7 @@ static void fork_steps(Fork *f, Step *step, int nstep) {
         while (i + count < nstep && runs_beside(f, &step[i + count]))
             count++;
         const int meanwhile = steps_meanwhile(f, &step[i], count, &step[i + count], nstep - i - count);
-        count += fork_beside(f, &step[i], count, meanwhile);
+        count += fork_beside(f, &step[i], count, meanwhile, nstep - i);
     }
 }
 

@@ -10,8 +10,8 @@
  * slices.  A buffer that a loop touches and that also lives outside of the loop lives through all of the
  * loop.  A buffer that a loop over bands touches does so in any case, for its rows are made in one
  * iteration and read in another; but not scratch in which nothing stays, nor weights that each iteration
- * packs, nor a ring in which no row stays.  A buffer that a section touches lives through all of the
- * section: its steps may run at once.  A buffer that outlives a step lives through all of its program.
+ * packs, nor a ring in which no row stays.  A buffer that a section, or a chain, touches lives through all
+ * of it: its steps may run at once.  A buffer that outlives a step lives through all of its program.
  *
  * Requires: buffers, rings.  Provides: first and last of the buffers of each program.
  */
@@ -60,8 +60,8 @@ static int walk(const Live *l, const Step *step, int nstep, int position) {
     return position;
 }
 
-/* All that the steps STEP[0..COUNT), which form a section, touch lives from POSITION on through the last.
- */
+/* All that the steps STEP[0..COUNT), which form a section or a chain, touch lives from POSITION on through
+ * the last. */
 static void stretch_section(const Live *l, const Step *step, int count, int position) {
     const Graph *g = l->program->graph;
     for (int i = 0; i < count; i++)
@@ -73,14 +73,16 @@ static void stretch_section(const Live *l, const Step *step, int count, int posi
 }
 
 static int stretch_sections(const Live *l, const Step *step, int nstep, int position) {
-    for (int i = 0, count; i<nstep; i += count> 0 ? count : 1) {
+    for (int i = 0, count; i < nstep; i += count) {
         count = section_steps(step + i, nstep - i);
+        count = count > 0 ? count : chain_steps(step + i, nstep - i);
         if (step[i].node < 0) {
             position = stretch_sections(l, step[i].body, step[i].nbody, position + 1);
             continue;
         }
-        stretch_section(l, step + i, count, position);
-        position += count > 0 ? count : 1;
+        if (count > 1)
+            stretch_section(l, step + i, count, position);
+        position += count;
     }
     return position;
 }

@@ -82,6 +82,8 @@ typedef struct {
 Alive alive_in(const Plan *plan, const Program *program);
 /* sections.c: steps that one launch does stand side by side, in a section. */
 void sections(Plan *plan);
+/* chains.c: neighbours that work point by point are one launch. */
+void chains(Plan *plan);
 /* branches.c: gradients by weights run beside what others wait for. */
 void branches(Plan *plan);
 /* join.c: two steps become one where one kernel does both and no more bytes are alive. */

@@ -10,6 +10,8 @@
  * - A read of a worthless buffer, or of rows that are not there, breaks the plan.
  * - A persistent buffer is updated, and never computed or summed anew.  Weights that are not persistent are
  *   there for the steps that run once, and for no other.
+ * - Steps of a chain run point by point.  So where one writes bytes that another one touches, these are
+ *   the same bytes of tensors of one shape.
  * - Steps of different branches of a section may run at once.  So no step writes a byte that a step of
  *   another branch touches.
  * - A bucket of gradients has room of its own.  From its sending to the end of all sums nobody touches it.
@@ -301,6 +303,42 @@ static void play_node(Judge *j, const Step *step, const RowRange *rows) {
     }
 }
 
+/* ---- chains ---- */
+
+/* Both touch bytes that one of them writes: the same bytes, in tensors of one shape. */
+static void law_of_points(const Judge *j, const Node *one, const Node *other) {
+    const Graph *g = j->program->graph;
+    for (Touch s = node_touches(g, one); touch_next(&s);)
+        for (Touch t = node_touches(g, other); touch_next(&t);) {
+            const int a = j->program->buffer_of[s.value], b = j->program->buffer_of[t.value];
+            if (!(s.writes || t.writes) || a < 0 || b < 0 ||
+                !overlap(&j->plan->buffer[a], &j->plan->buffer[b]))
+                continue;
+            if (j->plan->buffer[a].offset != j->plan->buffer[b].offset ||
+                shape_elements(g->value[s.value].shape) != shape_elements(g->value[t.value].shape) ||
+                shape_elements(g->value[s.value].shape) != shape_elements(g->value[one->out[0]].shape))
+                BUG("plan: %s: `%s` and `%s` are one launch, and one writes other points of what the other "
+                    "touches: `%s`",
+                    j->program->name, one->name, other->name, j->plan->buffer[b].name);
+        }
+}
+
+static void law_of_chains(const Judge *j, const Step *step, int nstep) {
+    for (int i = 0, count; i < nstep; i += count) {
+        count = chain_steps(step + i, nstep - i);
+        if (step[i].node < 0)
+            law_of_chains(j, step[i].body, step[i].nbody);
+        for (int k = 1; k < count; k++)
+            for (int other = 0; other < k; other++) {
+                const Step *one = &step[i + other], *two = &step[i + k];
+                if (one->node < 0 || two->node < 0 || one->section != two->section ||
+                    one->branch != two->branch)
+                    BUG("plan: %s: a chain leads from a branch to another", j->program->name);
+                law_of_points(j, &j->program->graph->node[one->node], &j->program->graph->node[two->node]);
+            }
+    }
+}
+
 /* ---- sections ---- */
 
 /* One writes bytes that the other touches. */
@@ -485,6 +523,7 @@ static void judge_program(const Plan *plan, const Program *p, int64_t units) {
                .gone = NEW_ARRAY(plan->pool, int64_t, plan->nbuffer),
                .units = units};
     law_of_sections(&j, p->step, p->nstep);
+    law_of_chains(&j, p->step, p->nstep);
     law_of_buckets(plan, p);
     find_sharers(&j);
     hold_given(&j);

@@ -172,6 +172,8 @@ static void steps_json(const Plan *plan, const Program *program, const Step *ste
         if (step[i].section > 0)
             text_add(out, "\"section\": [%d, %d], ", step[i].section, step[i].branch);
         bucket_json(program, node, out);
+        if (step[i].chained)
+            text_add(out, "\"chained\": true, ");
         if (step[i].streams)
             text_add(out, "\"stream\": %d, ", step[i].branch);
         if (depth == STEP_DEPTH && i < program->nonce)

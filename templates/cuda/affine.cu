@@ -5,17 +5,20 @@
 #include "../example_cuda.h"
 
 /* BEGIN */
-static __global__ void KERNEL_vectors(Range range, stored *y, const stored *x) {
+DEVICE void KERNEL_vector(unsigned i, const UnetControl *, stored *y, const stored *x) {
     SIZES;
     constexpr Grid to = {D, H, W, Y.block / LANES, Y.ring}, from = {D, H, W, X.block / LANES, X.ring};
-    const unsigned i = vector_index(range);
-    if (i == NO_VECTOR)
-        return;
     const int first = i % (Y.block / LANES) * LANES;
     Vector v = times((real)TIMES, load_vector(x, place(from, i)));
     for (int l = 0; l < LANES; l++)
         v.lane[l] = first + l < C ? v.lane[l] + (real)TERM : 0;
     store_vector(y, place(to, i), v);
+}
+
+static __global__ void KERNEL_vectors(Range range, stored *y, const stored *x) {
+    const unsigned i = vector_index(range);
+    if (i != NO_VECTOR)
+        KERNEL_vector(i, NULL, y, x);
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *y, const stored *x) {

@@ -5,19 +5,22 @@
 #include "../example_cuda.h"
 
 /* BEGIN */
-static __global__ void KERNEL_vectors(Range range, stored *__restrict__ dx, const stored *__restrict__ dy) {
+DEVICE void KERNEL_vector(unsigned i, const UnetControl *, stored *dx, const stored *dy) {
     SIZES;
     constexpr int columns = DX.block / LANES;
     constexpr Grid to = {D, H, W, columns, DX.ring}, from = {D, H, W, 1, DY.ring};
-    const unsigned i = vector_index(range);
-    if (i == NO_VECTOR)
-        return;
     const int first = i % columns * LANES;
     const real share = load_vector(dy, place(from, i / columns)).lane[0] / C;
     Vector v;
     for (int l = 0; l < LANES; l++)
         v.lane[l] = first + l < C ? share : 0;
     store_vector(dx, place(to, i), v);
+}
+
+static __global__ void KERNEL_vectors(Range range, stored *dx, const stored *dy) {
+    const unsigned i = vector_index(range);
+    if (i != NO_VECTOR)
+        KERNEL_vector(i, NULL, dx, dy);
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *dx, const stored *dy) {

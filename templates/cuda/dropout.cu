@@ -36,12 +36,9 @@ DEVICE uint32_t KERNEL_at(uint64_t key, uint32_t point) {
     return KERNEL_hash((BY_CHANNEL ? 0 : point) ^ (uint32_t)key) ^ (uint32_t)(key >> 32);
 }
 
-static __global__ void KERNEL_vectors(Range range, stored *y, const stored *x, const UnetControl *control) {
+DEVICE void KERNEL_vector(unsigned i, const UnetControl *control, stored *y, const stored *x) {
     SIZES;
     constexpr Grid to = {D, H, W, Y.block / LANES, Y.ring}, from = {D, H, W, X.block / LANES, X.ring};
-    const unsigned i = vector_index(range);
-    if (i == NO_VECTOR)
-        return;
     const Point o = point_at(to, i);
     const uint64_t key = KERNEL_key(control->seed, control->step, control->start + o.n);
     const uint32_t point = KERNEL_at(key, (uint32_t)((o.d * H + o.h) * W + o.w));
@@ -54,8 +51,14 @@ static __global__ void KERNEL_vectors(Range range, stored *y, const stored *x, c
     store_vector(y, place(to, i), v);
 }
 
+static __global__ void KERNEL_vectors(Range range, const UnetControl *control, stored *y, const stored *x) {
+    const unsigned i = vector_index(range);
+    if (i != NO_VECTOR)
+        KERNEL_vector(i, control, y, x);
+}
+
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *y, const stored *x) {
     SIZES;
-    LAUNCH_RANGE(at, KERNEL_vectors, range_of(N, {D, H, W, Y.block / LANES}, rows), y, x, at.control);
+    LAUNCH_RANGE(at, KERNEL_vectors, range_of(N, {D, H, W, Y.block / LANES}, rows), at.control, y, x);
 }
 /* END */

@@ -5,13 +5,10 @@
 #include "../example_cuda.h"
 
 /* BEGIN */
-static __global__ void KERNEL_vectors(Range range, stored *dx, const stored *x, const stored *dy) {
+DEVICE void KERNEL_vector(unsigned i, const UnetControl *, stored *dx, const stored *x, const stored *dy) {
     SIZES;
     constexpr Grid to = {D, H, W, DX.block / LANES, DX.ring}, of = {D, H, W, X.block / LANES, X.ring},
                    from = {D, H, W, DY.block / LANES, DY.ring};
-    const unsigned i = vector_index(range);
-    if (i == NO_VECTOR)
-        return;
     Vector gradient = load_vector(dy, place(from, i));
     const Vector known = load_vector(x, place(of, i));
     for (int l = 0; l < LANES; l++) {
@@ -20,6 +17,12 @@ static __global__ void KERNEL_vectors(Range range, stored *dx, const stored *x, 
             gradient.lane[l] * (0.5f * erfcf(-v * 0.70710678f) + v * 0.39894228f * expf(-0.5f * v * v));
     }
     store_vector(dx, place(to, i), gradient);
+}
+
+static __global__ void KERNEL_vectors(Range range, stored *dx, const stored *x, const stored *dy) {
+    const unsigned i = vector_index(range);
+    if (i != NO_VECTOR)
+        KERNEL_vector(i, NULL, dx, x, dy);
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *dx, const stored *x, const stored *dy) {

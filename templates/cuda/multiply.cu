@@ -5,13 +5,10 @@
 #include "../example_cuda.h"
 
 /* BEGIN */
-static __global__ void KERNEL_vectors(Range range, stored *y, const stored *a, const stored *b) {
+DEVICE void KERNEL_vector(unsigned i, const UnetControl *, stored *y, const stored *a, const stored *b) {
     SIZES;
     constexpr Grid to = {D, H, W, Y.block / LANES, Y.ring}, from = {D, H, W, A.block / LANES, A.ring},
                    factors = {BD, BH, BW, B.block / LANES, B.ring};
-    const unsigned i = vector_index(range);
-    if (i == NO_VECTOR)
-        return;
     const Point o = point_at(to, i);
     const bool map = CB == 1 && C > 1;
     const Point p = {o.n, BD == 1 ? 0 : o.d, BH == 1 ? 0 : o.h, BW == 1 ? 0 : o.w, map ? 0 : o.column};
@@ -20,6 +17,12 @@ static __global__ void KERNEL_vectors(Range range, stored *y, const stored *a, c
     for (int l = 0; l < LANES; l++)
         v.lane[l] = o.column * LANES + l < C ? v.lane[l] * factor.lane[map ? 0 : l] : 0;
     store_vector(y, place(to, i), v);
+}
+
+static __global__ void KERNEL_vectors(Range range, stored *y, const stored *a, const stored *b) {
+    const unsigned i = vector_index(range);
+    if (i != NO_VECTOR)
+        KERNEL_vector(i, NULL, y, a, b);
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *y, const stored *a, const stored *b) {

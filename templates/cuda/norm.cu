@@ -37,10 +37,12 @@ DEVICE real KERNEL_activated(real v, real slope) {
     return !LEAKY ? v : !LEARNT && SLOPE == 0 ? positive(v) : v > 0 ? v : slope * v;
 }
 
-static __global__ void KERNEL_vectors(Range range, stored *y, const stored *x,
-                                      const real *__restrict__ mean, const real *__restrict__ variance,
-                                      const real *__restrict__ w, const real *__restrict__ b,
-                                      const real *__restrict__ slopes) {
+/* Calls THEN for each vector that this thread has stored. */
+template <class Then>
+DEVICE void KERNEL_each(Range range, const UnetControl *, stored *y, const stored *x,
+                        const real *__restrict__ mean, const real *__restrict__ variance,
+                        const real *__restrict__ w, const real *__restrict__ b,
+                        const real *__restrict__ slopes, Then then) {
     SIZES;
     constexpr Grid to = {D, H, W, Y.block / LANES, Y.ring}, from = {D, H, W, X.block / LANES, X.ring};
     KERNEL_Factors f;
@@ -52,7 +54,15 @@ static __global__ void KERNEL_vectors(Range range, stored *y, const stored *x,
             v.lane[l] = KERNEL_activated(
                 (v.lane[l] - f.mean.lane[l]) * f.factor.lane[l] + f.constant.lane[l], f.slope.lane[l]);
         store_vector(y, place(to, i), v);
+        then(i);
     });
+}
+
+static __global__ void KERNEL_vectors(Range range, stored *y, const stored *x,
+                                      const real *__restrict__ mean, const real *__restrict__ variance,
+                                      const real *__restrict__ w, const real *__restrict__ b,
+                                      const real *__restrict__ slopes) {
+    KERNEL_each(range, NULL, y, x, mean, variance, w, b, slopes, [](unsigned) {});
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *y, const stored *x, const real *mean,

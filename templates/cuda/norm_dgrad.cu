@@ -37,11 +37,12 @@ DEVICE KERNEL_Factors KERNEL_factors(const real *__restrict__ mean, const real *
     return f;
 }
 
-static __global__ void KERNEL_vectors(Range range, stored *dx, const stored *__restrict__ x,
-                                      const stored *dy, const real *__restrict__ mean,
-                                      const real *__restrict__ variance, const real *__restrict__ w,
-                                      const real *__restrict__ b, const real *__restrict__ sums,
-                                      const real *__restrict__ slopes, const UnetControl *control) {
+/* Calls THEN for each vector that this thread has stored. */
+template <class Then>
+DEVICE void KERNEL_each(Range range, const UnetControl *control, stored *dx, const stored *__restrict__ x,
+                        const stored *dy, const real *__restrict__ mean, const real *__restrict__ variance,
+                        const real *__restrict__ w, const real *__restrict__ sums,
+                        const real *__restrict__ b, const real *__restrict__ slopes, Then then) {
     SIZES;
     constexpr Grid to = {D, H, W, DX.block / LANES, DX.ring}, from = {D, H, W, X.block / LANES, X.ring},
                    slope = {D, H, W, DY.block / LANES, DY.ring};
@@ -62,7 +63,16 @@ static __global__ void KERNEL_vectors(Range range, stored *dx, const stored *__r
                 counts ? dy_norm * f.slope.lane[l] - f.constant.lane[l] - apart * f.linear.lane[l] : 0;
         }
         store_vector(dx, place(to, i), gradient);
+        then(i);
     });
+}
+
+static __global__ void KERNEL_vectors(Range range, const UnetControl *control, stored *dx,
+                                      const stored *__restrict__ x, const stored *dy,
+                                      const real *__restrict__ mean, const real *__restrict__ variance,
+                                      const real *__restrict__ w, const real *__restrict__ sums,
+                                      const real *__restrict__ b, const real *__restrict__ slopes) {
+    KERNEL_each(range, control, dx, x, dy, mean, variance, w, sums, b, slopes, [](unsigned) {});
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *dx, const stored *x, const stored *dy,
@@ -70,7 +80,7 @@ LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *dx, const stored *x, cons
                      const real *slopes) {
     SIZES;
     constexpr int columns = DX.block / LANES;
-    LAUNCH_NORMALISED(at, KERNEL_vectors, columns, range_of(N, {D, H, W, columns}, rows), dx, x, dy, mean,
-                      variance, w, b, sums, slopes, at.control);
+    LAUNCH_NORMALISED(at, KERNEL_vectors, columns, range_of(N, {D, H, W, columns}, rows), at.control, dx, x,
+                      dy, mean, variance, w, sums, b, slopes);
 }
 /* END */

@@ -5,12 +5,9 @@
 #include "../example_cuda.h"
 
 /* BEGIN */
-static __global__ void KERNEL_vectors(Range range, stored *__restrict__ y, const stored *__restrict__ x) {
+DEVICE void KERNEL_vector(unsigned i, const UnetControl *, stored *y, const stored *x) {
     SIZES;
     constexpr Grid to = {D, H, W, Y.block / LANES, Y.ring}, from = {D, H / FOLD, W / FOLD, 1, X.ring};
-    const unsigned i = vector_index(range);
-    if (i == NO_VECTOR)
-        return;
     const Point o = point_at(to, i);
     const int h = o.h, p = o.w;
     Vector v;
@@ -22,6 +19,12 @@ static __global__ void KERNEL_vectors(Range range, stored *__restrict__ y, const
                   : 0;
     }
     store_vector(y, place(to, i), v);
+}
+
+static __global__ void KERNEL_vectors(Range range, stored *y, const stored *x) {
+    const unsigned i = vector_index(range);
+    if (i != NO_VECTOR)
+        KERNEL_vector(i, NULL, y, x);
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *y, const stored *x) {

@@ -5,15 +5,12 @@
 #include "../example_cuda.h"
 
 /* BEGIN */
-static __global__ void KERNEL_vectors(Range range, stored *dx, const stored *x, const stored *dy,
-                                      const real *__restrict__ w) {
+DEVICE void KERNEL_vector(unsigned i, const UnetControl *, stored *dx, const stored *x, const stored *dy,
+                          const real *__restrict__ w) {
     SIZES;
     constexpr int columns = DX.block / LANES;
     constexpr Grid to = {D, H, W, columns, DX.ring}, at = {D, H, W, columns, X.ring},
                    from = {D, H, W, columns, DY.ring};
-    const unsigned i = vector_index(range);
-    if (i == NO_VECTOR)
-        return;
     const Vector here = load_vector(x, place(at, i));
     Vector v = load_vector(dy, place(from, i));
     for (int l = 0; l < LANES; l++) {
@@ -22,6 +19,13 @@ static __global__ void KERNEL_vectors(Range range, stored *dx, const stored *x, 
             v.lane[l] *= w[SHARED ? 0 : c];
     }
     store_vector(dx, place(to, i), v);
+}
+
+static __global__ void KERNEL_vectors(Range range, stored *dx, const stored *x, const stored *dy,
+                                      const real *__restrict__ w) {
+    const unsigned i = vector_index(range);
+    if (i != NO_VECTOR)
+        KERNEL_vector(i, NULL, dx, x, dy, w);
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *dx, const stored *x, const stored *dy,

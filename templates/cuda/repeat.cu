@@ -5,12 +5,9 @@
 #include "../example_cuda.h"
 
 /* BEGIN */
-static __global__ void KERNEL_vectors(Range range, stored *__restrict__ y, const stored *__restrict__ x) {
+DEVICE void KERNEL_vector(unsigned i, const UnetControl *, stored *y, const stored *x) {
     SIZES;
     constexpr Grid to = {D, H, W, Y.block / LANES, Y.ring}, from = {BD, BH, BW, X.block / LANES, X.ring};
-    const unsigned i = vector_index(range);
-    if (i == NO_VECTOR)
-        return;
     const Point o = point_at(to, i);
     const bool one = CB == 1 && C > 1;
     const Point p = {o.n, BD == 1 ? 0 : o.d, BH == 1 ? 0 : o.h, BW == 1 ? 0 : o.w, one ? 0 : o.column};
@@ -19,6 +16,12 @@ static __global__ void KERNEL_vectors(Range range, stored *__restrict__ y, const
     for (int l = 0; l < LANES; l++)
         v.lane[l] = o.column * LANES + l < C ? small.lane[one ? 0 : l] : 0;
     store_vector(y, place(to, i), v);
+}
+
+static __global__ void KERNEL_vectors(Range range, stored *y, const stored *x) {
+    const unsigned i = vector_index(range);
+    if (i != NO_VECTOR)
+        KERNEL_vector(i, NULL, y, x);
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *y, const stored *x) {

@@ -6,13 +6,10 @@
 #include "../example_cuda.h"
 
 /* BEGIN */
-static __global__ void KERNEL_vectors(Range range, stored *y, const stored *x, const real *__restrict__ w,
-                                      const real *__restrict__ b) {
+DEVICE void KERNEL_vector(unsigned i, const UnetControl *, stored *y, const stored *x,
+                          const real *__restrict__ w, const real *__restrict__ b) {
     SIZES;
     constexpr Grid to = {D, H, W, Y.block / LANES, Y.ring}, from = {D, H, W, X.block / LANES, X.ring};
-    const unsigned i = vector_index(range);
-    if (i == NO_VECTOR)
-        return;
     Vector v = load_vector(x, place(from, i));
     for (int l = 0; l < LANES; l++) {
         const int c = i % to.columns * LANES + l;
@@ -20,6 +17,13 @@ static __global__ void KERNEL_vectors(Range range, stored *y, const stored *x, c
             v.lane[l] = v.lane[l] * w[SHARED ? 0 : c] + (BIAS ? b[c] : 0);
     }
     store_vector(y, place(to, i), v);
+}
+
+static __global__ void KERNEL_vectors(Range range, stored *y, const stored *x, const real *__restrict__ w,
+                                      const real *__restrict__ b) {
+    const unsigned i = vector_index(range);
+    if (i != NO_VECTOR)
+        KERNEL_vector(i, NULL, y, x, w, b);
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *y, const stored *x, const real *w, const real *b) {

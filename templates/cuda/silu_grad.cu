@@ -5,13 +5,10 @@
 #include "../example_cuda.h"
 
 /* BEGIN */
-static __global__ void KERNEL_vectors(Range range, stored *dx, const stored *x, const stored *dy) {
+DEVICE void KERNEL_vector(unsigned i, const UnetControl *, stored *dx, const stored *x, const stored *dy) {
     SIZES;
     constexpr Grid to = {D, H, W, DX.block / LANES, DX.ring}, of = {D, H, W, X.block / LANES, X.ring},
                    from = {D, H, W, DY.block / LANES, DY.ring};
-    const unsigned i = vector_index(range);
-    if (i == NO_VECTOR)
-        return;
     Vector v = load_vector(dy, place(from, i));
     const Vector at = load_vector(x, place(of, i));
     for (int l = 0; l < LANES; l++) {
@@ -19,6 +16,12 @@ static __global__ void KERNEL_vectors(Range range, stored *dx, const stored *x, 
         v.lane[l] = v.lane[l] * s * (1 + at.lane[l] * (1 - s));
     }
     store_vector(dx, place(to, i), v);
+}
+
+static __global__ void KERNEL_vectors(Range range, stored *dx, const stored *x, const stored *dy) {
+    const unsigned i = vector_index(range);
+    if (i != NO_VECTOR)
+        KERNEL_vector(i, NULL, dx, x, dy);
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *dx, const stored *x, const stored *dy) {

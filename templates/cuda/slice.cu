@@ -5,13 +5,10 @@
 #include "../example_cuda.h"
 
 /* BEGIN */
-static __global__ void KERNEL_vectors(Range range, stored *__restrict__ y, const stored *__restrict__ x) {
+DEVICE void KERNEL_vector(unsigned i, const UnetControl *, stored *y, const stored *x) {
     SIZES;
     constexpr int columns = Y.block / LANES;
     constexpr Grid to = {D, H, W, columns, Y.ring}, from = {D, H, W, 1, X.ring};
-    const unsigned i = vector_index(range);
-    if (i == NO_VECTOR)
-        return;
     const unsigned point = place(from, i / columns);
     const int c = i % columns * LANES;
     Vector v = filled(0);
@@ -21,6 +18,12 @@ static __global__ void KERNEL_vectors(Range range, stored *__restrict__ y, const
         for (int l = 0; l < LANES; l++)
             v.lane[l] = c + l < C ? load(x, (long)point * X.block + C0 + c + l) : 0;
     store_vector(y, place(to, i), v);
+}
+
+static __global__ void KERNEL_vectors(Range range, stored *y, const stored *x) {
+    const unsigned i = vector_index(range);
+    if (i != NO_VECTOR)
+        KERNEL_vector(i, NULL, y, x);
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *y, const stored *x) {

@@ -5,21 +5,23 @@
 #include "../example_cuda.h"
 
 /* BEGIN */
-static __global__ void KERNEL_vectors(Range range, stored *dx, const stored *__restrict__ dy,
-                                      const stored *a) {
+DEVICE void KERNEL_vector(unsigned i, const UnetControl *, stored *dx, const stored *dy, const stored *a) {
     SIZES;
     constexpr int columns = DX.block / LANES;
     constexpr Grid to = {D, H, W, columns, DX.ring}, other = {D, H, W, columns, A.ring},
                    from = {D, H, W, 1, DY.ring};
-    const unsigned i = vector_index(range);
-    if (i == NO_VECTOR)
-        return;
     const unsigned point = place(from, i / columns);
     const int c = (int)(i % columns) * LANES - C0;
     Vector more;
     for (int l = 0; l < LANES; l++)
         more.lane[l] = c + l >= 0 && c + l < C ? load(dy, (long)point * DY.block + c + l) : 0;
     store_vector(dx, place(to, i), ACCUMULATE ? sum(load_vector(a, place(other, i)), more) : more);
+}
+
+static __global__ void KERNEL_vectors(Range range, stored *dx, const stored *dy, const stored *a) {
+    const unsigned i = vector_index(range);
+    if (i != NO_VECTOR)
+        KERNEL_vector(i, NULL, dx, dy, a);
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *dx, const stored *dy, const stored *a) {

@@ -2,6 +2,8 @@
 
 Usage: roofline.py UNETC [--json] [OPTIONS FILE]...      (TinyUNet and UNetDenoiser, as below, when no file is named)
 
+A step that is chained to the one in front of it has no launch of its own and finds in registers what the chain has made.
+
 Every step of the plan launches what `launches` says and moves the buffers that it names, each once, but those of
 scratch; what it adds to it also reads; sums of gradients by bias read the gradient again.  A sum over the points of each channel
 takes a second launch, which adds bands up.  A step of a loop over bands of rows runs once for each.  A convolution takes the longest of
@@ -53,9 +55,18 @@ def adds_up(step, buffers):
     return step["op"] in IN_BANDS and not (step["kernel"] == "scale_wgrad" and first == [1])
 
 
+def in_chains(steps):
+    """The steps, those that are chained without what the steps of the chain in front of them have written."""
+    made = set()
+    for step in steps:
+        made = made if step.get("chained") else set()
+        yield {**step, "reads": [i for i in step["reads"] if i not in made]}
+        made |= set(step["writes"])
+
+
 def training_launches(plan):
     """Those of a training step."""
-    buffers, steps = {buffer["id"]: buffer for buffer in plan["buffers"]}, list(unrolled(plan["programs"]["train"]))
+    buffers, steps = {buffer["id"]: buffer for buffer in plan["buffers"]}, list(in_chains(unrolled(plan["programs"]["train"])))
     # a gradient by weights sums for the bias where what unpacks it reads no sums of who masked the gradient
     sums = {step["reads"][0] for step in steps if step["op"] == "filter_unpack" and len(step["writes"]) > len(step["reads"])}
     return [launch._replace(fork=(step["section"][0], step["stream"]) if "stream" in step else None)
@@ -75,7 +86,8 @@ def launches(step, buffers, sums_bias):
         moved = size(buffers[i] for i in step["reads"] + step["writes"])
     if "engines" not in step:
         more = [Launch(op + ", bands", 0, 0, False)] * adds_up(step, buffers)
-        return more + [Launch(op, moved, flops if step["kernel"] == "upconv_cells" else 0, False, "stream" in step or step.get("section", [0, 1])[1] == 1)]
+        begins = not step.get("chained") and ("stream" in step or step.get("section", [0, 1])[1] == 1)
+        return more + [Launch(op, moved, flops if step["kernel"] == "upconv_cells" else 0, False, begins)]
     if op.endswith("_wgrad"):
         return weight_gradient(step, read, flops, buffers, sums_bias)
     many = len(step["engines"])  # one for each segment

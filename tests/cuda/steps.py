@@ -67,7 +67,7 @@ POOLS = ("pools", "tests/cuda/pools.unet", ["--batch=3"])
 NETS = [TINY, SIMPLE, ("unet", EXAMPLES + "unet_denoiser.unet", ["-Dbase=6", "--size=16x8", drawn("unet")]),
         ("irregular", PLANNER + "irregular.unet", [drawn("irregular")]),
         ("five levels", PLANNER + "unet.unet", ["-Ddepth=5", "-Dbase=2", "--batch=3"]), VOLUME, POOLS,
-        ("scales", "tests/cuda/scales.unet", []), ("turns", "tests/cuda/turns.unet", []),
+        ("scales", "tests/cuda/scales.unet", []), ("chains", "tests/cuda/chains.unet", []), ("turns", "tests/cuda/turns.unet", []),
         ("compared", "tests/cuda/compared.unet", [drawn("compared")]), ("label losses", "tests/cuda/label_losses.unet", [drawn("label losses")])]
 LONG_NETS = "irregular", "five levels"  # half.py trains the former on both targets, in f32, too
 ALL_LABEL_LOSSES = ("all label losses", "tests/cuda/label_losses.unet", ["-Dall=true"])
