@@ -1025,7 +1025,7 @@ def class_losses(cases):
              "Labels t(%d, %d);" % (n * rows * size[2], classes),
              "Result result = test.result(), scratch = test.result(%d), scale = test.result(4);" % (n * max(bands, rows))]
     for name in ("cross_entropy", "cross_entropy_grad"):
-        kernels = [folder.add(name, numbers, layouts, reals, weights) for folder in (cases.cuda, cases.reference)]
+        kernels = cases.both(name, numbers, layouts, reals, weights)
         if name == "cross_entropy":
             lines += cases.run(name, name, kernels, {"loss": "result", "scratch": "scratch", "logits": "x", "labels": "t", "map": mapped}, rows=rows,
                                parts=parts, adds=numbers["ACCUMULATE"], before=[here, valid], behind=["LABELLED", "valid + %d" % start],
