@@ -514,9 +514,12 @@ static bool loop_over_head(const Program *program, Step *step, int first, int en
     Run r = run_from(program, step, end, first, marks);
     const int64_t tallest = tallest_of(&r);
     const bool all = r.count == end - first;
-    if (all && scale_rows(&r, tallest) < r.count)
-        scale_rows_in_proportion(&r, head_rows(program), tallest);
-    const bool loops = all && make_loop(&r, r.count, head_rows(program), loop);
+    int64_t rows = head_rows(program);
+    if (all && scale_rows(&r, tallest) < r.count) {
+        rows = rows < SCALE ? rows : SCALE;
+        scale_rows_in_proportion(&r, rows, tallest);
+    }
+    const bool loops = all && make_loop(&r, r.count, rows, loop);
     run_end(&r);
     return loops;
 }
