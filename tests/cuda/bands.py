@@ -38,8 +38,8 @@ WHOLE = "--bands=off"
 IRREGULAR = ("irregular", steps.PLANNER + "irregular.unet", ["--batch=3"])
 POOLS = ("pools", "tests/cuda/pools.unet", ["--batch=3"])
 CHAIN = ("chain", "tests/whole/bands.unet", [])
-ENLARGED = ("enlarged", "tests/cuda/enlarged.unet", [])
-OHEM, DICE = (("labelled", "tests/cuda/labelled.unet", ['-Dlosses="%s"' % losses]) for losses in ("ohem", "dice"))
+ENLARGED = ("enlarged", "tests/cuda/enlarged.unet", ["--size=256x16"])
+OHEM, DICE = (("labelled", "tests/cuda/labelled.unet", ['-Dlosses="%s"' % losses, "--size=192x8"]) for losses in ("ohem", "dice"))
 
 # Largest differences of trained weights from those without bands, and relative ones of losses.
 TOLERANCE = {"f32": (1e-6, 1e-6), "bf16": (2e-3, 2e-2)}
