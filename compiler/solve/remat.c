@@ -159,13 +159,26 @@ static void write_least(Pool *pool, const RematFront *front, RematSchedule *sche
         last = append_least(pool, f, last);
 }
 
+/* Returns a row of schedules of the typical problem, which serves QUESTION of PROBLEM. */
+static const RematSchedule *typical_schedules(Pool *pool, const RematProblem *problem,
+                                              const RematQuestion *question) {
+    if (question->memo != NULL)
+        return remat_memo_schedules(question->memo, question->typical, question->brief, question->times);
+    const RematQuestion typical = {.capacity = 1,
+                                   .of_use = question->capacity,
+                                   .serves = problem,
+                                   .times = question->times,
+                                   .any = question->brief,
+                                   .full = true};
+    RematSchedule *all = NEW(pool, RematSchedule);
+    remat_schedule(pool, question->typical, &typical, all);
+    return all;
+}
+
 /* Measures the schedules of the typical problem in this problem, and hands them to FRONT. */
-static void carry_over(Pool *pool, const RematGraph *graph, const RematQuestion *question,
-                       RematFront *front) {
-    const RematSchedule *s =
-        question->memo != NULL
-            ? remat_memo_schedules(question->memo, question->typical, question->brief, question->times)
-            : remat_schedules(pool, question->typical, question->brief, question->times);
+static void carry_over(Pool *pool, const RematProblem *problem, const RematGraph *graph,
+                       const RematQuestion *question, RematFront *front) {
+    const RematSchedule *s = typical_schedules(pool, problem, question);
     RematOrder order = remat_order(pool, graph);
     for (; s != NULL; s = s->next) {
         CHECK(s->length <= order.room);
@@ -176,18 +189,29 @@ static void carry_over(Pool *pool, const RematGraph *graph, const RematQuestion 
     }
 }
 
-/* Returns whether CAPACITY is well below the bytes of every order in FRONT. */
-static bool in_vain(int64_t capacity, const RematFront *front) {
+/* Returns whether CAPACITY is well below LEAST, the fewest bytes that are known to do. */
+static bool in_vain(int64_t capacity, int64_t least) {
     enum { PER_CENT = 15 };
-    const int64_t least = front->least.totals.peak;
     return capacity < least - least / (100 + PER_CENT) * PER_CENT;
+}
+
+/* Returns whether the capacity is well below the bytes of every order that was MET: the capacity of the
+ * problem that the answer serves, in which the order of the least bytes is measured, too. */
+static bool is_vain(Pool *pool, const RematQuestion *question, const RematFront *met) {
+    const RematKept *least = &met->least;
+    if (!question->full)
+        return in_vain(question->capacity, least->totals.peak);
+    return question->serves != NULL &&
+           in_vain(question->of_use,
+                   remat_peak(pool, question->serves, least->sequence->operation, least->length));
 }
 
 /* Returns whether a long search is worth its time after the first run, which has MET these orders. */
 static bool searches_on(const RematQuestion *question, const RematFront *met, bool vain) {
     if (question->any)
         return !vain && !question->full && remat_front_within(met, question->capacity) < 0;
-    return !(vain && question->of_use > 0 && in_vain(question->of_use, met));
+    return question->full || !vain || question->of_use <= 0 ||
+           !in_vain(question->of_use, met->least.totals.peak);
 }
 
 /* Adds the orders of OTHER, which were met earlier, to FRONT. */
@@ -212,10 +236,11 @@ static int64_t effort_of(const RematQuestion *question, int noperation) {
 }
 
 /* Fills FRONT.  The first run goes from the capacity of the given order down to the least that it reaches.
- * A capacity well below that is hopeless: the search is brief then, to tell how much is needed, or there is
- * none if a plan is known that needs much less.  Else many more runs follow.  They do not depend on the
- * capacity, which only chooses among the orders that they find, so more memory never costs more.  If any
- * schedule will do, or the question is brief, the search is brief and stays near the capacity. */
+ * A capacity well below that is hopeless: the search only looks for what needs least then, to tell how much
+ * that is, or there is none if a plan is known that needs much less.  Else many more runs follow.  They do
+ * not depend on the capacity, which only chooses among the orders that they find, so more memory never
+ * costs more.  If any schedule will do, or the question is brief, the search is brief and stays near the
+ * capacity. */
 static void search_front(Pool *pool, const RematGraph *graph, const RematQuestion *question,
                          RematFront *front, RematSchedule *schedule) {
     enum { DESCENT = 16, BRIEF = 16, ANY = 32 };
@@ -228,14 +253,15 @@ static void search_front(Pool *pool, const RematGraph *graph, const RematQuestio
                            .cheaply = question->any && question->full};
     RematFront *met = remat_front_copy(front);
     schedule->effort = remat_search(pool, graph, &down, met);
-    const bool vain = !question->full && in_vain(question->capacity, met);
+    const bool vain = is_vain(pool, question, met);
     if (searches_on(question, met, vain)) {
         const RematAim aim = {.effort = question->any     ? all / ANY
                                         : question->brief ? all / BRIEF
                                                           : all,
                               .enough = enough,
                               .near = near && !vain ? question->capacity : 0,
-                              .brief = near || vain};
+                              .brief = near,
+                              .least = vain && !near};
         schedule->effort += remat_search(pool, graph, &aim, front);
     }
     add_front(front, met);
@@ -243,17 +269,18 @@ static void search_front(Pool *pool, const RematGraph *graph, const RematQuestio
 
 /* Returns whether no order in FRONT is within the capacity, but one is not far above it. */
 static bool nearly_fits(const RematQuestion *question, const RematFront *front) {
-    return remat_front_within(front, question->capacity) < 0 && !in_vain(question->capacity, front);
+    return remat_front_within(front, question->capacity) < 0 &&
+           !in_vain(question->capacity, front->least.totals.peak);
 }
 
-static void search(Pool *pool, Pool *scratch, const RematGraph *graph, const RematOrder *given,
-                   const RematQuestion *question, RematSchedule *schedule) {
+static void search(Pool *pool, Pool *scratch, const RematProblem *problem, const RematGraph *graph,
+                   const RematOrder *given, const RematQuestion *question, RematSchedule *schedule) {
     enum { PER_MILLE = 2 };
     const int64_t capacity = question->capacity;
     RematFront *front = remat_front(pool, schedule->peak_lower_bound, given->totals.peak, PER_MILLE);
     remat_front_add(front, given);
     if (question->typical != NULL)
-        carry_over(scratch, graph, question, front);
+        carry_over(scratch, problem, graph, question, front);
     if (question->typical == NULL || (question->closely && nearly_fits(question, front)))
         search_front(scratch, graph, question, front, schedule);
     const int found = remat_front_within(front, capacity);
@@ -281,7 +308,7 @@ static void solve(Pool *pool, Pool *scratch, const RematProblem *problem, const 
     if (given.totals.peak <= question->capacity)
         write_schedule(schedule->operation, given.length, &given.totals, schedule);
     else
-        search(pool, scratch, graph, &given, question, schedule);
+        search(pool, scratch, problem, graph, &given, question, schedule);
 }
 
 bool remat_schedule(Pool *pool, const RematProblem *problem, const RematQuestion *question,

@@ -61,6 +61,9 @@ typedef struct {
     bool any;       /* return the first schedule that fits, whatever it costs */
     bool brief;     /* end early: the schedule may cost some more, and there is no bound on costs */
     bool full;      /* do not end early, though nothing can fit */
+    /* FULL: a problem that the answer serves, or NULL.  Its schedules are of use within OF_USE.  If nothing
+     * comes near that, the search only looks for what needs least. */
+    const RematProblem *serves;
     /* A problem of the same operations with other bytes and costs, or NULL.  Its schedules are measured in
      * this problem in place of a search.  So one search serves all problems of about the same proportions,
      * and all capacities of one problem. */

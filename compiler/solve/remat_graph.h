@@ -51,6 +51,7 @@ typedef struct {
     int64_t enough; /* it ends when an order is within so much; 0: when it has run */
     int64_t near;   /* it looks for what needs about so much; 0: for all from the least to the most */
     bool brief;     /* half of its runs */
+    bool least;     /* it looks for what needs least, whatever that costs */
     bool descends;  /* one run, from where the given order fits to the least that it comes to */
     bool cheaply; /* no other search follows: this one also looks for orders that cost next to nothing more
                    */

@@ -36,8 +36,9 @@ enum {
 };
 
 /* How many moves each start from the front has.  More starts are for small capacities, where orders are far
- * from the best: capacities are drawn by this power of a number between 0 and 1. */
-static const double to_small = 1.5;
+ * from the best: capacities are drawn by this power of a number between 0 and 1.  Most are for the smallest
+ * if only the least is wanted. */
+static const double to_small = 1.5, to_least = 4;
 enum { MOVES_FROM_FRONT = 1500, STARTS_IN_VAIN = 100 };
 
 /* The first run begins within so much of the least capacity; the last one where the given order fits. */
@@ -51,6 +52,7 @@ struct RematSearch {
     const RematGraph *graph;
     RematFront *front;
     int64_t enough, near;
+    bool least;    /* as in the aim */
     int64_t *rung; /* capacities, rising */
     int nrung;
     int64_t capacity; /* of this round */
@@ -229,7 +231,7 @@ static int rung_to_improve(RematSearch *search, int lowest, bool cheaply, int i)
     const int cheap = cheap_rung(search), from = cheap > lowest ? cheap - 1 : lowest;
     if (cheaply && i % 2 == 0)
         return from + (int)(part * (search->nrung - from));
-    return lowest + (int)(pow(part, to_small) * (search->nrung - lowest));
+    return lowest + (int)(pow(part, search->least ? to_least : to_small) * (search->nrung - lowest));
 }
 
 /* Have many starts in a row changed nothing? */
@@ -270,9 +272,9 @@ void remat_search_run(RematSearch *search, int r, int64_t effort) {
     search->runs_in_vain = search->front->changes == changes ? search->runs_in_vain + 1 : 0;
 }
 
-int64_t remat_search_rounds(const RematSearch *search) {
+int64_t remat_search_rounds(const RematSearch *search, int begin, int end) {
     int64_t rounds = 0;
-    for (int r = 0; r < REMAT_RUNS; r++)
+    for (int r = begin; r < end; r++)
         rounds += FIRST_ROUND + 2 * (first_rung(search, r) - lowest_rung(search));
     return rounds;
 }
@@ -293,6 +295,7 @@ RematSearch *remat_search_new(Pool *pool, const RematGraph *graph, const RematAi
                             .front = front,
                             .enough = aim->enough,
                             .near = aim->near,
+                            .least = aim->least,
                             .rung = rungs->limit,
                             .nrung = rungs->count,
                             .seen = NEW_ARRAY(pool, bool, graph->noperation),

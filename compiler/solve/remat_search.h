@@ -21,8 +21,8 @@ void remat_search_descend(RematSearch *search, int64_t effort);
  * capacity.  Does nothing if many runs before found nothing. */
 void remat_search_run(RematSearch *search, int r, int64_t effort);
 
-/* Returns the number of capacities that all runs visit. */
-int64_t remat_search_rounds(const RematSearch *search);
+/* Returns the number of capacities that runs BEGIN to END visit. */
+int64_t remat_search_rounds(const RematSearch *search, int begin, int end);
 
 /* Starts from orders of the front, until so much EFFORT is spent or many starts found nothing.  CHEAPLY:
  * half of the starts are at capacities at which little is computed again. */

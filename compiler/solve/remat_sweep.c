@@ -4,9 +4,10 @@
  * better than what a run meets where little is computed again or the net is large.  A part of the effort
  * goes to runs that begin anew, the rest makes better what has been found (remat_search.c).
  *
- * A long search over all capacities is two searches in two threads.  Each has random numbers and a front of
- * its own, and now and then each learns what the other has found.  They meet after a given effort, not
- * after a given time, so what they find does not depend on the clock or on the number of processors.
+ * A long search over all capacities is two searches in two threads, and so is one for what needs least.
+ * Each has random numbers and a front of its own, and now and then each learns what the other has found.
+ * They meet after a given effort, not after a given time, so what they find does not depend on the clock or
+ * on the number of processors.
  */
 #include "base/threads.h"
 #include "solve/remat_search.h"
@@ -85,7 +86,7 @@ static int64_t cut_into_segments(Pool *pool, const RematGraph *graph, const Rema
  * segments would only draw the first half of the runs away from them: they come behind it. */
 static bool begins_with_segments(const RematGraph *graph, const RematAim *aim) {
     enum { SMALL = 512 };
-    return aim->descends || aim->brief || graph->noperation > SMALL;
+    return aim->descends || aim->brief || aim->least || graph->noperation > SMALL;
 }
 
 /* Does half of the runs; a brief search ends there.  Else the front is kept as an early one, because one of
@@ -93,7 +94,7 @@ static bool begins_with_segments(const RematGraph *graph, const RematAim *aim) {
  * segments. */
 static int64_t sweep(Pool *pool, const RematGraph *graph, Team *team, const RematAim *aim,
                      int64_t improve) {
-    const int64_t each = (aim->effort - improve) / remat_search_rounds(team->part[0].search);
+    const int64_t each = (aim->effort - improve) / remat_search_rounds(team->part[0].search, 0, REMAT_RUNS);
     RematFront *front = team->part[0].front;
     int64_t effort = 0;
     work_on(team, 0, RUNS_IN_BRIEF, each, improve / 2);
@@ -106,6 +107,16 @@ static int64_t sweep(Pool *pool, const RematGraph *graph, Team *team, const Rema
     }
     work_on(team, RUNS_IN_BRIEF, REMAT_RUNS, each, improve / 2);
     return effort;
+}
+
+/* Has one run in each search, and then starts from the front near what needs least.  That is soon found: it
+ * takes a quarter of the effort. */
+static void look_for_least(Team *team, const RematAim *aim) {
+    static const double of_runs = 0.1, from_front = 0.15;
+    enum { END = RUNS_IN_BRIEF, BEGIN = END - MOST_SEARCHES };
+    const double effort = (double)aim->effort;
+    const int64_t rounds = remat_search_rounds(team->part[0].search, BEGIN, END);
+    work_on(team, BEGIN, END, (int64_t)(of_runs * effort) / rounds, (int64_t)(from_front * effort));
 }
 
 /* How much of the effort starts from the front: nothing where one capacity is wanted, where a longer search
@@ -149,6 +160,8 @@ int64_t remat_search(Pool *pool, const RematGraph *graph, const RematAim *aim, R
     if (aim->descends) {
         remat_search_descend(team.part[0].search, aim->effort - improve);
         remat_search_improve(team.part[0].search, improve, aim->cheaply);
+    } else if (aim->least) {
+        look_for_least(&team, aim);
     } else {
         effort += sweep(pool, graph, &team, aim, improve);
     }
