@@ -121,11 +121,11 @@ void begin_over_budget(const Plan *plan, Diag *diag) {
 void end_over_budget(const Plan *plan, const Advice *advice, Diag *diag) {
     if (is_possible(plan))
         note_sweep_end(advice->ends, diag);
+    if (advice->only_more)
+        help_with_budget(plan, advice, diag);
     help_with_proposals(advice, diag);
     if (is_possible(plan) && may_find_more(plan))
         diag_help(diag, "--effort=8: searches eight times as long for a plan, and may find one");
-    if (advice->count == 0)
-        help_with_budget(plan, advice, diag);
     diag_end(diag);
 }
 

@@ -2,9 +2,9 @@
  *
  * Every proposal was planned, so it fits.  Its numbers are exact, except for plans with much recomputation:
  * they come from a shortened search, so the extra work is approximate.  Options that leave the result as it
- * is come first, then another precision, a smaller batch, a smaller size, and a narrower network.  If none
- * leaves network and size as they are, pairs of options are proposed, too.  If nothing helps, the smallest
- * budget that would do is told.  Proposals do not depend on each other, so threads work them out.
+ * is come first, then another precision, a smaller batch, a smaller size.  If none leaves network and size
+ * as they are, pairs of options are proposed, too.  If nothing helps, the smallest budget that would do is
+ * told, and then a narrower network.  Proposals do not depend on each other, so threads work them out.
  */
 #include "search/advice.h"
 #include "base/size_math.h"
@@ -195,17 +195,6 @@ static void add_narrower(Ideas *all) {
         PUSH(all->pool, all->idea, all->count, idea);
 }
 
-/* The width divided by DIVISOR, and a smaller size. */
-static void add_narrower_and_smaller(Ideas *all, int64_t divisor) {
-    Idea idea = idea_of(all, find_size);
-    if (all->width == NULL || all->value / divisor == 0)
-        return;
-    idea.width = all->width;
-    idea.value = all->value / divisor;
-    fit_define(all->pool, &idea.question, idea.width, idea.value);
-    PUSH(all->pool, all->idea, all->count, idea);
-}
-
 static void add_single_ideas(Ideas *all) {
     add(all, &direct, NULL, find_nothing_more);
     add(all, &bands, &direct, find_nothing_more);
@@ -333,28 +322,6 @@ static void propose_pairs(Advice *a, Ideas *all) {
     propose_all(a, all);
 }
 
-/* A smaller size, too. */
-static void propose_narrower_pairs(Advice *a, Ideas *all) {
-    all->freely = true;
-    for (int64_t divisor = 2; divisor <= 4 && a->count == 0; divisor *= 2) {
-        add_narrower_and_smaller(all, divisor);
-        propose_all(a, all);
-    }
-}
-
-/* Another network comes last. */
-static void put_in_order(Advice *a) {
-    Proposal last[MAX_PROPOSALS];
-    int first = 0, nlast = 0;
-    for (int i = 0; i < a->count; i++)
-        if (a->proposal[i].other)
-            last[nlast++] = a->proposal[i];
-        else
-            a->proposal[first++] = a->proposal[i];
-    for (int i = 0; i < nlast; i++)
-        a->proposal[first + i] = last[i];
-}
-
 /* ---- the smallest budget ---- */
 
 /* The planner, given next to nothing, returns the smallest plan it comes upon; whether it finds one that
@@ -446,19 +413,19 @@ static void propose_for_network(Advice *a, Ideas *all) {
     all->freely = false;
 }
 
-/* Another network comes last, and a narrower one only where nothing else helps: few can use it. */
+/* Another network comes last.  A narrower one comes only where nothing else helps, behind the smallest
+ * budget, which most people would rather have. */
 static void propose_what_fits(Advice *a, Ideas *all, const Plan *plan) {
     if (!all->narrower_only)
         propose_for_network(a, all);
     if (!all->narrower_only && !has_same_training(a))
         propose_other_norms(a, all, plan);
-    if (a->count == 0)
-        propose_narrower(a, all);
-    if (a->count == 0)
-        propose_narrower_pairs(a, all);
-    put_in_order(a);
-    if (a->count == 0 && !all->is_refused)
+    a->only_more = a->count == 0;
+    if (!a->only_more)
+        return;
+    if (!all->is_refused)
         a->smallest = smallest(plan, &all->question);
+    propose_narrower(a, all);
 }
 
 /* One half of the advice. */

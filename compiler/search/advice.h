@@ -22,7 +22,8 @@ typedef struct {
     Proposal proposal[MAX_PROPOSALS]; /* all of them fit */
     int count;
     FitTrial quarter;  /* legal: the smallest size that was tried, if none fits */
-    FitTrial smallest; /* no proposals: the smallest plan under any options that leave the result */
+    bool only_more;    /* no option makes room, but for a narrower network */
+    FitTrial smallest; /* ONLY_MORE: the smallest plan under any options that leave the result */
 } Advice;
 
 /* Changes that would fit in place of PLAN, the answer to QUESTION. */

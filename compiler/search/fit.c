@@ -483,7 +483,8 @@ bool fit_as_asked(const FitQuestion *asked, FitTrial *best) {
 
 /* ---- widths ---- */
 
-void fit_define(Pool *pool, FitQuestion *q, const char *name, int64_t value) {
+/* -D NAME=VALUE */
+static void define(Pool *pool, FitQuestion *q, const char *name, int64_t value) {
     Define *all = NEW_ARRAY(pool, Define, q->lower.ndefine + 1);
     for (int k = 0; k < q->lower.ndefine; k++)
         all[k] = q->lower.define[k];
@@ -496,7 +497,7 @@ static bool set_width(Row *row, int64_t i) {
     if (row->last >= FEW && i % MULTIPLE != 0)
         return false;
     row->question.lower = row->asked;
-    fit_define(row->pool, &row->question, row->width, i);
+    define(row->pool, &row->question, row->width, i);
     return true;
 }
 
@@ -510,7 +511,7 @@ static int64_t parameter_elements(const Graph *g) {
 
 static bool is_width(Pool *pool, const FitQuestion *asked, const char *name, int64_t value) {
     FitQuestion q = *asked;
-    fit_define(pool, &q, name, value / 2);
+    define(pool, &q, name, value / 2);
     const Model *wide = lower(pool, diag_quiet(pool), asked->file, &asked->lower);
     const Model *narrow = lower(pool, diag_quiet(pool), q.file, &q.lower);
     return wide != NULL && narrow != NULL && wide->graph->nnode == narrow->graph->nnode &&

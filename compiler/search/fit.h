@@ -66,8 +66,6 @@ const char *fit_width(Pool *pool, const FitQuestion *question, int64_t *value);
 /* Its largest value below VALUE that fits. */
 bool fit_smaller_width(Pool *pool, const FitQuestion *question, const char *name, int64_t value,
                        const FitTrial *refused, FitTrial *best);
-/* -D NAME=VALUE */
-void fit_define(Pool *pool, FitQuestion *question, const char *name, int64_t value);
 
 /* "512x768" */
 const char *fit_size_text(Pool *pool, const int64_t size[AXES]);

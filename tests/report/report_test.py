@@ -235,10 +235,17 @@ def test_pairs():
     texts = [text for text, *_ in found]
     expect("--conv=direct and --precision=bf16" in texts and not any(text.startswith("-D base=") for text in texts),
            "over budget: two options rather than a third of the size or another network: %s" % texts)
-    err, found = refusal(TINY, ["--mem=4MiB"])
-    expect("take 7.36 MiB" in err and "only a narrower network" in err, "over budget: the fixed part")
-    expect(found and all(re.match(r"-D base=\d+ and --size=", text) for text, *_ in found),
-           "over budget: a narrower network and a smaller size")
+
+
+def test_narrower():
+    """Where only another network fits, the smallest budget comes first, and nothing that changes the size, too."""
+    for budget, narrower in (("7MiB", 1), ("4MiB", 0)):
+        err, found = refusal(TINY, ["--mem=" + budget])
+        expect("take 7.36 MiB" in err and "only a narrower network" in err, "over budget: the fixed part")
+        helps = re.findall("^help: (.*)$", err, re.M)
+        expect(helps[0].startswith("the smallest budget for this file is `--mem="), "over budget: the smallest budget: %s" % helps)
+        expect(len(found) == len(helps) - 1 == narrower and all(re.match(r"-D base=\d+$", text) for text, *_ in found),
+               "over budget: a narrower network within %s: %s" % (budget, helps))
 
 
 def test_size_and_width():
@@ -497,6 +504,7 @@ def main():
             test_proposals()
             test_pairs()
             test_size_and_width()
+        test_narrower()
         test_fit_tables()
         test_waiting()
         test_other_norms(folder)
