@@ -2,7 +2,8 @@
 """report_test.py [--short [--quick]] UNETC: what `unetc` says of memory is true.
 
 fit: what it returns fits, its successor does not, both asked of `unetc mem`; over budget: every proposed option gives
-the arena that was promised, two options together where one is not enough, and the smallest budget is enough; what ends bands of rows; --diff: exit codes and amounts; the HTML page is well
+the arena that was promised, two options together where one is not enough, and the smallest budget is enough and comes before a
+narrower network; what ends bands of rows; --diff: exit codes and amounts; the HTML page is well
 formed, needs nothing from outside and holds every buffer of the arena; the eager framework's bytes are those that
 PyTorch's saved tensors add up to.  --short: fewer plans over budget.  --quick: fewer nets, for builds
 that run slowly."""
