@@ -1,13 +1,14 @@
 #!/bin/sh
 # compile.sh [--short] ROWS [TYPE...]: every CUDA template, for f32, bf16 and f16, or for the types that are named, through nvcc for
 # sm_80 and sm_90, and what multiplies on tensor cores for sm_100, too: no warnings, no spilled registers, no local memory. Then the host side of the macros that launch kernels runs
-# without a device (launch_test.cu). --short: one round of small shapes in place of three. SKIPPED (77) where there is no nvcc.
+# without a device (launch_test.cu). --short: one round of small shapes in place of three, and one device for each type. SKIPPED (77) where there
+# is no nvcc.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$here/../..
-rounds=3
+rounds=3 short=
 if [ "$1" = --short ]; then
-    rounds=1
+    rounds=1 short=yes
     shift
 fi
 rows=$1
@@ -24,6 +25,18 @@ fi
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
+# The devices that code for TYPE is made for.
+devices() {
+    case $short:$1 in
+    yes:float) numbers=80 ;;
+    yes:*) numbers=90 ;;
+    *) numbers="80 90" ;;
+    esac
+    for number in $numbers; do
+        echo "-gencode arch=compute_$number,code=sm_$number"
+    done
+}
+
 # Instances of all templates as the compiler makes them: for many small shapes, and for those of real nets.
 compile() {
     folder=$scratch/$1
@@ -34,7 +47,8 @@ compile() {
         [ -e "$folder/$source.cu" ] || continue
         later=
         [ $source != tiles ] || later='-gencode arch=compute_100,code=sm_100'
-        "$nvcc" -std=c++17 -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 $later \
+        # shellcheck disable=SC2046
+        "$nvcc" -std=c++17 $(devices "$1") $later \
             -Werror all-warnings -Xcompiler -Wall,-Wextra -Xptxas -v,-warn-spills,-warn-lmem-usage \
             -I "$root/runtime/include" -c "$folder/$source.cu" -o "$folder/$source.o" >>"$folder.log" 2>&1 ||
             echo "nvcc failed" >>"$folder.log"

@@ -44,20 +44,20 @@ def joining(cases, channels, segments, size):
 def convolving(cases, ins, out, size, taps):
     """Two halves of a concat, with what is around a convolution by cuDNN; transposed, they have the most kernels."""
     half, x, y = ins // 2, cases.shape(ins // 2, N, size), cases.shape(out, N, size)
-    numbers = {"N": N, "K": out, "C": ins, "TAPS": taps, "CI": ins, "CO": out, "SEGMENTS": 2, "BIAS": 1, "RELU": 1, "MASK": 1,
+    numbers = {"N": N, "K": out, "C": ins, "TAPS": taps, "CI": ins, "CO": out, "SEGMENTS": 2, "BIAS": 1, "RELU": 1, "MASK": 1, "ADDED": 1,
                "ACCUMULATE": 1, "TRANSPOSED": 1, "BANDS": 256, "SUM_BANDS": 256, "SUMMED": 0, "FINISHED": 0, "PBIAS": y.block, "BIAS_AT": 0, "BANDS_AT": 0, "WORKSPACE_AT": 0,
                **{"K" + axis: k for axis, k in zip("DHW", (1, taps, 1))}, **extents("I", size), **extents("", size)}
     filters = ["{0, %d, %d, %d, %d, %d, 0}" % (out, y.block, s * half, half, x.block) for s in range(2)]
     arrays = {"FILTER": ("Filter", filters), "GRAPH": ("int", ["0", "1"])}
     for name in ("filter_pack", "conv", "conv_dgrad", "conv_wgrad", "filter_unpack"):
-        cases.cuda.add(name, numbers, {"X": [x, x], "Y": y, "DX": x, "DY": y, "M": x}, {}, arrays)
+        cases.cuda.add(name, numbers, {"X": [x, x], "Y": y, "DX": x, "DY": y, "M": x, "A": x}, {}, arrays)
     if size[0] > 1:
         return
     for shape in (x, y):
         shape.ring = 35
     numbers.update({"SLIDES": 0, "ROWS": 32, "DENSE": 34, "SAMPLED": 33, "DENSE_AT": 0, "SAMPLED_AT": 0, "SH": 1, "PH": 1, "LH": 1})
     for name in ("conv_rows", "conv_dgrad_rows", "conv_wgrad_rows"):
-        cases.cuda.add(name, numbers, {"X": [x, x], "Y": y, "DX": x, "DY": y, "M": x}, {}, arrays)
+        cases.cuda.add(name, numbers, {"X": [x, x], "Y": y, "DX": x, "DY": y, "M": x, "A": x}, {}, arrays)
 
 
 def tiling(cases, ins, out, size, kernel):
