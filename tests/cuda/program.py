@@ -16,7 +16,7 @@ import emitted  # noqa: E402
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-g1", "-O1"]
 QUICK = ["-O0"]  # for the files of one program, which runs for moments
 # Kernels of a program take a third of the time to compile in this way. The tests of the kernels look for undefined behaviour.
-KERNELS = ["-fsanitize=address", "--param", "asan-instrumentation-with-call-threshold=0", "-g1", "-O0", "-DUNET_CHECK_OPERANDS"]
+KERNELS = ["-fsanitize=address", "--param", "asan-instrumentation-with-call-threshold=0", "-g1", "-O0"]
 CACHED = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cached_cc")
 C = [CACHED, "gcc", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror", "-Wno-unknown-pragmas"]
 # Floating point contracts to fused operations on a device; results are compared within a tolerance.
@@ -48,8 +48,11 @@ class Shim:
 
     def compile(self, source, output=None, more=()):
         output = output or os.path.join(self.folder, os.path.basename(source) + ".o")
-        common = SANITIZE + self.include + ["-DUNET_CHECK_OPERANDS", *more, "-c", source, "-o", output]
-        execute((C if source.endswith(".c") else CXX) + common)
+        if source.endswith(".cu"):
+            flags = CXX + ["-x", "c++", "-include", self.header] + KERNELS
+        else:
+            flags = (C if source.endswith(".c") else CXX) + SANITIZE
+        execute(flags + self.include + ["-DUNET_CHECK_OPERANDS", *more, "-c", source, "-o", output])
         return output
 
     def compile_header(self):
@@ -57,7 +60,7 @@ class Shim:
         self.header = os.path.join(self.folder, "shim.h")
         with open(self.header, "w") as text:
             text.write('#include "%s/shim.h"\n' % self.shim)
-        execute(CXX[1:] + KERNELS + self.include + ["-x", "c++-header", self.header, "-o", self.header + ".gch"])
+        execute(CXX[1:] + KERNELS + self.include + ["-DUNET_CHECK_OPERANDS", "-x", "c++-header", self.header, "-o", self.header + ".gch"])
 
     def kernels(self, source):
         """The object of a .cu, compiled once whatever programs have these kernels: it depends on nothing else of them."""
@@ -66,9 +69,7 @@ class Shim:
         kept = os.path.join(self.folder, hashlib.sha256(body.encode()).hexdigest() + ".o")
         if not os.path.exists(kept):
             with tempfile.TemporaryDirectory(dir=self.folder) as folder:
-                made = os.path.join(folder, "kernels.o")
-                execute(CXX + ["-x", "c++", "-include", self.header] + KERNELS + self.include + ["-c", source, "-o", made])
-                os.replace(made, kept)
+                os.replace(self.compile(source, os.path.join(folder, "kernels.o")), kept)
         return kept
 
     def build(self, folder, program):

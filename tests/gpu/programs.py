@@ -233,7 +233,7 @@ class ForDryRun:
         sys.path.insert(0, os.path.join(ROOT, "tests", "cuda"))
         import program
         build = os.environ.get("UNETC_BUILD", os.path.join(ROOT, "build"))
-        program.SANITIZE = ["-O0"]
+        program.SANITIZE = program.KERNELS = ["-O0"]
         self.unetc = os.path.join(build, "unetc")
         self.rows = os.path.join(build, "tests", "operator_rows")
         shared = os.path.join(folder, "shim")
