@@ -239,7 +239,7 @@ static void write_buffer(Judge *j, const Node *node, const Touch *t, int b, cons
  * T is the same tensor as the operand that the row names, and the operator works point by point: x + x. */
 static bool may_replace(const Node *node, const Touch *o, const Touch *t) {
     const int k = o->operand->in_place;
-    if (t->is_output || k < 0)
+    if (t->is_output || k < 0 || k >= node->nin)
         return false;
     return t->number == k || (node->in[k] == t->value && op_table[node->op].rows == rows_same);
 }
