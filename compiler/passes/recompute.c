@@ -222,7 +222,7 @@ static bool reads_region(const Translation *t, int o, int r) {
  * Numbers that a node makes alone are kept: they are smaller than what they are made of. */
 static bool is_beside_activation(const Graph *g, const Node *node, ValueId v) {
     return g->value[v].class == CLASS_BATCH_STATISTIC && g->value[v].per_sample && node->nout > 0 &&
-           g->value[node->out[0]].class == CLASS_ACTIVATION;
+           node->out[0] >= 0 && g->value[node->out[0]].class == CLASS_ACTIVATION;
 }
 
 /* A node may run again unless it leaves something behind: a sum, a result, or what it updates; or reads
