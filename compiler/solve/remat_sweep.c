@@ -4,7 +4,7 @@
  * better than what a run meets where little is computed again or the net is large.  A part of the effort
  * goes to runs that begin anew, the rest makes better what has been found (remat_search.c).
  *
- * A long search over all capacities is two searches in two threads, and so is one for what needs least.
+ * Two threads share a long search over all capacities, or a search for the least bytes.
  * Each has random numbers and a front of its own, and now and then each learns what the other has found.
  * They meet after a given effort, not after a given time, so what they find does not depend on the clock or
  * on the number of processors.

@@ -56,7 +56,7 @@ def adds_up(step, buffers):
 
 
 def in_chains(steps):
-    """The steps, those that are chained without what the steps of the chain in front of them have written."""
+    """The steps; a chained step does not read tensors that steps of its chain in front of it have written."""
     made = set()
     for step in steps:
         made = made if step.get("chained") else set()
