@@ -35,7 +35,7 @@ The laws:
               gradients are in such buckets, or none is
   bytes       a buffer holds at least the elements of its shape
   arena       the arena is as large as the largest extent and as the end of the last buffer
-  lower_bound the lower bound stated is the maximum over time of the bytes alive
+  lower_bound the lower bound stated is the maximum over time of the bytes alive; a slice counts by itself
   cost        no less is computed again than its lower bound
   budget      `fits` says whether the arena is within the budget
 
@@ -776,9 +776,7 @@ class Judge:
                       self.name(b), first)
 
     def check_lower_bound(self):
-        bound = 0
-        for lives in self.lives.values():
-            bound = max(bound, self.most_alive(lives))
+        bound = max((self.most_alive(lives, True) for lives in self.lives.values()), default=0)
         if self.plan["arena"]["lower_bound"] != bound:
             self.complain("lower_bound", "stated as %d, but at most %d bytes are alive at one time",
                           self.plan["arena"]["lower_bound"], bound)
@@ -807,19 +805,30 @@ class Judge:
             self.complain("cost", "%d operations are computed again, but the lower bound is %d",
                           cost["recompute_flops"], bound)
 
-    def most_alive(self, lives):
+    def counted(self, lives, by_slices):
+        """The buffers of LIVES whose bytes count, so that no byte counts twice: a region, or its slices.  What persists counts by region."""
+        wholes = {whole for number in lives for whole in self.wholes(number)}
+        for number in lives:
+            persists = self.buffers[number]["lifetime"] == "persistent"
+            if number not in wholes if by_slices and not persists else next(self.wholes(number), None) is None:
+                yield number
+
+    def most_alive(self, lives, by_slices):
         """The maximum over time of the bytes alive.  Buffers that have one place after the other count as one,
-        of the size of the largest; slices count with their whole."""
+        of the size of the largest."""
         size = {}
         for number in lives:
             slot = self.slot(number)
             size[slot] = max(size.get(slot, 0), self.buffers[number]["bytes"])
+        counted = list(self.counted(lives, by_slices))
         most = 0
         for position in sorted({first for first, _ in lives.values()}):
-            alive = [number for number, (first, last) in lives.items() if first <= position <= last]
-            slots = {self.slot(number) for number in alive if next(self.wholes(number), None) is None}
-            most = max(most, sum(size[slot] for slot in slots))
+            alive = {self.slot(number) for number in counted if lives[number][0] <= position <= lives[number][1]}
+            most = max(most, sum(size[slot] for slot in alive))
         return most
+
+    def packing_bound(self):
+        return max((self.most_alive(lives, False) for lives in self.lives.values()), default=0)
 
     def judge(self):
         if self.check_schema():
@@ -849,6 +858,14 @@ class Judge:
 def judge(plan):
     """The broken laws, a line each."""
     return Judge(plan).judge()
+
+
+def packing_bound(plan):
+    """No arena of a sound plan is smaller with its order of steps and its regions of gradients, each of which is one block."""
+    judge = Judge(plan)
+    judge.check_schema()
+    judge.compute_lives()
+    return judge.packing_bound()
 
 
 def main():

@@ -70,8 +70,9 @@ def complaints(unetc, changes, options, wanted):
     text = re.sub("@(.*?)@", lambda m: changes.get(m.group(1), REST if m.group(1) == "rest" else m.group(1)), NET)
     plan = plan_of(unetc, text, options)
     yield from check_plan.judge(plan)
-    if plan["arena"]["bytes"] != plan["arena"]["lower_bound"]:
-        yield "the arena of %(bytes)d bytes is above its bound of %(lower_bound)d" % plan["arena"]
+    arena, bound = plan["arena"]["bytes"], check_plan.packing_bound(plan)
+    if arena != bound:
+        yield "the arena of %d bytes is above its bound of %d" % (arena, bound)
     for program, joined in wanted.items():
         found = [step["name"] for step in check_plan.all_steps(plan["programs"][program]) if step["op"] == "conv + max_pool"]
         if found != joined:

@@ -71,6 +71,7 @@ typedef struct {
     int64_t of_use;           /* no search for what surely needs an arena of more bytes; 0: all is of use */
     int64_t most_extra;       /* no search where an iteration is known to cost so much more, or 0 */
     bool nearly_free;         /* schedules of every capacity are looked for, in brief */
+    bool parts;               /* the optimiser's step is cut into parts though each part costs a launch */
     bool any_plan;            /* any schedule that fits will do, however slow */
     bool only_bands;          /*   but what computes again without bands of rows does not help */
     bool brief;               /* the search for schedules ends early: those it finds may cost some more */

@@ -119,9 +119,9 @@ typedef struct {
     const RematSchedule *found;    /*   its answer */
     int64_t recompute_flops_bound; /* no schedule within these bytes recomputes fewer FLOPs */
     int64_t extent;                /* bytes of the arena from its start */
-    int64_t lower_bound;
-    int peak;      /* position of the step with most bytes alive */
-    int results;   /* devices: the buffer of all numbers that a step returns, or -1 */
+    int64_t lower_bound;           /* bytes alive at its peak, a region of gradients as one block */
+    int peak;                      /* position of the step with most bytes alive */
+    int results;                   /* devices: the buffer of all numbers that a step returns, or -1 */
     int64_t units; /* prediction of images of any height: the units of this height.  Each tensor has a whole
                       number of rows in a unit.  0: prediction of this height alone */
     const char *refusal;  /* why this target cannot run it, or NULL */
@@ -184,7 +184,7 @@ typedef struct {
     int64_t fixed;  /* parameters, gradients, the optimiser's state: only a narrower network has less */
     int64_t copied; /* the most bytes of pictures that a program copies as their files have them
                        (ir/staging.h) */
-    int64_t arena, lower_bound;
+    int64_t arena, lower_bound; /* of all programs; each gradient counts by itself */
     int64_t cost;  /* of a training step, in units of node_cost(); the search compares plans by it */
     int64_t flops; /* of a training step, without recomputation */
     int64_t recompute_flops;         /* that a training step computes a second time; */

@@ -8,6 +8,9 @@
  * Persistent buffers lie in front, so they survive whatever program runs; behind it, programs take turns.
  * Each address space is laid out by itself; the host's holds nothing but the loader ring.
  *
+ * A region of gradients is packed as one block, so a program's lower bound counts it as one.  The plan's
+ * lower bound, which is printed, counts each gradient by itself.
+ *
  * Requires: live.  Provides: offsets; extents; lower bounds; the step at which each program's peak is.
  * If the buffers of a plan add up to more than any machine has, these are INT64_MAX and nothing has an
  * offset.
@@ -67,6 +70,25 @@ static int64_t max_alive(Pool *pool, const PackBuffer *item, int n, int steps, i
             max = alive, *peak = t;
     }
     return max;
+}
+
+/* The most bytes alive at one step of PROGRAM if each slice of a region lived by itself: a gradient from
+ * its first write to the optimiser's step. */
+static int64_t most_of_slices(const Plan *plan, const Program *program) {
+    PackBuffer *item = NEW_ARRAY(plan->pool, PackBuffer, plan->nbuffer);
+    bool *is_region = NEW_ARRAY(plan->pool, bool, plan->nbuffer);
+    int n = 0, peak;
+    for (int b = 0; b < plan->nbuffer; b++)
+        if (plan->buffer[b].slice >= 0)
+            is_region[plan->buffer[b].slice] = true;
+    for (int b = 0; b < plan->nbuffer; b++) {
+        const Buffer *buffer = &plan->buffer[b];
+        if (buffer->program == (int)program->kind && buffer->same < 0 && !is_region[b])
+            item[n++] =
+                (PackBuffer){.size = buffer->bytes, .first = buffer->first, .last = buffer->last + 1};
+    }
+    return plan->persistent +
+           max_alive(plan->pool, item, n, step_count(program->step, program->nstep), &peak);
 }
 
 /* Does it only matter whether PLAN fits? */
@@ -137,7 +159,8 @@ void offsets(Plan *plan) {
     for (Program *p = next_program(plan, 0); p != NULL; p = next_program(plan, (int)p->kind + 1)) {
         pack_program(plan, p);
         plan->arena = p->extent > plan->arena ? p->extent : plan->arena;
-        plan->lower_bound = p->lower_bound > plan->lower_bound ? p->lower_bound : plan->lower_bound;
+        const int64_t bound = most_of_slices(plan, p);
+        plan->lower_bound = bound > plan->lower_bound ? bound : plan->lower_bound;
     }
     offset_slices(plan);
     for (int b = 0; b < plan->nbuffer; b++)

@@ -17,8 +17,8 @@
  *
  * The update of an element reads nothing of another one, so parts change no bit.  The gradients stay one
  * region by ranks; where samples come in loops, for gradients are sums over all iterations then; where
- * gradients are few beside activations; with --keep-gradients; and on a GPU, where each part is a launch
- * and gradients by weights run beside others, as long as the plan fits without.
+ * gradients are few beside activations; with --keep-gradients; and on a GPU, where each part is a launch,
+ * if the plan fits without and the launches are not nearly free (search/nearly_free.c).
  *
  * Requires: layouts.  Provides: the optimiser's nodes.
  */
@@ -30,8 +30,8 @@
 
 enum { MOST_PARTS = 16, MOST_UNITS = 1024 };
 
-/* Gradients with a smaller share of the bytes of all tensors are not worth a step.  A further part has to
- * gain this share of what the gradients take as one region. */
+/* Gradients with a smaller share of the most bytes alive are not worth a step.  A further part has to gain
+ * this share of what the gradients take as one region. */
 static const double LEAST_SHARE = 0.01, LEAST_GAIN = 0.005;
 
 /* The gradients of the update, in its order, as units that are not cut.  A unit is one gradient where they
@@ -43,22 +43,54 @@ typedef struct {
     int64_t *begin;       /* per unit, and one more: bytes of the units in front of it */
 } Units;
 
-/* Do gradients take a share of the memory that is worth a step? */
-static bool are_many(const Program *program, const ValueId *gradient, int count) {
-    const Graph *g = program->graph;
-    int64_t all = 0, gradients = 0;
-    for (ValueId v = 0; v < g->nvalue; v++)
-        if (g->value[v].nsegments == 0)
-            all = size_sum(all, program->layout[v].bytes);
-    for (int i = 0; i < count; i++)
-        gradients = size_sum(gradients, program->layout[gradient[i]].bytes);
-    return (double)gradients >= LEAST_SHARE * (double)all;
+/* The first and the last node that touches each value, among the nodes in front of END. */
+typedef struct {
+    int *first, *last;
+} Touched;
+
+static Touched touched_before(const Graph *g, NodeId end) {
+    Touched touched = {NEW_ARRAY(g->pool, int, g->nvalue), NEW_ARRAY(g->pool, int, g->nvalue)};
+    for (NodeId i = end - 1; i >= 0; i--)
+        for (Touch t = node_touches(g, &g->node[i]); touch_next(&t);) {
+            touched.first[t.value] = i;
+            touched.last[t.value] = touched.last[t.value] > 0 ? touched.last[t.value] : i;
+        }
+    return touched;
 }
 
-/* Are parts worth their launches?  If a launch costs time, only a program that has to fit has parts. */
+/* Returns the most bytes of tensors that are alive at one node in front of END, if no tensor takes the
+ * place of another. */
+static int64_t most_alive(const Program *program, const Touched *touched, NodeId end) {
+    const Graph *g = program->graph;
+    int64_t *born = NEW_ARRAY(g->pool, int64_t, end + 1), *gone = NEW_ARRAY(g->pool, int64_t, end + 1);
+    int64_t alive = 0, most = 0;
+    for (ValueId v = 0; v < g->nvalue; v++)
+        if (g->value[v].nsegments == 0) {
+            born[touched->first[v]] = size_sum(born[touched->first[v]], program->layout[v].bytes);
+            gone[touched->last[v] + 1] = size_sum(gone[touched->last[v] + 1], program->layout[v].bytes);
+        }
+    for (NodeId i = 0; i < end; i++) {
+        alive = size_sum(alive - gone[i], born[i]);
+        most = alive > most ? alive : most;
+    }
+    return most;
+}
+
+/* Do gradients take a share of the memory that is worth a step? */
+static bool are_many(const Program *program, const Touched *touched, NodeId update, const ValueId *gradient,
+                     int count) {
+    int64_t bytes = 0;
+    for (int i = 0; i < count; i++)
+        bytes = size_sum(bytes, program->layout[gradient[i]].bytes);
+    return (double)bytes >= LEAST_SHARE * (double)most_alive(program, touched, update);
+}
+
+/* Are parts worth their launches?  If a launch costs time, a program has parts if it has to fit, or if the
+ * search says so. */
 static bool is_worth_launches(const Program *program) {
     const Choices *choices = program->choices;
-    return program->target->loops_are_free || (choices->capacity > 0 && !choices->nearly_free);
+    return program->target->loops_are_free || choices->parts ||
+           (choices->capacity > 0 && !choices->nearly_free);
 }
 
 /* May the update be several nodes? */
@@ -82,21 +114,15 @@ static void add_gradient(Units *units, int i, bool begins, int born, int complet
     units->begin[n + 1] = size_sum(begins ? units->begin[n] : units->begin[n + 1], bytes);
 }
 
-static Units units_of(const Program *program, NodeId update, const ValueId *gradient, int count) {
+static Units units_of(const Program *program, const Touched *touched, const ValueId *gradient, int count) {
     const Graph *g = program->graph;
-    int *first = NEW_ARRAY(g->pool, int, g->nvalue), *last = NEW_ARRAY(g->pool, int, g->nvalue);
-    for (NodeId i = update - 1; i >= 0; i--)
-        for (Touch t = node_touches(g, &g->node[i]); touch_next(&t);) {
-            first[t.value] = i;
-            last[t.value] = last[t.value] > 0 ? last[t.value] : i;
-        }
     Units units = {.born = NEW_ARRAY(g->pool, int, count),
                    .complete = NEW_ARRAY(g->pool, int, count),
                    .first = NEW_ARRAY(g->pool, int, count + 1),
                    .begin = NEW_ARRAY(g->pool, int64_t, count + 1)};
     const int share = (count - 1) / MOST_UNITS + 1; /* gradients in a unit */
     for (int i = 0; i < count; i++)
-        add_gradient(&units, i, i % share == 0, first[gradient[i]], last[gradient[i]],
+        add_gradient(&units, i, i % share == 0, touched->first[gradient[i]], touched->last[gradient[i]],
                      program->layout[gradient[i]].bytes);
     return units;
 }
@@ -174,9 +200,10 @@ void part_updates(Program *program) {
     const Node whole = g->node[update];
     const ValueId *gradient;
     const int count = value_segments(g, &whole.in[input_named(&g->operands[whole.op], "g")], &gradient);
-    if (!are_many(program, gradient, count))
+    const Touched touched = touched_before(g, update);
+    if (!are_many(program, &touched, update, gradient, count))
         return;
-    const Units units = units_of(program, update, gradient, count);
+    const Units units = units_of(program, &touched, gradient, count);
     int first[MOST_PARTS + 1];
     const int parts = cut(g->pool, &units, first);
     for (int k = 0; k < parts && parts > 1; k++) {

@@ -486,6 +486,14 @@ static const RematProblem *of_any_batch(Pool *pool, const RematProblem *problem)
     return any;
 }
 
+/* Returns CAPACITY, or the largest capacity that the given order exceeds, if this is less. */
+static int64_t below_given_order(Pool *pool, const RematProblem *problem, int64_t capacity) {
+    const RematQuestion all_kept = {.capacity = INT64_MAX};
+    RematSchedule given;
+    remat_schedule(pool, problem, &all_kept, &given);
+    return given.peak <= capacity ? given.peak - 1 : capacity;
+}
+
 /* The answer that was chosen already, or the answer of a search, unless it is known to cost too much; a
  * sketch leaves out a search that may succeed. */
 static const RematSchedule *schedule_for(const Translation *t, const RematProblem *problem,
@@ -498,6 +506,8 @@ static const RematSchedule *schedule_for(const Translation *t, const RematProble
         const RepeatProblem bands = bands_of(t, problem);
         return repeat_in_bands(pool, &bands);
     }
+    if (choices->nearly_free)
+        capacity = below_given_order(pool, problem, capacity);
     RematSchedule *found = NEW(pool, RematSchedule);
     const bool carries = choices->typical != NULL && remat_alike(choices->typical, problem, false);
     const bool recurs = !carries && choices->any_plan && choices->memo != NULL &&

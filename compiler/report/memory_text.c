@@ -288,13 +288,13 @@ static void staging_rows(const Plan *plan, Text *out) {
                   "ring of bytes", human_bytes(pool, least), grouped(pool, least));
 }
 
-/* Returns the conditions under which the lower bound holds. */
+/* Returns the condition under which the lower bound holds, and what else keeps the arena above it. */
 static const char *order_text(const Plan *plan) {
-    const int blocks = gradient_blocks(plan);
+    const int blocks = plan->arena > plan->lower_bound ? gradient_blocks(plan) : 0;
     return blocks > 1
-               ? pool_text(plan->pool, ", for this order of steps; gradients of parameters are %d blocks",
-                           blocks)
-           : blocks == 1 ? ", for this order of steps; gradients of parameters are one block all the time"
+               ? pool_text(plan->pool,
+                           ", for this order of steps; gradients of parameters lie in %d blocks", blocks)
+           : blocks == 1 ? ", for this order of steps; gradients of parameters lie in one block"
                          : ", for this order of steps";
 }
 

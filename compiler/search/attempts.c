@@ -163,12 +163,12 @@ static bool same_choices(const Choices *a, const Choices *b) {
     return a->micro_batch == b->micro_batch && a->band_rows == b->band_rows &&
            a->passed_rows == b->passed_rows && a->capacity == b->capacity && a->found == b->found &&
            a->typical_file == b->typical_file && a->memo == b->memo && a->repeats == b->repeats &&
-           a->of_use == b->of_use && a->nearly_free == b->nearly_free && a->most_extra == b->most_extra &&
-           a->any_plan == b->any_plan && a->only_bands == b->only_bands && a->brief == b->brief &&
-           a->sketch == b->sketch && a->rough == b->rough && a->prefetch == b->prefetch &&
-           a->stages_floats == b->stages_floats && a->little_workspace == b->little_workspace &&
-           a->packs_in_bands == b->packs_in_bands && a->branches == b->branches &&
-           a->branch_bytes == b->branch_bytes;
+           a->of_use == b->of_use && a->nearly_free == b->nearly_free && a->parts == b->parts &&
+           a->most_extra == b->most_extra && a->any_plan == b->any_plan && a->only_bands == b->only_bands &&
+           a->brief == b->brief && a->sketch == b->sketch && a->rough == b->rough &&
+           a->prefetch == b->prefetch && a->stages_floats == b->stages_floats &&
+           a->little_workspace == b->little_workspace && a->packs_in_bands == b->packs_in_bands &&
+           a->branches == b->branches && a->branch_bytes == b->branch_bytes;
 }
 
 /* Has a program of PLAN a loop over samples, in which weights may be packed again? */

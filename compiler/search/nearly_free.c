@@ -10,6 +10,7 @@
  */
 #include "search/nearly_free.h"
 #include "base/size_math.h"
+#include "ir/target.h"
 
 enum {
     PART = 100, /* of the work: so much may be added */
@@ -77,12 +78,24 @@ static const RematSchedule *choice(const Plan *kept, int k, const Program *first
     return next != NULL && is_far_over(next->peak, room) ? NULL : next;
 }
 
+Plan *nearly_free_parts(const Request *r, Plan *kept) {
+    const Program *train = &kept->program[PROGRAM_TRAIN];
+    if (train->model == NULL || train->target->loops_are_free || kept->arena == INT64_MAX ||
+        train->extent < kept->arena || kept->refusal != NULL)
+        return kept;
+    Choices choices = kept->choices;
+    choices.parts = true;
+    const int made = r->made->count;
+    Plan *plan = attempt(r, choices);
+    return only(r, made, is_nearly_free(plan, kept) ? plan : kept);
+}
+
 Plan *nearly_free(const Request *r, Plan *kept, Plan *best) {
     if (!may_choose(r, kept))
         return best;
     Choices choices = kept->choices;
     choices.nearly_free = true;
-    choices.capacity = kept->program[PROGRAM_TRAIN].lower_bound - 1; /* the given order does not fit */
+    choices.capacity = kept->program[PROGRAM_TRAIN].lower_bound - 1;
     const int made = r->made->count;
     const Program *first = &attempt(r, choices)->program[PROGRAM_TRAIN];
     for (int k = 0; k < TRIES; k++) {

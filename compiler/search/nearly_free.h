@@ -9,4 +9,8 @@
  * than BEST.  Options.no_recompute: BEST. */
 Plan *nearly_free(const Request *r, Plan *kept, Plan *best);
 
+/* KEPT, which keeps everything, or the same plan with the optimiser's step in parts, on a target where each
+ * part costs a launch: if the plan takes fewer bytes and the launches are next to no work. */
+Plan *nearly_free_parts(const Request *r, Plan *kept);
+
 #endif

@@ -37,7 +37,7 @@ class Plan:
         text = execute([unetc, "mem", "--format=json"] + self.options, (0, DOES_NOT_FIT))
         self.json = json.loads(text)
         arena = self.json["arena"]
-        self.fits, self.arena, self.lower_bound = arena["fits"], arena["bytes"], arena["lower_bound"]
+        self.fits, self.arena, self.lower_bound = arena["fits"], arena["bytes"], check_plan.packing_bound(self.json)
 
     def complaints(self):
         return check_plan.judge(self.json)
