@@ -533,10 +533,8 @@ static Plan *as_for_nothing(const Request *r, const Choices *choices, bool loops
 /* Returns BEST or a plan of whole batches that costs next to nothing more than everything kept. */
 static Plan *with_nearly_free(const Request *r, Choices choices, Plan *best) {
     const Program *train = &best->program[PROGRAM_TRAIN];
-    if (best->budget == 0) {
-        Plan *kept = nearly_free_parts(r, best);
-        return nearly_free(r, kept, kept);
-    }
+    if (best->budget == 0)
+        return nearly_free(r, best, best);
     if (is_hopeless(best) || must_fit(&choices) || (!plan_fits(best) && train->micro_batch < train->batch))
         return best;
     choices.packs_once = best->choices.packs_once;

@@ -5,6 +5,9 @@
  * schedule says, and its work is known only when it is made.  So the plan is judged: if it is not worth its
  * work, a cheaper schedule has its turn.
  *
+ * On a target where a launch costs time, the parts of the optimiser's step (passes/parts.c) come first, and
+ * their launches are part of that hundredth.
+ *
  * Requires: a plan that keeps everything, whole batches where loops cost time.  Provides: a plan of fewer
  * bytes, or the one that was best.
  */
@@ -17,18 +20,18 @@ enum {
     TRIES = 3
 };
 
-/* Does PLAN save a larger part of what KEPT takes than it costs of its work, and cost little of that? */
-static bool is_nearly_free(const Plan *plan, const Plan *kept) {
+/* Does PLAN save a larger part of what KEPT takes than it costs of its work, and cost at most MOST more? */
+static bool is_nearly_free(const Plan *plan, const Plan *kept, int64_t most) {
     const int64_t extra = plan->cost - kept->cost, saved = kept->arena - plan->arena;
-    return extra <= kept->cost / PART && saved > 0 &&
+    return extra <= most && saved > 0 &&
            (double)saved / (double)kept->arena > (double)extra / (double)kept->cost;
 }
 
-/* Does S seem to need fewer bytes than KEPT?  All estimates are taken to be too large by as many bytes as
- * the estimate of FIRST was. */
+/* Does S seem to need fewer bytes than KEPT?  If the estimate of FIRST was too large, all estimates are
+ * taken to be too large by as many bytes. */
 static bool seems_to_save(const RematSchedule *s, const Plan *kept, const Program *first) {
-    return size_sum(s->peak, first->remat_outside) - overestimate(first) <
-           kept->program[PROGRAM_TRAIN].lower_bound;
+    const int64_t over = overestimate(first) > 0 ? overestimate(first) : 0;
+    return size_sum(s->peak, first->remat_outside) - over < kept->program[PROGRAM_TRAIN].lower_bound;
 }
 
 /* The schedule of least memory, from FOUND on, that adds at most MOST to the cost; NULL: there is none. */
@@ -44,12 +47,12 @@ static const RematSchedule *least_for(const RematSchedule *found, int64_t most) 
  * they send gradients while the backward pass goes on (buckets.c), and a schedule of less memory completes
  * gradients late.  Not under a budget of less than half of KEPT's arena: no net is known that saves so much
  * for so little, so nobody waits for the search. */
-static bool may_choose(const Request *r, const Plan *kept) {
+static bool may_choose(const Plan *kept) {
     const Program *train = &kept->program[PROGRAM_TRAIN];
     const Choices *choices = &kept->choices;
     return train->model != NULL && kept->arena < INT64_MAX && kept->refusal == NULL &&
-           train->extent == kept->arena && !r->options->no_recompute && !choices->any_plan &&
-           !choices->brief && !choices->rough && !has_bands(train) && train->group == 0 &&
+           train->extent == kept->arena && !choices->any_plan && !choices->brief && !choices->rough &&
+           !has_bands(train) && train->group == 0 &&
            (kept->budget == 0 || (!plan_fits(kept) && kept->budget >= kept->arena / 2));
 }
 
@@ -61,14 +64,13 @@ static const RematSchedule *next_within(const RematSchedule *found, int64_t most
     return found;
 }
 
-/* Returns the schedule for try number K, among the schedules of FIRST; LAST is the schedule of the try
- * before. Without a budget the first try has least memory, and cheaper schedules follow.  Under a budget
- * the cheapest schedules come first.  The last try is the schedule of least memory, which is surest to fit,
- * unless it is far too large. */
-static const RematSchedule *choice(const Plan *kept, int k, const Program *first,
+/* Returns the schedule for try number K, among the schedules of FIRST that add at most MOST to the cost;
+ * LAST is the schedule of the try before.  Without a budget the first try has least memory, and cheaper
+ * schedules follow.  Under a budget the cheapest schedules come first.  The last try is the schedule of
+ * least memory, which is surest to fit, unless it is far too large. */
+static const RematSchedule *choice(const Plan *kept, int k, const Program *first, int64_t most,
                                    const RematSchedule *last) {
-    const int64_t most = kept->cost / PART / iterations_of(&kept->program[PROGRAM_TRAIN]),
-                  room = size_sum(kept->budget, overestimate(first)) - first->remat_outside;
+    const int64_t room = size_sum(kept->budget, overestimate(first)) - first->remat_outside;
     if (kept->budget == 0)
         return least_for(first->found, last == NULL ? most : last->cost - last->base_cost - 1);
     const RematSchedule *next = next_within(last == NULL ? first->found : last->next, most, room);
@@ -78,34 +80,44 @@ static const RematSchedule *choice(const Plan *kept, int k, const Program *first
     return next != NULL && is_far_over(next->peak, room) ? NULL : next;
 }
 
-Plan *nearly_free_parts(const Request *r, Plan *kept) {
-    const Program *train = &kept->program[PROGRAM_TRAIN];
-    if (train->model == NULL || train->target->loops_are_free || kept->arena == INT64_MAX ||
-        train->extent < kept->arena || kept->refusal != NULL)
+/* Returns KEPT, or the same plan with the optimiser's step in parts, if the plan takes fewer bytes and the
+ * launches add at most MOST to its cost. */
+static Plan *with_parts(const Request *r, Plan *kept, int64_t most) {
+    if (kept->program[PROGRAM_TRAIN].target->loops_are_free)
         return kept;
     Choices choices = kept->choices;
     choices.parts = true;
     const int made = r->made->count;
     Plan *plan = attempt(r, choices);
-    return only(r, made, is_nearly_free(plan, kept) ? plan : kept);
+    return only(r, made, is_nearly_free(plan, kept, most) ? plan : kept);
 }
 
-Plan *nearly_free(const Request *r, Plan *kept, Plan *best) {
-    if (!may_choose(r, kept))
-        return best;
+/* BEST, or a plan that adds at most MOST to the cost of KEPT: see nearly_free(). */
+static Plan *with_little_again(const Request *r, Plan *kept, Plan *best, int64_t most) {
     Choices choices = kept->choices;
     choices.nearly_free = true;
+    choices.parts = choices.parts || kept->budget > 0; /* a plan that has to fit has parts */
     choices.capacity = kept->program[PROGRAM_TRAIN].lower_bound - 1;
     const int made = r->made->count;
     const Program *first = &attempt(r, choices)->program[PROGRAM_TRAIN];
+    const int64_t most_again = most / iterations_of(&kept->program[PROGRAM_TRAIN]);
     for (int k = 0; k < TRIES; k++) {
-        choices.found = choice(kept, k, first, choices.found);
+        choices.found = choice(kept, k, first, most_again, choices.found);
         if (choices.found == NULL || !seems_to_save(choices.found, kept, first))
             break;
         Plan *plan = attempt(r, choices);
-        if (plan_fits(plan) && is_nearly_free(plan, kept) &&
+        if (plan_fits(plan) && is_nearly_free(plan, kept, most) &&
             (best == kept || !plan_fits(best) || plan->cost < best->cost))
             return only(r, made, plan);
     }
     return only(r, made, best);
+}
+
+Plan *nearly_free(const Request *r, Plan *kept, Plan *best) {
+    if (!may_choose(kept))
+        return best;
+    const int64_t cost = kept->cost, most = cost / PART;
+    if (kept->budget == 0)
+        best = kept = with_parts(r, kept, most);
+    return r->options->no_recompute ? best : with_little_again(r, kept, best, most - (kept->cost - cost));
 }
