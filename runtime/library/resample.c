@@ -188,11 +188,11 @@ static int32_t voxel_of(const Axis *axis, int32_t i, int32_t k) {
 static void mix(const UnetResampler *r, const Axis *axis, int32_t i, const float *const row[MOST_TAPS],
                 float *out) {
     const size_t count = (size_t)r->axis[2].to;
-    const double *weight = axis->weight + (size_t)i * (size_t)axis->taps;
     if (axis->taps == 0) {
         mix_rows(row[0], row[high(axis, i) - axis->low[i]], axis->part[i], count, out);
         return;
     }
+    const double *weight = axis->weight + (size_t)i * (size_t)axis->taps;
     memset(r->sum, 0, count * sizeof *r->sum);
     for (int32_t k = 0; k < axis->taps; k++) {
         for (size_t x = 0; x < count; x++) {
