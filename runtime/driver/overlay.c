@@ -19,7 +19,8 @@ typedef struct {
 static UnetStatus overlay_path(const char *file, char path[UNET_PATH_BYTES], UnetError *error) {
     const char *slash = strrchr(file, '/'), *dot = strrchr(file, '.');
     const size_t stem = dot != NULL && (slash == NULL || dot > slash) ? (size_t)(dot - file) : strlen(file);
-    const int n = snprintf(path, UNET_PATH_BYTES, "%.*s-overlay.png", (int)stem, file);
+    const int n =
+        snprintf(path, UNET_PATH_BYTES, "%.*s-overlay%s", (int)stem, file, unet_image_suffix(3, 8));
     return n > 0 && n < UNET_PATH_BYTES ? UNET_OK
                                         : unet_fail(error, UNET_IO, "%s: the name is too long", file);
 }

@@ -101,14 +101,14 @@ static UnetStatus check_place(const char *in, const char *path, UnetError *error
     return UNET_OK;
 }
 
-/* A result in a folder is a signal where the input is one, else PNG, or TIFF where PNG does not hold it. */
+/* A result in a folder is a signal where the input is one, else a picture. */
 static const char *folder_suffix(const Prediction *prediction, const char *in, int i) {
     const bool classes = prediction->driver->model->outputs[i].kind == UNET_LABELS;
     const int32_t channels = prediction->program->outputs[i].channels;
-    const bool plain = (channels == 1 || channels == 3) && prediction->driver->options.bits <= 16;
     if (!prediction->volumes && !classes && unet_image_is_signal(in))
         return ".wav";
-    return prediction->volumes ? ".nii.gz" : plain ? ".png" : ".tif";
+    return prediction->volumes ? ".nii.gz"
+                               : unet_image_suffix(channels, (int32_t)prediction->driver->options.bits);
 }
 
 /* OUT, or its folder and the name of IN; with -NAME before the suffix when the model has several outputs.
@@ -154,9 +154,8 @@ static UnetStatus check_format(const Prediction *prediction, const char *path, i
         return unet_fail(error, UNET_USAGE,
                          "%s: 24 bits of a number are for WAV files: write --bits=8, 16 or 32", path);
     if (!prediction->volumes && bits > unet_image_bits(path, bits))
-        return unet_fail(error, UNET_USAGE,
-                         "%s holds %d bits at most, and --bits asks for %d: name it .tif or .npy", path,
-                         (int)unet_image_bits(path, bits), (int)bits);
+        return unet_fail(error, UNET_USAGE, "%s holds %d bits at most, and --bits asks for %d: name it %s",
+                         path, (int)unet_image_bits(path, bits), (int)bits, unet_image_any_suffixes());
     if (!prediction->volumes)
         return unet_image_check_name(path, prediction->program->outputs[i].channels,
                                      prediction->driver->model->outputs[i].kind == UNET_LABELS, error);

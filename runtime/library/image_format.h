@@ -108,7 +108,30 @@ extern const ImageEncoder image_png_encoder;
 extern const ImageEncoder image_jpeg_encoder; /* where the build has libjpeg */
 extern const ImageEncoder image_tiff_encoder;
 extern const ImageEncoder image_npy_encoder;
+extern const ImageEncoder image_pnm_encoder;
 extern const ImageEncoder image_wav_encoder;
+
+/* ---- which formats there are ---- */
+
+typedef struct {
+    const char *name; /* of a UnetImageKind */
+    const ImageEncoder *encoder;
+} ImageWritten;
+
+/* image_formats.c, or what stands in its place in a program that leaves libraries out. */
+typedef struct {
+    const ImageFormat *const *read; /* up to NULL, */
+    const char *read_names;         /*   in words, */
+    const char *convert_to;         /*   and one that others can be converted to */
+    const ImageWritten *written;    /* up to one without a name */
+    const char *suffix;             /* of pictures, */
+    const char *any_suffix;         /*   and of images that those do not hold */
+    /* In words: suffixes of what holds pictures, numbers of classes, any number of channels and floats. */
+    const char *for_pictures, *for_classes, *for_any;
+    const char *left_out_by; /* the option of unetc that left the others out, or NULL */
+} ImageFormats;
+
+extern const ImageFormats image_formats;
 
 /* image_write.c: `row` with the lowest byte of each number first. */
 void image_turn_bytes(UnetImageWriter *writer);

@@ -59,7 +59,7 @@ static const UnetImageKind kinds[] = {
      NULL,
      true,
      0,
-     0,
+     16,
      {"P1", "P2", "P3", "P4", "P5", "P6", "PF", "Pf"},
      2},
     {"NumPy", ".npy", NULL, true, 0, 32, {"\x93NUMPY"}, 6},

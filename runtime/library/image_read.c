@@ -11,30 +11,6 @@
 
 enum { MAX_POINTS = 1 << 28 };
 
-static const ImageFormat *const formats[] = {&image_png,  &image_bmp, &image_pnm, &image_npy,
-#ifdef UNET_HAS_JPEG
-                                             &image_jpeg,
-#endif
-#ifdef UNET_HAS_TIFF
-                                             &image_tiff,
-#endif
-#ifdef UNET_HAS_GIF
-                                             &image_gif,
-#endif
-#ifdef UNET_HAS_WEBP
-                                             &image_webp,
-#endif
-#ifdef UNET_HAS_SNDFILE
-                                             &image_wav,
-#endif
-#ifdef UNET_HAS_OPENJPEG
-                                             &image_jp2,
-#endif
-#ifdef UNET_HAS_MINIZIP
-                                             &image_npz,
-#endif
-                                             NULL};
-
 /* Decoders tell of memory in words, as they do of all else. */
 static UnetStatus status_of(const char *why) {
     return strstr(why, "of memory") != NULL || strstr(why, "nsufficient memory") != NULL ? UNET_TOO_SMALL
@@ -100,18 +76,24 @@ static bool resizes(const UnetImageReader *reader) {
 
 /* ---- opening ---------------------------------------------------------------------------------- */
 
-/* Refuses a format that the build leaves out, and names the package that brings it. */
+/* Refuses a format that the program or the build leaves out, and says what brings it. */
 static UnetStatus fail_format(const UnetImageReader *reader, const uint8_t *signature, UnetError *error) {
     const UnetImageKind *kind = unet_image_kind_of_bytes(signature);
+    if (kind != NULL && image_formats.left_out_by != NULL) {
+        return unet_fail(error, UNET_IO,
+                         "%s: a %s file, and this program was compiled with %s, so that it reads %s alone: "
+                         "convert it to %s, or compile without %s",
+                         reader->path, kind->name, image_formats.left_out_by, image_formats.read_names,
+                         image_formats.convert_to, image_formats.left_out_by);
+    }
     if (kind != NULL && kind->package != NULL) {
         return unet_fail(error, UNET_IO,
                          "%s: a %s file: install %s and build unetc anew, which was built without",
                          reader->path, kind->name, kind->package);
     }
-    return image_fail(reader, error,
-                      "none of the formats that are read (PNG, JPEG, TIFF, GIF, WebP, JPEG 2000, BMP, "
-                      "Netpbm, NumPy, WAV): "
-                      "convert it, to PNG for example");
+    return unet_fail(error, UNET_IO,
+                     "%s: none of the formats that are read (%s): convert it, to %s for example",
+                     reader->path, image_formats.read_names, image_formats.convert_to);
 }
 
 static UnetStatus open_file(UnetImageReader *reader, UnetError *error) {
@@ -126,7 +108,7 @@ static UnetStatus open_file(UnetImageReader *reader, UnetError *error) {
         }
         return image_fail(reader, error, "too short for an image");
     }
-    for (const ImageFormat *const *f = formats; *f != NULL && reader->format == NULL; f++) {
+    for (const ImageFormat *const *f = image_formats.read; *f != NULL && reader->format == NULL; f++) {
         reader->format = (*f)->is(signature) ? *f : NULL;
     }
     (void)image_file_seek(&reader->file, 0, SEEK_SET); /* in the bytes that were read */

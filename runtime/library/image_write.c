@@ -20,27 +20,16 @@ void unet_class_colour(int32_t class, uint8_t rgb[3]) {
 
 /* ---- which format ----------------------------------------------------------------------------- */
 
-static const struct {
-    const char *name;
-    const ImageEncoder *encoder;
-} encoders[] = {{"PNG", &image_png_encoder},
-#ifdef UNET_HAS_JPEG
-                {"JPEG", &image_jpeg_encoder},
-#endif
-                {"NumPy", &image_npy_encoder},
-                {"WAV", &image_wav_encoder},
-                {"TIFF", &image_tiff_encoder}};
-
-/* A name that says nothing asks for PNG. */
+/* A name that says nothing asks for the format of pictures, PNG. */
 static const UnetImageKind *kind_to_write(const char *path) {
     const UnetImageKind *kind = unet_image_kind_of_name(path);
-    return kind != NULL ? kind : unet_image_kind_of_name(".png");
+    return kind != NULL ? kind : unet_image_kind_of_name(image_formats.suffix);
 }
 
 static const ImageEncoder *encoder_of(const UnetImageKind *kind) {
-    for (size_t i = 0; i < sizeof encoders / sizeof *encoders; i++) {
-        if (strcmp(encoders[i].name, kind->name) == 0) {
-            return encoders[i].encoder;
+    for (const ImageWritten *w = image_formats.written; w->name != NULL; w++) {
+        if (strcmp(w->name, kind->name) == 0) {
+            return w->encoder;
         }
     }
     return NULL;
@@ -66,35 +55,57 @@ static bool holds_channels(const UnetImageKind *kind, int32_t channels) {
     return channels == 1 || channels == 3 || kind->written_bits == 32;
 }
 
+/* Refuses a format that the program or the build leaves out, and says what brings it. */
+static UnetStatus fail_written(const char *path, const UnetImageKind *kind, UnetError *error) {
+    if (image_formats.left_out_by != NULL) {
+        return unet_fail(error, UNET_USAGE,
+                         "%s: a %s file, and this program was compiled with %s: name it %s, or compile "
+                         "without %s",
+                         path, kind->name, image_formats.left_out_by, image_formats.for_pictures,
+                         image_formats.left_out_by);
+    }
+    return unet_fail(error, UNET_USAGE,
+                     "%s: a %s file: install %s and build unetc anew, which was built without, or name it "
+                     "%s",
+                     path, kind->name, kind->package, image_formats.for_classes);
+}
+
+/* Numbers of classes must come back as they are. */
+static UnetStatus check_classes(const char *path, const UnetImageKind *kind, UnetError *error) {
+    const bool signal = unet_image_is_signal(path);
+    if (!signal && kind->written_bits != 8) {
+        return UNET_OK;
+    }
+    return unet_fail(error, UNET_USAGE, "%s: a %s file %s: name it %s", path, kind->name,
+                     signal ? "holds a signal, and this has classes"
+                            : "does not keep the numbers of classes",
+                     image_formats.for_classes);
+}
+
 UnetStatus unet_image_check_name(const char *path, int32_t channels, bool classes, UnetError *error) {
     const UnetImageKind *kind = kind_to_write(path);
     if (kind->written_bits == 0) {
-        return unet_fail(error, UNET_USAGE, "%s: no %s files are written: name it .png, .jpg, .tif or .npy",
-                         path, kind->name);
+        return unet_fail(error, UNET_USAGE, "%s: no %s files are written: name it %s", path, kind->name,
+                         image_formats.for_pictures);
     }
     if (!holds_channels(kind, channels)) {
         return unet_fail(error, UNET_USAGE,
-                         "%s: a %s file has 1 or 3 channels, and this has %d: name it .tif or .npy", path,
-                         kind->name, (int)channels);
+                         "%s: a %s file has 1 or 3 channels, and this has %d: name it %s", path, kind->name,
+                         (int)channels, image_formats.for_any);
     }
     if (encoder_of(kind) == NULL) {
-        return unet_fail(
-            error, UNET_USAGE,
-            "%s: a %s file: install %s and build unetc anew, which was built without, or name it "
-            ".png or .tif",
-            path, kind->name, kind->package);
+        return fail_written(path, kind, error);
     }
-    if (classes && unet_image_is_signal(path)) {
-        return unet_fail(error, UNET_USAGE,
-                         "%s: a %s file holds a signal, and this has classes: name it .png or .tif", path,
-                         kind->name);
-    }
-    if (classes && kind->written_bits == 8) {
-        return unet_fail(error, UNET_USAGE,
-                         "%s: a %s file does not keep the numbers of classes: name it .png or .tif", path,
-                         kind->name);
-    }
-    return UNET_OK;
+    return classes ? check_classes(path, kind, error) : UNET_OK;
+}
+
+const char *unet_image_suffix(int32_t channels, int32_t bits) {
+    return holds_channels(kind_to_write(""), channels) && bits <= 16 ? image_formats.suffix
+                                                                     : image_formats.any_suffix;
+}
+
+const char *unet_image_any_suffixes(void) {
+    return image_formats.for_any;
 }
 
 /* ---- the file --------------------------------------------------------------------------------- */

@@ -299,35 +299,40 @@ static void test_volumes(void) {
     CHECK_FAILS(unet_volume_open(&reader, path, &error), error, "its numbers are neither whole nor floats");
 }
 
-/* Images of any number of channels and bits come back as they were written. */
+/* An image of CHANNELS and BITS comes back as it was written. */
+static void check_written(const char *ending, int32_t channels, int32_t bits) {
+    const UnetImageInfo shape = {.width = WIDTH, .height = HEIGHT, .channels = channels, .bits = bits};
+    const double scale = bits == 32 ? -1.0 : 255.0;
+    UnetError error;
+    UnetImageInfo info;
+    UnetImageWriter *writer;
+    float row[6 * WIDTH], all[MOST];
+    snprintf(path, sizeof path, "%s/written%s", folder, ending);
+    CHECK_OK(unet_image_create(&writer, path, &shape, &error), error);
+    for (int y = 0; y < HEIGHT; y++) {
+        for (int i = 0; i < channels * WIDTH; i++) {
+            row[i] = (float)number(y, i % WIDTH, i / WIDTH) / (float)scale;
+        }
+        CHECK_OK(unet_image_write_row(writer, row, &error), error);
+    }
+    CHECK_OK(unet_image_finish(writer, &error), error);
+    CHECK_OK(read_all(NULL, channels, all, &info, &error), error);
+    CHECK(info.bits == bits && info.width == WIDTH && info.height == HEIGHT, "%d bits, %d x %d", info.bits,
+          info.height, info.width);
+    for (int i = 0; i < HEIGHT * channels * WIDTH; i++) {
+        const int y = i / (channels * WIDTH), c = i / WIDTH % channels, x = i % WIDTH;
+        const double wanted = number(y, x, c) / scale;
+        CHECK(fabs((double)all[i] - wanted) < 1e-6, "%s: %d channels of %d bits: %g, not %g", ending,
+              channels, bits, (double)all[i], wanted);
+    }
+}
+
 static void test_written(const char *ending) {
     static const int32_t bits[] = {8, 16, 32};
     UnetError error;
-    UnetImageInfo info;
-    snprintf(path, sizeof path, "%s/written%s", folder, ending);
     for (int32_t channels = 1; channels <= 6; channels++) {
         for (int k = 0; k < 3; k++) {
-            const UnetImageInfo shape = {
-                .width = WIDTH, .height = HEIGHT, .channels = channels, .bits = bits[k]};
-            UnetImageWriter *writer;
-            float row[6 * WIDTH], all[MOST];
-            CHECK_OK(unet_image_create(&writer, path, &shape, &error), error);
-            for (int y = 0; y < HEIGHT; y++) {
-                for (int i = 0; i < channels * WIDTH; i++) {
-                    row[i] = (float)number(y, i % WIDTH, i / WIDTH) / (bits[k] == 32 ? -1.0f : 255.0f);
-                }
-                CHECK_OK(unet_image_write_row(writer, row, &error), error);
-            }
-            CHECK_OK(unet_image_finish(writer, &error), error);
-            CHECK_OK(read_all(NULL, channels, all, &info, &error), error);
-            CHECK(info.bits == bits[k] && info.width == WIDTH && info.height == HEIGHT, "%d bits, %d x %d",
-                  info.bits, info.height, info.width);
-            for (int i = 0; i < HEIGHT * channels * WIDTH; i++) {
-                const int y = i / (channels * WIDTH), c = i / WIDTH % channels, x = i % WIDTH;
-                const double wanted = number(y, x, c) / (bits[k] == 32 ? -1.0 : 255.0);
-                CHECK(fabs((double)all[i] - wanted) < 1e-6, "%s: %d channels of %d bits: %g, not %g",
-                      ending, channels, bits[k], (double)all[i], wanted);
-            }
+            check_written(ending, channels, bits[k]);
         }
     }
     const UnetImageInfo four = {.width = 1, .height = 1, .channels = 4, .bits = 8};
@@ -335,6 +340,31 @@ static void test_written(const char *ending) {
               strstr(error.text,
                      "a.png: a PNG file has 1 or 3 channels, and this has 4: name it .tif or .npy") != NULL,
           "%s", error.text);
+}
+
+/* Some suffixes of Netpbm promise a number of channels. */
+static void test_written_netpbm(void) {
+    static const struct {
+        const char *name;
+        int32_t channels;
+        const char *says;
+    } wrong[] = {{"a.pgm", 3, "a.pgm: this image has 3 channels: name it .ppm"},
+                 {"a.PPM", 1, "a.PPM: this image has 1 channel: name it .pgm"},
+                 {"a.pbm", 1, "a.pbm: this image has 1 channel: name it .pgm"},
+                 {"a.pfm", 3, "a.pfm: this image has 3 channels: name it .ppm"}};
+    UnetError error;
+    for (int32_t bits = 8; bits <= 16; bits += 8) {
+        check_written(".pgm", 1, bits);
+        check_written(".ppm", 3, bits);
+        check_written(".pnm", 1, bits);
+        check_written(".pnm", 3, bits);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const UnetImageInfo info = {.width = 1, .height = 1, .channels = wrong[i].channels, .bits = 8};
+        CHECK(unet_image_create(&(UnetImageWriter *){NULL}, wrong[i].name, &info, &error) == UNET_USAGE &&
+                  strcmp(error.text, wrong[i].says) == 0,
+              "%s", error.text);
+    }
 }
 
 int main(int argc, char **argv) {
@@ -350,6 +380,7 @@ int main(int argc, char **argv) {
 #endif
     test_volumes();
     test_written(".npy");
+    test_written_netpbm();
 #ifdef UNET_HAS_TIFF
     test_written(".tif");
 #endif

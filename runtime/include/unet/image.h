@@ -194,11 +194,16 @@ typedef struct UnetImageWriter UnetImageWriter;
 /* In which pictures of classes show this one; class 0 is black. */
 void unet_class_colour(int32_t number, uint8_t rgb[3]);
 
-/* Whether an image of CHANNELS can be written to a file called PATH, whose suffix says the format: .png and
- * .jpg, of 1 or 3, .tif, .npy and .wav, of any number; any other that is no format means PNG.  CLASSES: of
- * numbers that must come back as they are, which a signal does not have. */
+/* Whether an image of CHANNELS can be written to a file called PATH, whose suffix says the format: .png,
+ * .jpg and Netpbm's, of 1 or 3, .tif, .npy and .wav, of any number; any other that is no format means PNG.
+ * CLASSES: of numbers that must come back as they are, which a signal does not have. */
 UNET_MUST_USE UnetStatus unet_image_check_name(const char *path, int32_t channels, bool classes,
                                                UnetError *error);
+
+/* The suffix of an image whose name nobody gives, ".png", or ".tif" where PNG does not hold it.  The second
+ * lists suffixes of files that hold any number of channels and floats. */
+const char *unet_image_suffix(int32_t channels, int32_t bits);
+const char *unet_image_any_suffixes(void);
 
 /* How many of BITS, 8, 16, 32 or, of a signal, 24, a file of this name can hold; how many it has where
  * nobody says so, of numbers that have BITS; and whether it holds a signal. */
