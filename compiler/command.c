@@ -336,6 +336,9 @@ static const UnetOptionRow options[] = {
      .max = INT64_MAX, .value = "N", .help = "seed of training, instead of what the file says"},
     {"--programs", .kind = UNET_TEXT, .commands = FILES, .tag = PLAN, .take = take_programs,
      .value = "train,eval,predict", .help = "build these alone; `predict` has no training code"},
+    {"--no-images", .commands = FILES, .tag = PLAN, .place = AT(options.no_images),
+     .help = "a small program that predicts, alone and by one thread: it links the C library and no reader "
+             "of images, reads Netpbm, BMP and NumPy's arrays, and writes Netpbm and NumPy's"},
     {"--target", .kind = UNET_TEXT, .commands = FILES, .tag = PLAN, .take = take_target,
      .value = "cpu|cuda[:ARCH]",
      .help = "the machine to compile for (cpu). ARCH: sm_90 (H100), h200, sm_100 (B200), sm_120 (RTX "
@@ -556,6 +559,23 @@ static void check_onnx(const Command *c) {
                     "`unetc onnx` needs the trained weights: write --weights=FILE.safetensors");
 }
 
+/* Which programs there are, and by how many threads they run, where no option says so. */
+static void settle_programs(Command *c) {
+    Options *o = &c->options;
+    const bool trains = o->wanted[PROGRAM_TRAIN] || o->wanted[PROGRAM_EVAL];
+    if (o->no_images && trains)
+        usage_error((int)c->kind, "%s",
+                    "--no-images makes a program that predicts alone: write --programs=predict, or leave "
+                    "--programs out");
+    if (o->no_images && o->max_threads > 1)
+        usage_error((int)c->kind, "%s",
+                    "--no-images makes a program of one thread: leave out --max-threads");
+    for (int k = 0; k < PROGRAMS && !c->programs_given; k++)
+        o->wanted[k] = !o->no_images || k == PROGRAM_PREDICT;
+    if (o->max_threads == 0)
+        o->max_threads = o->no_images ? 1 : 16;
+}
+
 static int most_words(const Command *c) {
     return c->kind == COMMAND_RUNTIME || c->kind == COMMAND_WORDS ? 0 : c->diff ? 2 : 1;
 }
@@ -612,9 +632,8 @@ _Noreturn static void print_help(int about) {
 }
 
 Command command_read(Pool *pool, int argc, char **argv) {
-    Reading r = {
-        .pool = pool,
-        .command = {.options = {.target = targets[0], .max_threads = 16, .command = "", .training = ""}}};
+    Reading r = {.pool = pool,
+                 .command = {.options = {.target = targets[0], .command = "", .training = ""}}};
     Command *c = &r.command;
     UnetCommandLine line;
     UnetError error;
@@ -633,8 +652,7 @@ Command command_read(Pool *pool, int argc, char **argv) {
     check_together(c);
     check_reports(c);
     check_onnx(c);
-    for (int k = 0; k < PROGRAMS && !c->programs_given; k++)
-        c->options.wanted[k] = true;
+    settle_programs(c);
     check_target(c);
     return *c;
 }

@@ -28,6 +28,18 @@ typedef struct {
     Ast *file;
 } Session;
 
+/* A program without libraries does not read and write volumes. */
+static void check_small(const Model *model) {
+    for (int i = 0; i < model->ninput; i++)
+        if (model->input[i].kind == KIND_VOLUME) {
+            fprintf(stderr,
+                    "unetc: --no-images: %s is a volume, and its files (NIfTI) need a library: leave out "
+                    "--no-images\n",
+                    model->input[i].name);
+            exit(EXIT_USAGE);
+        }
+}
+
 /* The file on its own; options that the command line leaves open become the file's.  NULL after reporting
  * errors. */
 static Model *read_model(Session *s) {
@@ -38,8 +50,10 @@ static Model *read_model(Session *s) {
     Model *model = lower(s->pool, s->diag, s->file, &s->command.lower);
     if (model == NULL || diag_errors(s->diag) > 0)
         return NULL;
-    if (!s->command.options.has_precision)
-        s->command.options.stored = model->train.precision;
+    if (options->no_images)
+        check_small(model);
+    if (!options->has_precision)
+        options->stored = model->train.precision;
     return model;
 }
 

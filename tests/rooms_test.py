@@ -28,6 +28,7 @@ BELOW = {
     "runtime/library": {"runtime/include/unet"},
     "runtime/cuda": {"runtime/include/unet"},
     "runtime/driver": {"runtime/include/unet"},
+    "runtime/small": {"runtime/include/unet", "runtime/driver", "runtime/library"},
     "runtime/mpi": {"runtime/include/unet", "runtime/driver"},
     "runtime/secret": {"runtime/include/unet", "runtime/driver"},
     "runtime/nccl": {"runtime/include/unet", "runtime/cuda"},

@@ -55,15 +55,20 @@ static const char *refuses(const Options *options, bool builds) {
         return "--precision=tf32 is for --target=cuda";
     if (options->nondeterministic)
         return "--nondeterministic is for --target=cuda: on the CPU every run gives the same bits";
+    if (options->no_images && options->poison)
+        return "--poison links the sanitizers, and --no-images the C library alone: leave one out";
     return NULL;
 }
 
 #define POISONED                                                                                           \
     "-std=gnu11 -O1 -g1 -ffp-contract=fast -fno-math-errno -fopenmp -fsanitize=address,undefined "         \
     "-fno-sanitize=pointer-overflow,alignment,object-size,null -fno-sanitize-recover=all"
-#define REFERENCE "-std=gnu11 -O2 -ffp-contract=off -fopenmp"
-#define FAST "-std=gnu11 -O2 -ffp-contract=fast -fno-math-errno -fno-trapping-math -fopenmp"
+#define REFERENCE "-std=gnu11 -O2 -ffp-contract=off"
+#define FAST "-std=gnu11 -O2 -ffp-contract=fast -fno-math-errno -fno-trapping-math"
 #define NATIVE " -march=native"
+#define THREADS " -fopenmp"
+#define SMALL                                                                                              \
+    " -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables" /* as libunet_small.a */
 
 /* Reference kernels round as the language says, on any processor. */
 static bool is_native(const Options *options) {
@@ -74,9 +79,11 @@ static const char *c_flags(const Options *options) {
     const bool native = is_native(options);
     if (options->poison)
         return native ? POISONED NATIVE : POISONED;
+    if (options->no_images)
+        return options->reference ? REFERENCE SMALL : native ? FAST SMALL NATIVE : FAST SMALL;
     if (options->reference)
-        return REFERENCE;
-    return native ? FAST NATIVE : FAST;
+        return REFERENCE THREADS;
+    return native ? FAST THREADS NATIVE : FAST THREADS;
 }
 
 static const char *isa(const Options *options) {

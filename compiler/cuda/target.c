@@ -79,6 +79,8 @@ static const char *refuses(const Options *options, bool builds) {
         return "--staging=u16 is for --target=cpu: a GPU takes f32 or u8";
     if (options->reference)
         return "--kernels=reference is for --target=cpu";
+    if (options->no_images)
+        return "--no-images is for --target=cpu";
     if (options->portable)
         return "--isa=portable is for --target=cpu: what is not for the GPU runs on any processor as it is";
     if (options->conv == CONV_WINOGRAD || options->conv == CONV_FAST)

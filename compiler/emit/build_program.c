@@ -413,6 +413,25 @@ static void add_parts(const Build *b, Words *w) {
               stderr);
 }
 
+static void add_libraries(const Build *b, Words *w) {
+    add_parts(b, w);
+    add_word(w, pool_text(b->plan->pool, "%s/libunet_runtime.a", b->home));
+    if (b->step != NULL)
+        b->step->add_libraries(w);
+    add_words(w, is_clang(b->compiler) ? UNETC_LINK_CLANG : UNETC_LINK);
+}
+
+/* All of libunet_small.a is linked, and in front, so that it stands in place of what the runtime calls by
+ * the same names; then goes whatever nobody calls, and the names go, too. */
+static void add_small(const Build *b, Words *w) {
+    Pool *pool = b->plan->pool;
+    add_words(w, "-s -Wl,--gc-sections -Wl,--whole-archive");
+    add_word(w, pool_text(pool, "%s/libunet_small.a", b->home));
+    add_word(w, "-Wl,--no-whole-archive");
+    add_word(w, pool_text(pool, "%s/libunet_runtime.a", b->home));
+    add_words(w, read_source(pool, pool_text(pool, "%s/libraries_small", b->home)));
+}
+
 static int link_program(const Build *b) {
     Pool *pool = b->plan->pool;
     Job job = c_job(b);
@@ -423,11 +442,10 @@ static int link_program(const Build *b) {
         add_word(w, own_library(b));
     add_word(w, "-o");
     add_word(w, b->linked);
-    add_parts(b, w);
-    add_word(w, pool_text(pool, "%s/libunet_runtime.a", b->home));
-    if (b->step != NULL)
-        b->step->add_libraries(w);
-    add_words(w, is_clang(b->compiler) ? UNETC_LINK_CLANG : UNETC_LINK);
+    if (b->plan->options->no_images)
+        add_small(b, w);
+    else
+        add_libraries(b, w);
     int result = run_all(&job, 1);
     if (b->step != NULL && result != EXIT_DONE)
         fprintf(stderr, "unetc: %s\n", b->step->link_help(pool));

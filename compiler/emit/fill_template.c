@@ -141,9 +141,22 @@ static const char *added_levels(const Plan *plan) {
     return text.bytes;
 }
 
+static const char archives[] = "${UNET_RUNTIME}/libunet_runtime.a ${unet_libraries}\n"
+                               "  ${OpenMP_C_LIBRARIES}";
+/* As link_program() has them. */
+static const char small_archives[] =
+    "-s -Wl,--gc-sections -Wl,--whole-archive\n"
+    "  ${UNET_RUNTIME}/libunet_small.a -Wl,--no-whole-archive ${UNET_RUNTIME}/libunet_runtime.a "
+    "${unet_libraries}";
+
 void emit_cmake(const Plan *plan, Sources *sources) {
     const bool levels = levels_of(plan)->name != NULL;
-    const Hole included[] = {{"levels", levels ? "include(levels.cmake)" : ""}, {NULL, NULL}};
+    const bool small = plan->options->no_images;
+    const Hole included[] = {{"levels", levels ? "include(levels.cmake)" : ""},
+                             {"libraries", small ? "libraries_small" : "libraries"},
+                             {"openmp", small ? "" : "\nfind_package(OpenMP REQUIRED COMPONENTS C)"},
+                             {"archives", small ? small_archives : archives},
+                             {NULL, NULL}};
     const Hole hole[] = {{"levels", added_levels(plan)}, {NULL, NULL}};
     emit_file(plan, sources, "program/CMakeLists.txt.in", "CMakeLists.txt", included);
     if (levels)

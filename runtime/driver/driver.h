@@ -40,6 +40,19 @@ UnetStatus driver_info(Driver *driver);
 UnetStatus driver_bench(Driver *driver);
 UnetStatus driver_tune(Driver *driver);
 
+/* ---- commands.c: what a program can do; runtime/small has another for small programs -------------- */
+
+/* Runs the command of the command line. */
+UNET_MUST_USE UnetStatus driver_run(Driver *driver);
+
+/* Training may be the work of several processes, and so may be its time. */
+UNET_MUST_USE UnetStatus driver_join(Driver *driver);
+/* A CODE other than 0 ends all of them. */
+void driver_leave(Driver *driver, int code);
+
+/* There are MAX threads, fewer than ASKED: tells, with an advice that the compiler takes. */
+void driver_note_limit(int64_t asked, int64_t max);
+
 /* ---- machine.c: what the machine gives ------------------------------------------------- */
 
 /* Threads worth starting: the processors this process may use, or its share of them in a container. */

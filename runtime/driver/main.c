@@ -1,5 +1,5 @@
 /* main.c - the main program of every compiled model: reads the command line, picks the variant of the
- * model that this processor runs, calls the command (one file each) and turns its status into an exit code.
+ * model that this processor runs, calls the command (commands.c) and turns its status into an exit code.
  */
 #include "driver.h"
 #include "unet/words.h"
@@ -55,18 +55,6 @@ static int no_model(const char *program, const Variants *variants) {
     return UNET_TOO_SMALL;
 }
 
-/* Fewer threads than ASKED; the advice is one that the compiler takes. */
-static void note_limit(int64_t asked, int64_t max) {
-    int64_t most = asked < UNET_MOST_THREADS ? asked : UNET_MOST_THREADS;
-    if (most > max)
-        (void)fprintf(stderr,
-                      "note: limited to %" PRId64
-                      " thread%s; for more, compile with `unetc --max-threads=%" PRId64 "`\n",
-                      max, unet_plural(max), most);
-    else
-        (void)fprintf(stderr, "note: limited to %" PRId64 " threads, the most there can be\n", max);
-}
-
 static int32_t choose_threads(const Driver *driver) {
     int64_t asked = driver->options.threads, max = driver->model->max_threads;
     const int32_t here = driver->ranks.local > 1 ? driver->ranks.local : 1;
@@ -75,7 +63,7 @@ static int32_t choose_threads(const Driver *driver) {
         each = each / here > 0 ? each / here : 1;
     int64_t wanted = asked > 0 ? asked : each;
     if (asked > max)
-        note_limit(asked, max);
+        driver_note_limit(asked, max);
     return (int32_t)(wanted < max ? wanted : max);
 }
 
@@ -91,45 +79,10 @@ static UnetStatus print_help(const char *program, UnetCommand about) {
     return UNET_OK;
 }
 
-static UnetStatus print_completion(Driver *driver) {
-    char text[65536];
-    const char *shell = driver->options.files[0];
-    const size_t length = unet_options_completion(text, sizeof text, driver->program, shell);
-    if (length == 0)
-        return unet_fail(&driver->error, UNET_USAGE,
-                         "there is no completion for `%s`: choose bash, zsh or fish", shell);
-    (void)fwrite(text, 1, length, stdout);
-    return UNET_OK;
-}
-
 static UnetStatus print_version(const UnetModel *model) {
     (void)printf("%s (%s, %s, %s, runtime %d)\n", model->name, model->source, model->target, model->isa,
                  model->runtime_version);
     return UNET_OK;
-}
-
-static UnetStatus run_command(Driver *driver) {
-    switch (driver->options.command) {
-    case UNET_COMMAND_TRAIN:
-        return driver_train(driver);
-    case UNET_COMMAND_EVAL:
-        return driver_eval(driver);
-    case UNET_COMMAND_PREDICT:
-        return driver_predict(driver);
-    case UNET_COMMAND_CHECK_DATA:
-        return driver_check_data(driver);
-    case UNET_COMMAND_INFO:
-        return driver_info(driver);
-    case UNET_COMMAND_BENCH:
-        return driver_bench(driver);
-    case UNET_COMMAND_TUNE:
-        return driver_tune(driver);
-    case UNET_COMMAND_COMPLETION:
-    case UNET_COMMAND_HELP:
-    case UNET_COMMAND_VERSION:
-        break;
-    }
-    return unet_fail(&driver->error, UNET_BUG, "command %d has no code", (int)driver->options.command);
 }
 
 static int report(const Driver *driver, const char *program, UnetStatus status) {
@@ -159,30 +112,6 @@ static int report_usage(const Driver *driver, const char *program, UnetStatus st
     return code;
 }
 
-/* Training may be the work of several processes, and so may be its time. */
-static UnetStatus join_ranks(Driver *driver) {
-    Launch launch;
-    char note[256];
-    if (driver->options.command == UNET_COMMAND_TRAIN || driver->options.command == UNET_COMMAND_BENCH) {
-        const UnetMeeting meeting = {.timeout = (double)driver->options.timeout,
-                                     .trusts_network = driver->options.trust_network};
-        const UnetStatus status = ranks_join(&driver->ranks, driver->model, &meeting, &driver->error);
-        if (*driver->ranks.note != '\0')
-            (void)fprintf(stderr, "warning: %s\n", driver->ranks.note);
-        return status == UNET_OK && strcmp(driver->options.overlap, "yes") == 0
-                   ? ranks_overlap(&driver->ranks, &driver->error)
-                   : status;
-    }
-    driver->ranks.size = 1;
-    const UnetStatus status = ranks_find_launch(&launch, note, sizeof note, &driver->error);
-    if (status == UNET_OK && launch.size > 1)
-        return unet_fail(&driver->error, UNET_USAGE,
-                         "%s started %" PRId64
-                         " processes, and only `train` and `bench` work with more than one",
-                         launch.by, launch.size);
-    return status;
-}
-
 int unet_main(const UnetModel *const *models, int nmodels, int argc, char **argv) {
     const char *program = argc > 0 ? base_name(argv[0]) : "unet";
     const char *asked = getenv("UNET_ISA");
@@ -193,7 +122,8 @@ int unet_main(const UnetModel *const *models, int nmodels, int argc, char **argv
     if (driver.model->runtime_version != UNET_RUNTIME_VERSION ||
         driver.model->table_bytes != UNET_TABLE_BYTES)
         return report(&driver, program, unet_fail(&driver.error, UNET_IO, UNET_OTHER_TABLES));
-    machine_set_wait_policy(argv); /* before the words of argv are put in another order */
+    if (driver.model->max_threads > 1)
+        machine_set_wait_policy(argv); /* before the words of argv are put in another order */
     UnetStatus status = unet_options_parse(&driver.options, argc, argv, &driver.error);
     if (status != UNET_OK)
         return report_usage(&driver, program, status);
@@ -201,17 +131,15 @@ int unet_main(const UnetModel *const *models, int nmodels, int argc, char **argv
         return report(&driver, program, print_help(program, driver.options.about));
     if (driver.options.command == UNET_COMMAND_VERSION)
         return report(&driver, program, print_version(driver.model));
-    if (driver.options.command == UNET_COMMAND_COMPLETION)
-        return report(&driver, program, print_completion(&driver));
-    status = join_ranks(&driver);
+    status = driver_join(&driver);
     if (status == UNET_OK) {
         driver.threads = choose_threads(&driver);
         status = normal_start(&driver);
     }
     if (status == UNET_OK)
-        status = run_command(&driver);
+        status = driver_run(&driver);
     normal_end(&driver);
     const int code = report(&driver, program, status);
-    ranks_leave(&driver.ranks, status == UNET_OK || driver.ranks.alike ? 0 : code);
+    driver_leave(&driver, status == UNET_OK || driver.ranks.alike ? 0 : code);
     return code;
 }

@@ -2,40 +2,11 @@
  * options. */
 #include "options.h"
 
-#include "unet/command_line.h"
 #include "unet/words.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-
-/* Indexed by UnetCommand. */
-static const UnetCommandRow commands[] = {
-    {"train", false, "[OPTIONS]", "train the model and write its weights",
-     "Writes NAME.safetensors, NAME.best.safetensors, checkpoints, log.csv and report.html.  Ctrl-C writes "
-     "a "
-     "checkpoint and stops.  --resume goes on from the last checkpoint, also after a run was killed."},
-    {"eval", false, "[OPTIONS]", "measure the weights on the evaluation data",
-     "The evaluation data are what `holdout` keeps from training or the section `eval` names; without "
-     "both, all of --data.  Of a folder other than the one trained on, all samples are measured."},
-    {"predict", false, "[OPTIONS] IN... -o OUT", "run the model on images or volumes",
-     "Reads images of all formats that training reads; writes PNG, JPEG or TIFF, as the name of OUT ends, "
-     "and PNG to a "
-     "folder.  A file that is there is replaced.  Volumes are NIfTI, .nii or .nii.gz, in and out.  Images "
-     "may be of any size: those larger than the size in `info` go by windows of that size."},
-    {"check-data", false, "[OPTIONS]", "read the data once and report what is wrong with it",
-     "Also counts the points of each class.  Lists all problems, of each kind three and their count; if "
-     "there are any, the exit code is 4."},
-    {"info", false, "[OPTIONS]", "print what this program holds: parameters, programs, memory", NULL},
-    {"bench", false, "[OPTIONS]", "time a step of each program and its parts on random inputs", NULL},
-    {"tune", false, "[OPTIONS]", "time which engines of cuDNN compute fastest, for programs on a GPU",
-     "Writes NAME.engines.json, which all commands use from then on.  Results with it are the same in "
-     "every run; they may differ in the last bits from results without it.  `unetc --engines=FILE` plans "
-     "with it."},
-    {"completion", false, "bash|zsh|fish", "print a script by which a shell completes options", NULL},
-    {"help", true, "[COMMAND]", NULL, NULL},
-    {"version", true, "", NULL, NULL},
-};
 
 static UnetStatus take_resume(void *result, const UnetValue *value, UnetError *error) {
     UnetOptions *options = result;
@@ -171,7 +142,7 @@ static const UnetOptionRow rows[] = {
          "of pictures that `resize` brings to another size: write results as large as the picture, or as "
          "the network makes them (picture)"},
     {"--overlay", .commands = IN(PREDICT), .place = AT(overlay),
-     .help = "also write OUT-overlay.png: classes in colours over the image"},
+     .help = "also write the picture OUT-overlay: classes in colours over the image"},
     {"--format", .kind = UNET_CHOICE, .commands = IN(EVAL), .place = AT(format), .value = "text|csv|json",
      .help = "text for reading; csv, json: image by image"},
     {"--report", .kind = UNET_MAYBE, .commands = IN(EVAL), .take = take_report, .value = "FILE",
@@ -181,8 +152,8 @@ static const UnetOptionRow rows[] = {
 };
 
 static const UnetGrammar grammar = {
-    .command = commands,
-    .ncommand = sizeof commands / sizeof *commands,
+    .command = unet_commands,
+    .ncommand = UNET_COMMANDS,
     .option = rows,
     .noption = sizeof rows / sizeof *rows,
     .plain = -1,
@@ -223,7 +194,7 @@ static UnetStatus check_together(const UnetOptions *options, UnetError *error) {
             return unet_fail(error, UNET_USAGE, "`completion` needs a shell: bash, zsh or fish");
     } else if (options->nfile > 0) {
         return unet_fail(error, UNET_USAGE, "`%s` takes no files: leave out `%s`",
-                         commands[options->command].name, options->files[0]);
+                         unet_commands[options->command].name, options->files[0]);
     }
     return UNET_OK;
 }

@@ -6,6 +6,7 @@
 #ifndef UNET_OPTIONS_H
 #define UNET_OPTIONS_H
 
+#include "unet/command_line.h"
 #include "unet/status.h"
 
 #include <stdbool.h>
@@ -22,8 +23,12 @@ typedef enum {
     UNET_COMMAND_TUNE,
     UNET_COMMAND_COMPLETION,
     UNET_COMMAND_HELP,
-    UNET_COMMAND_VERSION
+    UNET_COMMAND_VERSION,
+    UNET_COMMANDS
 } UnetCommand;
+
+/* commands.c: what the help says of each, indexed by UnetCommand. */
+extern const UnetCommandRow unet_commands[UNET_COMMANDS];
 
 typedef struct {
     UnetCommand command, about; /* `about`, of help: the command it is asked of; else UNET_COMMAND_HELP */

@@ -247,22 +247,6 @@ void prediction_example(Driver *driver, const UnetDataset *data, char *word, siz
 
 /* ---- the command ------------------------------------------------------------------------------ */
 
-/* Whether all of the volume IN can be read. */
-static UnetStatus read_volume(const char *in, UnetError *error) {
-    UnetVolumeReader *reader;
-    int64_t strange = 0;
-    UnetStatus status = unet_volume_open(&reader, in, error);
-    if (status != UNET_OK)
-        return status;
-    const UnetVolumeInfo *info = unet_volume_info(reader);
-    void *slice = calloc((size_t)info->size[1] * (size_t)info->size[2], unet_voxel_bytes(info->type));
-    for (int32_t z = 0; slice != NULL && z < info->size[0] && status == UNET_OK; z++)
-        status = unet_volume_read_slice(reader, slice, &strange, error);
-    free(slice);
-    unet_volume_close(reader);
-    return status;
-}
-
 static UnetStatus read_image(const UnetImageWay *way, const char *in, UnetError *error) {
     UnetImageReader *reader;
     UnetStatus status = unet_image_open_as(NULL, way, &reader, in, 0, error);
@@ -282,7 +266,7 @@ static bool is_bad(Prediction *prediction, const char *in) {
     UnetStatus status = prediction->volumes ? prediction_check_volume_size(prediction, in)
                                             : prediction_check_size(prediction, in);
     if (status == UNET_OK)
-        status = prediction->volumes ? read_volume(in, error)
+        status = prediction->volumes ? prediction_read_volume(in, error)
                                      : read_image(prediction_way(prediction), in, error);
     *error = why;
     return status == UNET_IO;

@@ -113,11 +113,12 @@ UNET_MUST_USE UnetStatus prediction_check_size(const Prediction *prediction, con
 /* Takes the image IN through the model and writes each output, or, on failure, none. */
 UNET_MUST_USE UnetStatus predict_image(Prediction *prediction, const char *in);
 
-/* predict_volume.c: whether the model makes volumes of one volume, as large; whether IN is a volume; takes
- * it through the model and writes each output, or, on failure, none.  If a channel has a file of its own,
- * IN is the file of the first, whose name has "_0000". */
+/* predict_volume.c: whether the model makes volumes of one volume, as large; whether IN is a volume;
+ * whether all of it can be read; takes it through the model and writes each output, or, on failure, none.
+ * If a channel has a file of its own, IN is the file of the first, whose name has "_0000". */
 UNET_MUST_USE UnetStatus prediction_check_volume(const Prediction *prediction);
 UNET_MUST_USE UnetStatus prediction_check_volume_size(const Prediction *prediction, const char *in);
+UNET_MUST_USE UnetStatus prediction_read_volume(const char *in, UnetError *error);
 UNET_MUST_USE UnetStatus predict_volume(Prediction *prediction, const char *in);
 
 /* The same by windows that overlap, for files or for prediction->taker: predict_windows.c.  And the bytes

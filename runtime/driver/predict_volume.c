@@ -73,6 +73,21 @@ UnetStatus prediction_check_volume_size(const Prediction *prediction, const char
     return status;
 }
 
+UnetStatus prediction_read_volume(const char *in, UnetError *error) {
+    UnetVolumeReader *reader;
+    int64_t strange = 0;
+    UnetStatus status = unet_volume_open(&reader, in, error);
+    if (status != UNET_OK)
+        return status;
+    const UnetVolumeInfo *info = unet_volume_info(reader);
+    void *slice = calloc((size_t)info->size[1] * (size_t)info->size[2], unet_voxel_bytes(info->type));
+    for (int32_t z = 0; slice != NULL && z < info->size[0] && status == UNET_OK; z++)
+        status = unet_volume_read_slice(reader, slice, &strange, error);
+    free(slice);
+    unet_volume_close(reader);
+    return status;
+}
+
 /* ---- in --------------------------------------------------------------------------------------- */
 
 UnetStatus volume_channel(const Prediction *prediction, const char *in, int32_t c,

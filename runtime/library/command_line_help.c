@@ -41,6 +41,14 @@ static void print_entry(UnetPage *page, const char *spelling, const char *help) 
     print_wrapped(page, help);
 }
 
+/* A bit for each command that the help lists. */
+static unsigned listed_commands(const UnetGrammar *grammar) {
+    unsigned listed = 0;
+    for (int c = 0; c < grammar->ncommand; c++)
+        listed |= grammar->command[c].help != NULL ? 1u << c : 0;
+    return listed;
+}
+
 /* OF: the command whose help this is, or -1: the commands that take the option are named. */
 static void print_option(UnetPage *page, const UnetGrammar *grammar, const UnetOptionRow *row, int of) {
     char spelling[96], letter[8] = "";
@@ -52,26 +60,28 @@ static void print_option(UnetPage *page, const UnetGrammar *grammar, const UnetO
                    row->value == NULL ? "" : row->value, maybe ? "]" : "");
     print_entry(page, spelling, row->help);
     const char *separator = "(";
+    const unsigned takers = row->commands & listed_commands(grammar);
     for (int c = 0; c < grammar->ncommand && of < 0; c++)
-        if ((row->commands & 1u << c) != 0) {
+        if ((takers & 1u << c) != 0) {
             char word[64];
             (void)snprintf(word, sizeof word, "%s%s", separator, grammar->command[c].name);
             print_wrapped(page, word);
             separator = "";
-            unet_page_print(page, row->commands >> (c + 1) != 0 ? "," : ")");
+            unet_page_print(page, takers >> (c + 1) != 0 ? "," : ")");
         }
     unet_page_print(page, "\n");
 }
 
 static void print_options(UnetPage *page, const UnetGrammar *grammar, int of) {
+    const unsigned shown = of < 0 ? listed_commands(grammar) : 1u << of;
     unsigned any = 0;
     for (int i = 0; i < grammar->noption; i++)
         any |= grammar->option[i].commands;
-    if (of >= 0 && (any & 1u << of) == 0)
+    if ((any & shown) == 0)
         return;
     unet_page_print(page, "\nOptions (a value follows `=` or a space):\n");
     for (int i = 0; i < grammar->noption; i++)
-        if (of < 0 || (grammar->option[i].commands & 1u << of) != 0)
+        if ((grammar->option[i].commands & shown) != 0)
             print_option(page, grammar, &grammar->option[i], of);
 }
 
