@@ -40,30 +40,30 @@ INLINE void KERNEL(_tile)(const simple_denoiser_conv_sizes *sizes, stored *y, Sp
     tile_store(0, y, spot_behind(to, &Y, o.w), t, e);
 }
 
-INLINE void KERNEL(_row)(const simple_denoiser_conv_sizes *sizes, stored *y, const stored *const *x, const real *w, const real *b, int v, Point o,
-                       int side_by_side) {
-    SIZES;
-    _Static_assert(TILED % (2 * ROWS) == 0, "all tiles end where TILED points do");
-    const int rows = tile_rows(side_by_side);
-    const Start start = start_of(b, CO, v, side_by_side);
-    const Spot to = spot(&Y, v, o, 1, side_by_side);
-    for (; o.w + rows <= W; o.w += rows)
-        KERNEL(_tile)(sizes, y, to, x, w, start, o, rows, side_by_side);
-    if (LEFT_OVER(W_OVER, rows) > 0)
-        KERNEL(_tile)(sizes, y, to, x, w, start, o, LEFT_OVER(W_OVER, rows), side_by_side);
-}
-
-/* Functions of their own have the registers to themselves, whatever loops lie around them. */
+/* Functions of their own have the registers to themselves, whatever loops lie around them.  Both know how
+ * many rows a tile has: a function for either way, inlined into both, would be compiled once more by
+ * itself. */
 NOINLINE_TILES void KERNEL(_pair)(const simple_denoiser_conv_sizes *sizes, stored *y, const stored *const *x, const real *w, const real *b, int v,
                                 Point o) {
     SIZES;
-    KERNEL(_row)(sizes, y, x, w, b, v, o, 1);
+    _Static_assert(TILED % (2 * ROWS) == 0, "all tiles end where TILED points do");
+    const Start start = start_of(b, CO, v, 1);
+    const Spot to = spot(&Y, v, o, 1, 1);
+    for (; o.w + ROWS <= W; o.w += ROWS)
+        KERNEL(_tile)(sizes, y, to, x, w, start, o, ROWS, 1);
+    if (LEFT_OVER(W_OVER, ROWS) > 0)
+        KERNEL(_tile)(sizes, y, to, x, w, start, o, LEFT_OVER(W_OVER, ROWS), 1);
 }
 
 NOINLINE_TILES void KERNEL(_single)(const simple_denoiser_conv_sizes *sizes, stored *y, const stored *const *x, const real *w, const real *b, int v,
                                   Point o) {
     SIZES;
-    KERNEL(_row)(sizes, y, x, w, b, v, o, 0);
+    const Start start = start_of(b, CO, v, 0);
+    const Spot to = spot(&Y, v, o, 1, 0);
+    for (; o.w + 2 * ROWS <= W; o.w += 2 * ROWS)
+        KERNEL(_tile)(sizes, y, to, x, w, start, o, 2 * ROWS, 0);
+    if (LEFT_OVER(W_OVER, 2 * ROWS) > 0)
+        KERNEL(_tile)(sizes, y, to, x, w, start, o, LEFT_OVER(W_OVER, 2 * ROWS), 0);
 }
 
 void KERNEL()(const simple_denoiser_conv_sizes *sizes, int n, Rows rows, stored *restrict y, const stored *const *x, const real *w,

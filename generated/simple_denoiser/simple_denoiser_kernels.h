@@ -110,21 +110,38 @@ INLINE void store_real(real *p, Vector v) {
     *(Unaligned *)p = v;
 }
 
-/* The first `lanes` only; the others are zero, or not written. Images of up to 4 channels are the case that
- * counts, so these lanes are spelled out. */
+/* The first `lanes` only; the others are zero, or not written.  Images of up to 4 channels are the case
+ * that counts, so these lanes are spelled out; more, but fewer than all, are the end of an array, and one
+ * function is enough for every end. */
+enum { SPELLED = 4 };
+
+NOINLINE Vector load_few_real(const real *p, int lanes) {
+    Vector v = {0};
+    for (int i = 0; i < LANES && i < lanes; i++)
+        v[i] = p[i];
+    return v;
+}
+
 INLINE Vector load_some_real(const real *p, int lanes) {
     if (lanes >= LANES)
         return load_real(p);
-    Vector v = {lanes > 0 ? p[0] : 0, lanes > 1 ? p[1] : 0, lanes > 2 ? p[2] : 0, lanes > 3 ? p[3] : 0};
-    for (int i = 4; i < LANES; i++)
-        if (i < lanes)
-            v[i] = p[i];
-    return v;
+    if (lanes > SPELLED)
+        return load_few_real(p, lanes);
+    return (Vector){lanes > 0 ? p[0] : 0, lanes > 1 ? p[1] : 0, lanes > 2 ? p[2] : 0, lanes > 3 ? p[3] : 0};
+}
+
+NOINLINE void store_few_real(real *p, Vector v, int lanes) {
+    for (int i = 0; i < LANES && i < lanes; i++)
+        p[i] = v[i];
 }
 
 INLINE void store_some_real(real *p, Vector v, int lanes) {
     if (lanes >= LANES) {
         store_real(p, v);
+        return;
+    }
+    if (lanes > SPELLED) {
+        store_few_real(p, v, lanes);
         return;
     }
     if (lanes > 0)
@@ -133,9 +150,8 @@ INLINE void store_some_real(real *p, Vector v, int lanes) {
         p[1] = v[1];
     if (lanes > 2)
         p[2] = v[2];
-    for (int i = 3; i < LANES; i++)
-        if (i < lanes)
-            p[i] = v[i];
+    if (lanes > 3)
+        p[3] = v[3];
 }
 
 INLINE Vector load(const stored *p) {
@@ -201,22 +217,36 @@ enum { AS_STORED, AS_REAL, IN_8_BITS, IN_16_BITS };
 typedef uint8_t Bytes __attribute__((vector_size(LANES)));
 typedef uint16_t Shorts __attribute__((vector_size(2 * LANES)));
 
+NOINLINE Bytes few_bytes(const uint8_t *p, int lanes) {
+    Bytes v = {0};
+    for (int i = 0; i < LANES && i < lanes; i++)
+        v[i] = p[i];
+    return v;
+}
+
+NOINLINE Shorts few_shorts(const uint16_t *p, int lanes) {
+    Shorts v = {0};
+    for (int i = 0; i < LANES && i < lanes; i++)
+        v[i] = p[i];
+    return v;
+}
+
 /* The first `lanes` numbers of 8 bits; the others are zero. */
 INLINE Vector load_bytes(const uint8_t *p, int lanes) {
-    Bytes v = {0};
+    Bytes v;
     if (lanes >= LANES)
         memcpy(&v, p, sizeof v);
-    for (int i = 0; lanes < LANES && i < lanes; i++)
-        v[i] = p[i];
+    else
+        v = few_bytes(p, lanes);
     return __builtin_convertvector(__builtin_convertvector(v, Bits), Vector) / 255;
 }
 
 INLINE Vector load_shorts(const uint16_t *p, int lanes) {
-    Shorts v = {0};
+    Shorts v;
     if (lanes >= LANES)
         memcpy(&v, p, sizeof v);
-    for (int i = 0; lanes < LANES && i < lanes; i++)
-        v[i] = p[i];
+    else
+        v = few_shorts(p, lanes);
     return __builtin_convertvector(__builtin_convertvector(v, Bits), Vector) / 65535;
 }
 

@@ -22,7 +22,7 @@ INLINE real *KERNEL_slot(real *scratch, int n, int tasks, int task) {
                    4L * BLOCK_POINTS * (C / HEADS + whole_blocks(CV / HEADS)), SLOTS, tasks, task);
 }
 
-INLINE void KERNEL_band(Table t, real *slot, const stored *q, const stored *k, int head, int band) {
+NOINLINE void KERNEL_band(Table t, real *slot, const stored *q, const stored *k, int head, int band) {
     SIZES;
     const Head rows = head_of_map(&QUERY, (Axes){D, H, W}, head % HEADS, C / HEADS),
                columns = head_of_map(&KEY, (Axes){D, H, W}, head % HEADS, CV / HEADS);
@@ -53,8 +53,8 @@ INLINE void KERNEL_factors(real *factor, const real *squares, long apart, int ch
 }
 
 /* A row of products, and its shares. */
-INLINE void KERNEL_row(const Table *share, real *product, const Table *sums, const real *of_k, real of_q,
-                       real factor, int row) {
+NOINLINE void KERNEL_row(const Table *share, real *product, const Table *sums, const real *of_k, real of_q,
+                         real factor, int row) {
     SIZES;
     const long apart = table_elements(sums->rows, sums->columns);
     for (int j = 0; j < sums->columns; j++) {
@@ -83,7 +83,8 @@ INLINE void KERNEL_rows(real *scratch, real *products, const stored *t, int head
                    (real)TIMES * heat, row);
 }
 
-INLINE void KERNEL_means(stored *y, real *slot, const Table *share, const stored *v, int head, int first) {
+NOINLINE void KERNEL_means(stored *y, real *slot, const Table *share, const stored *v, int head,
+                           int first) {
     SIZES;
     const Head from = head_of_map(&VALUE, (Axes){D, H, W}, head % HEADS, CV / HEADS),
                to = head_of_map(&Y, (Axes){D, H, W}, head % HEADS, C / HEADS);

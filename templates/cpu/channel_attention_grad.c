@@ -27,7 +27,7 @@ INLINE real *KERNEL_slot(real *scratch, int n, int tasks, int task) {
                    4L * BLOCK_POINTS * (C / HEADS + whole_blocks(CV / HEADS)), SLOTS, tasks, task);
 }
 
-INLINE void KERNEL_band(Table t, real *slot, const KERNEL_Operands *of, int head, int band) {
+NOINLINE void KERNEL_band(Table t, real *slot, const KERNEL_Operands *of, int head, int band) {
     SIZES;
     const Head rows = head_of_map(&DY, (Axes){D, H, W}, head % HEADS, C / HEADS),
                columns = head_of_map(&VALUE, (Axes){D, H, W}, head % HEADS, CV / HEADS);
@@ -65,7 +65,7 @@ INLINE const real *KERNEL_factors(const KERNEL_Operands *of, int head, int of_k)
 
 /* The slopes of a row, which are multiplied with the factors of q and k; the row's part of the gradient by
  * the temperature; and how much longer the slopes would make the channel of q. */
-INLINE void KERNEL_row(real *scratch, const KERNEL_Operands *of, int head, int row) {
+NOINLINE void KERNEL_row(real *scratch, const KERNEL_Operands *of, int head, int row) {
     SIZES;
     const Table sums = KERNEL_table(scratch, head, 0), share = KERNEL_table(scratch, head, BANDS),
                 slope = KERNEL_table(scratch, head, BANDS + 1);
@@ -96,7 +96,7 @@ INLINE void KERNEL_row(real *scratch, const KERNEL_Operands *of, int head, int r
 }
 
 /* How much longer the slopes would make the channels of k. */
-INLINE void KERNEL_columns(const Table *slope, const KERNEL_Operands *of, int head) {
+NOINLINE void KERNEL_columns(const Table *slope, const KERNEL_Operands *of, int head) {
     SIZES;
     const real *const product = KERNEL_products(of, head), *const of_q = KERNEL_factors(of, head, 0),
                       *const of_k = KERNEL_factors(of, head, 1);
@@ -122,24 +122,24 @@ INLINE void KERNEL_by_temperature(stored *dt, real *scratch, int n) {
 }
 
 /* A block of points of a tensor, turned. */
-INLINE void KERNEL_load(real *turned, real *rows, const stored *x, const Layout *l, int channels, int head,
-                        int first) {
+NOINLINE void KERNEL_load(real *turned, real *rows, const stored *x, const Layout *l, int channels,
+                          int head, int first) {
     SIZES;
     const Head from = head_of_map(l, (Axes){D, H, W}, head % HEADS, channels);
     head_load(rows, x, &from, head / HEADS, first);
     turn(turned, rows, channels, 1);
 }
 
-INLINE void KERNEL_store(stored *x, real *rows, const real *sums, const Layout *l, int channels, int head,
-                         int first) {
+NOINLINE void KERNEL_store(stored *x, real *rows, const real *sums, const Layout *l, int channels, int head,
+                           int first) {
     SIZES;
     const Head to = head_of_map(l, (Axes){D, H, W}, head % HEADS, channels);
     turn_back(rows, sums, channels, 1);
     head_store(x, rows, &to, head / HEADS, first);
 }
 
-INLINE void KERNEL_points(stored *dq, stored *dk, stored *dv, real *scratch, real *slot,
-                          const KERNEL_Operands *of, int head, int first) {
+NOINLINE void KERNEL_points(stored *dq, stored *dk, stored *dv, real *scratch, real *slot,
+                            const KERNEL_Operands *of, int head, int first) {
     SIZES;
     const int rows = C / HEADS, columns = CV / HEADS, more = rows > columns ? rows : columns;
     const Table share = KERNEL_table(scratch, head, BANDS), slope = KERNEL_table(scratch, head, BANDS + 1);

@@ -33,33 +33,37 @@ INLINE void KERNEL_tile(stored *dx, Spot to, const stored *dy, const real *w, co
     tile_store(0, dx, spot_behind(to, &DX, phase.column + j * SW), t, e);
 }
 
-INLINE void KERNEL_row(stored *dx, const stored *dy, const real *w, const stored *m, int v, Point p,
-                       int side_by_side) {
+/* Functions of their own have the registers to themselves, whatever loops lie around them.  Both know how
+ * many rows a tile has, as in conv.c. */
+NOINLINE void KERNEL_pair(stored *dx, const stored *dy, const real *w, const stored *m, int v, Point p) {
     SIZES;
     _Static_assert(TILED % (2 * ROWS) == 0, "all tiles end where TILED points do");
-    const int rows = tile_rows(side_by_side);
-    const Spot to = spot(&DX, v, p, SW, side_by_side), mask = spot(&M, v, p, SW, side_by_side);
+    const Spot to = spot(&DX, v, p, SW, 1), mask = spot(&M, v, p, SW, 1);
     for (int column = 0; column < SW; column++) {
         const Phase phase = phase_of(column, (Taps){KW, SW, LW}, PW);
         int j = 0;
-        for (; j + rows <= IW / SW; j += rows)
-            KERNEL_tile(dx, to, dy, w, m, mask, p, phase, j, rows, side_by_side);
-        if (LEFT_OVER(IW_PHASE_OVER, rows) > 0)
-            KERNEL_tile(dx, to, dy, w, m, mask, p, phase, j, LEFT_OVER(IW_PHASE_OVER, rows), side_by_side);
+        for (; j + ROWS <= IW / SW; j += ROWS)
+            KERNEL_tile(dx, to, dy, w, m, mask, p, phase, j, ROWS, 1);
+        if (LEFT_OVER(IW_PHASE_OVER, ROWS) > 0)
+            KERNEL_tile(dx, to, dy, w, m, mask, p, phase, j, LEFT_OVER(IW_PHASE_OVER, ROWS), 1);
         if (IW_MORE > 0 && column < IW_MORE) /* this phase has one point more */
-            KERNEL_tile(dx, to, dy, w, m, mask, p, phase, IW / SW, 1, side_by_side);
+            KERNEL_tile(dx, to, dy, w, m, mask, p, phase, IW / SW, 1, 1);
     }
-}
-
-/* Functions of their own have the registers to themselves, whatever loops lie around them. */
-NOINLINE void KERNEL_pair(stored *dx, const stored *dy, const real *w, const stored *m, int v, Point p) {
-    SIZES;
-    KERNEL_row(dx, dy, w, m, v, p, 1);
 }
 
 NOINLINE void KERNEL_single(stored *dx, const stored *dy, const real *w, const stored *m, int v, Point p) {
     SIZES;
-    KERNEL_row(dx, dy, w, m, v, p, 0);
+    const Spot to = spot(&DX, v, p, SW, 0), mask = spot(&M, v, p, SW, 0);
+    for (int column = 0; column < SW; column++) {
+        const Phase phase = phase_of(column, (Taps){KW, SW, LW}, PW);
+        int j = 0;
+        for (; j + 2 * ROWS <= IW / SW; j += 2 * ROWS)
+            KERNEL_tile(dx, to, dy, w, m, mask, p, phase, j, 2 * ROWS, 0);
+        if (LEFT_OVER(IW_PHASE_OVER, 2 * ROWS) > 0)
+            KERNEL_tile(dx, to, dy, w, m, mask, p, phase, j, LEFT_OVER(IW_PHASE_OVER, 2 * ROWS), 0);
+        if (IW_MORE > 0 && column < IW_MORE)
+            KERNEL_tile(dx, to, dy, w, m, mask, p, phase, IW / SW, 1, 0);
+    }
 }
 
 UNUSED static void KERNEL(int n, Rows rows, stored *restrict dx, const stored *dy, const real *w,

@@ -4,8 +4,10 @@
 /* BEGIN */
 #include <math.h>
 
+/* Numbers of a whole plane are found in functions of their own, which all kernels of a program share. */
+
 /* Vector v of what each channel finds in the numbers of `groups` groups; 0 behind the last channel. */
-INLINE Vector of_groups(const real *p, int v, int channels, int groups) {
+NOINLINE Vector of_groups(const real *p, int v, int channels, int groups) {
     if (groups == channels)
         return load_some_real(p + v * LANES, channels - v * LANES);
     real part[LANES];
@@ -16,7 +18,7 @@ INLINE Vector of_groups(const real *p, int v, int channels, int groups) {
     return load_real(part);
 }
 
-INLINE Vector inverse_deviation(Vector variance, double epsilon) {
+NOINLINE Vector inverse_deviation(Vector variance, double epsilon) {
     real part[LANES];
     store_real(part, variance + (real)epsilon);
     for (int k = 0; k < LANES; k++)
@@ -29,8 +31,8 @@ typedef struct {
     Vector centre, factor, shift;
 } Normal;
 
-INLINE Normal normal_of(const real *mean, const real *variance, const real *w, const real *b, int v,
-                        int channels, int groups, double epsilon) {
+NOINLINE Normal normal_of(const real *mean, const real *variance, const real *w, const real *b, int v,
+                          int channels, int groups, double epsilon) {
     Normal n = {of_groups(mean, v, channels, groups),
                 inverse_deviation(of_groups(variance, v, channels, groups), epsilon),
                 b ? bias_vector(b, channels, v) : (Vector){0}};
@@ -74,7 +76,7 @@ INLINE double *of_band(double *scratch, const Layout *x, int numbers, int bands,
 }
 
 /* Adds the lanes of v to a sum in double. */
-INLINE void add_lanes(double *sum, Vector v) {
+NOINLINE void add_lanes(double *sum, Vector v) {
     real part[LANES];
     store_real(part, v);
     for (int k = 0; k < LANES; k++)

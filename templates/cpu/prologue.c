@@ -17,22 +17,36 @@ enum { AS_STORED, AS_REAL, IN_8_BITS, IN_16_BITS };
 typedef uint8_t Bytes __attribute__((vector_size(LANES)));
 typedef uint16_t Shorts __attribute__((vector_size(2 * LANES)));
 
+NOINLINE Bytes few_bytes(const uint8_t *p, int lanes) {
+    Bytes v = {0};
+    for (int i = 0; i < LANES && i < lanes; i++)
+        v[i] = p[i];
+    return v;
+}
+
+NOINLINE Shorts few_shorts(const uint16_t *p, int lanes) {
+    Shorts v = {0};
+    for (int i = 0; i < LANES && i < lanes; i++)
+        v[i] = p[i];
+    return v;
+}
+
 /* The first `lanes` numbers of 8 bits; the others are zero. */
 INLINE Vector load_bytes(const uint8_t *p, int lanes) {
-    Bytes v = {0};
+    Bytes v;
     if (lanes >= LANES)
         memcpy(&v, p, sizeof v);
-    for (int i = 0; lanes < LANES && i < lanes; i++)
-        v[i] = p[i];
+    else
+        v = few_bytes(p, lanes);
     return __builtin_convertvector(__builtin_convertvector(v, Bits), Vector) / 255;
 }
 
 INLINE Vector load_shorts(const uint16_t *p, int lanes) {
-    Shorts v = {0};
+    Shorts v;
     if (lanes >= LANES)
         memcpy(&v, p, sizeof v);
-    for (int i = 0; lanes < LANES && i < lanes; i++)
-        v[i] = p[i];
+    else
+        v = few_shorts(p, lanes);
     return __builtin_convertvector(__builtin_convertvector(v, Bits), Vector) / 65535;
 }
 

@@ -108,21 +108,38 @@ INLINE void store_real(real *p, Vector v) {
     *(Unaligned *)p = v;
 }
 
-/* The first `lanes` only; the others are zero, or not written. Images of up to 4 channels are the case that
- * counts, so these lanes are spelled out. */
+/* The first `lanes` only; the others are zero, or not written.  Images of up to 4 channels are the case
+ * that counts, so these lanes are spelled out; more, but fewer than all, are the end of an array, and one
+ * function is enough for every end. */
+enum { SPELLED = 4 };
+
+NOINLINE Vector load_few_real(const real *p, int lanes) {
+    Vector v = {0};
+    for (int i = 0; i < LANES && i < lanes; i++)
+        v[i] = p[i];
+    return v;
+}
+
 INLINE Vector load_some_real(const real *p, int lanes) {
     if (lanes >= LANES)
         return load_real(p);
-    Vector v = {lanes > 0 ? p[0] : 0, lanes > 1 ? p[1] : 0, lanes > 2 ? p[2] : 0, lanes > 3 ? p[3] : 0};
-    for (int i = 4; i < LANES; i++)
-        if (i < lanes)
-            v[i] = p[i];
-    return v;
+    if (lanes > SPELLED)
+        return load_few_real(p, lanes);
+    return (Vector){lanes > 0 ? p[0] : 0, lanes > 1 ? p[1] : 0, lanes > 2 ? p[2] : 0, lanes > 3 ? p[3] : 0};
+}
+
+NOINLINE void store_few_real(real *p, Vector v, int lanes) {
+    for (int i = 0; i < LANES && i < lanes; i++)
+        p[i] = v[i];
 }
 
 INLINE void store_some_real(real *p, Vector v, int lanes) {
     if (lanes >= LANES) {
         store_real(p, v);
+        return;
+    }
+    if (lanes > SPELLED) {
+        store_few_real(p, v, lanes);
         return;
     }
     if (lanes > 0)
@@ -131,8 +148,7 @@ INLINE void store_some_real(real *p, Vector v, int lanes) {
         p[1] = v[1];
     if (lanes > 2)
         p[2] = v[2];
-    for (int i = 3; i < LANES; i++)
-        if (i < lanes)
-            p[i] = v[i];
+    if (lanes > 3)
+        p[3] = v[3];
 }
 /* END */

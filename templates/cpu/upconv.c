@@ -43,36 +43,41 @@ INLINE void KERNEL_tile(stored *y, Spot to, const stored *const *x, const real *
     tile_store(0, y, spot_behind(to, &Y, phase.column + j * SW), t, e);
 }
 
-INLINE void KERNEL_row(stored *y, const stored *const *x, const real *w, const real *b, int v, Point o,
-                       int side_by_side) {
-    SIZES;
-    _Static_assert(TILED % (2 * ROWS) == 0, "all tiles end where TILED points do");
-    const int rows = tile_rows(side_by_side);
-    const Start start = start_of(b, CO, v, side_by_side);
-    const Spot to = spot(&Y, v, o, SW, side_by_side);
-    for (int column = 0; column < SW; column++) {
-        const Phase phase = phase_of(column, (Taps){KW, SW, LW}, PW);
-        int j = 0;
-        for (; j + rows <= W / SW; j += rows)
-            KERNEL_tile(y, to, x, w, start, o, phase, j, rows, side_by_side);
-        if (LEFT_OVER(W_PHASE_OVER, rows) > 0)
-            KERNEL_tile(y, to, x, w, start, o, phase, j, LEFT_OVER(W_PHASE_OVER, rows), side_by_side);
-        if (W_MORE > 0 && column < W_MORE) /* this phase has one point more */
-            KERNEL_tile(y, to, x, w, start, o, phase, W / SW, 1, side_by_side);
-    }
-}
-
-/* Functions of their own have the registers to themselves, whatever loops lie around them. */
+/* Functions of their own have the registers to themselves, whatever loops lie around them.  Both know how
+ * many rows a tile has, as in conv.c. */
 NOINLINE_TILES void KERNEL_pair(stored *y, const stored *const *x, const real *w, const real *b, int v,
                                 Point o) {
     SIZES;
-    KERNEL_row(y, x, w, b, v, o, 1);
+    _Static_assert(TILED % (2 * ROWS) == 0, "all tiles end where TILED points do");
+    const Start start = start_of(b, CO, v, 1);
+    const Spot to = spot(&Y, v, o, SW, 1);
+    for (int column = 0; column < SW; column++) {
+        const Phase phase = phase_of(column, (Taps){KW, SW, LW}, PW);
+        int j = 0;
+        for (; j + ROWS <= W / SW; j += ROWS)
+            KERNEL_tile(y, to, x, w, start, o, phase, j, ROWS, 1);
+        if (LEFT_OVER(W_PHASE_OVER, ROWS) > 0)
+            KERNEL_tile(y, to, x, w, start, o, phase, j, LEFT_OVER(W_PHASE_OVER, ROWS), 1);
+        if (W_MORE > 0 && column < W_MORE) /* this phase has one point more */
+            KERNEL_tile(y, to, x, w, start, o, phase, W / SW, 1, 1);
+    }
 }
 
 NOINLINE_TILES void KERNEL_single(stored *y, const stored *const *x, const real *w, const real *b, int v,
                                   Point o) {
     SIZES;
-    KERNEL_row(y, x, w, b, v, o, 0);
+    const Start start = start_of(b, CO, v, 0);
+    const Spot to = spot(&Y, v, o, SW, 0);
+    for (int column = 0; column < SW; column++) {
+        const Phase phase = phase_of(column, (Taps){KW, SW, LW}, PW);
+        int j = 0;
+        for (; j + 2 * ROWS <= W / SW; j += 2 * ROWS)
+            KERNEL_tile(y, to, x, w, start, o, phase, j, 2 * ROWS, 0);
+        if (LEFT_OVER(W_PHASE_OVER, 2 * ROWS) > 0)
+            KERNEL_tile(y, to, x, w, start, o, phase, j, LEFT_OVER(W_PHASE_OVER, 2 * ROWS), 0);
+        if (W_MORE > 0 && column < W_MORE)
+            KERNEL_tile(y, to, x, w, start, o, phase, W / SW, 1, 0);
+    }
 }
 
 UNUSED static void KERNEL(int n, Rows rows, stored *restrict y, const stored *const *x, const real *w,

@@ -31,27 +31,25 @@ INLINE void KERNEL_tile(stored *dx, Spot to, const stored *dy, const real *w, co
     tile_store(0, dx, spot_behind(to, &DX, p.w), t, e);
 }
 
-INLINE void KERNEL_row(stored *dx, const stored *dy, const real *w, const stored *m, int v, Point p,
-                       int side_by_side) {
-    SIZES;
-    _Static_assert(TILED % (2 * ROWS) == 0, "all tiles end where TILED points do");
-    const int rows = tile_rows(side_by_side);
-    const Spot to = spot(&DX, v, p, 1, side_by_side), mask = spot(&M, v, p, 1, side_by_side);
-    for (; p.w + rows <= IW; p.w += rows)
-        KERNEL_tile(dx, to, dy, w, m, mask, p, rows, side_by_side);
-    if (LEFT_OVER(IW_OVER, rows) > 0)
-        KERNEL_tile(dx, to, dy, w, m, mask, p, LEFT_OVER(IW_OVER, rows), side_by_side);
-}
-
-/* Functions of their own have the registers to themselves, whatever loops lie around them. */
+/* Functions of their own have the registers to themselves, whatever loops lie around them.  Both know how
+ * many rows a tile has, as in conv.c. */
 NOINLINE void KERNEL_pair(stored *dx, const stored *dy, const real *w, const stored *m, int v, Point p) {
     SIZES;
-    KERNEL_row(dx, dy, w, m, v, p, 1);
+    _Static_assert(TILED % (2 * ROWS) == 0, "all tiles end where TILED points do");
+    const Spot to = spot(&DX, v, p, 1, 1), mask = spot(&M, v, p, 1, 1);
+    for (; p.w + ROWS <= IW; p.w += ROWS)
+        KERNEL_tile(dx, to, dy, w, m, mask, p, ROWS, 1);
+    if (LEFT_OVER(IW_OVER, ROWS) > 0)
+        KERNEL_tile(dx, to, dy, w, m, mask, p, LEFT_OVER(IW_OVER, ROWS), 1);
 }
 
 NOINLINE void KERNEL_single(stored *dx, const stored *dy, const real *w, const stored *m, int v, Point p) {
     SIZES;
-    KERNEL_row(dx, dy, w, m, v, p, 0);
+    const Spot to = spot(&DX, v, p, 1, 0), mask = spot(&M, v, p, 1, 0);
+    for (; p.w + 2 * ROWS <= IW; p.w += 2 * ROWS)
+        KERNEL_tile(dx, to, dy, w, m, mask, p, 2 * ROWS, 0);
+    if (LEFT_OVER(IW_OVER, 2 * ROWS) > 0)
+        KERNEL_tile(dx, to, dy, w, m, mask, p, LEFT_OVER(IW_OVER, 2 * ROWS), 0);
 }
 
 UNUSED static void KERNEL(int n, Rows rows, stored *restrict dx, const stored *dy, const real *w,
