@@ -97,10 +97,12 @@ def spilling(objects):
 
 
 def compiled(unetc, sources, compiler, processor):
-    """The objects of the files SOURCES."""
+    """The objects of the files SOURCES.  Kernels that are the same but for their names are counted apart: gcc has one
+    function for them otherwise."""
+    apart = ["-fno-ipa-icf"] if compiler == "gcc" else []
     include = os.path.join(run([unetc, "--runtime"]).strip(), "include")
     for source in sources:
-        run([compiler, *flags_of(os.path.dirname(source)), *processor.split(), "-I" + include, "-c", source,
+        run([compiler, *flags_of(os.path.dirname(source)), *processor.split(), *apart, "-I" + include, "-c", source,
              "-o", source + ".o"])
     return [source + ".o" for source in sources]
 
