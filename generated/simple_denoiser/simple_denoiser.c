@@ -72,7 +72,8 @@ static void train(const UnetStep *step) {
             /* noisy[n,3,64,64] -> noisy cast[n,3,64,64] */
             simple_denoiser_zero_halo_0(&simple_denoiser_zero_halo_sizes_0, n, (Rows){0, 64},
                 AT(real, B045_noisy_cast));
-            simple_denoiser_cast_0(n, (Rows){0, 64}, AT(real, B045_noisy_cast), INPUT(uint16_t, 0, 12288));
+            simple_denoiser_cast_0(&simple_denoiser_cast_sizes_0, n, (Rows){0, 64}, AT(real, B045_noisy_cast),
+                INPUT(uint16_t, 0, 12288));
             begin(step, 19, "conv of net.0", 7, 84934656, 7047552);
             /* noisy cast[n,3,64,64] net.0 weights[1728] net.0.bias[64] -> net.1[n,64,64,64] */
             simple_denoiser_zero_halo_1(&simple_denoiser_zero_halo_sizes_1, n, (Rows){0, 64},
@@ -161,7 +162,8 @@ static void train(const UnetStep *step) {
             /* noisy[n,3,64,64] -> noisy cast[n,3,64,64] */
             simple_denoiser_zero_halo_0(&simple_denoiser_zero_halo_sizes_0, n, (Rows){0, 64},
                 AT(real, B063_noisy_cast));
-            simple_denoiser_cast_0(n, (Rows){0, 64}, AT(real, B063_noisy_cast), INPUT(uint16_t, 0, 12288));
+            simple_denoiser_cast_0(&simple_denoiser_cast_sizes_0, n, (Rows){0, 64}, AT(real, B063_noisy_cast),
+                INPUT(uint16_t, 0, 12288));
             begin(step, 33, "conv_wgrad of net.0", 7, 84934656, 6734208);
             /* noisy cast[n,3,64,64] d net.0[n,64,64,64] -> d net.0.weight[64,3,3,3] d net.0.bias[64]
                 net.0 scratch[1792] */
@@ -188,7 +190,8 @@ static void eval(const UnetStep *step) {
         begin(step, 0, "cast of noisy cast", 4, 12288, 76864);
         simple_denoiser_zero_halo_0(&simple_denoiser_zero_halo_sizes_0, n, (Rows){0, 64},
             AT(real, B065_noisy_cast));
-        simple_denoiser_cast_0(n, (Rows){0, 64}, AT(real, B065_noisy_cast), INPUT(uint16_t, 0, 12288));
+        simple_denoiser_cast_0(&simple_denoiser_cast_sizes_0, n, (Rows){0, 64}, AT(real, B065_noisy_cast),
+            INPUT(uint16_t, 0, 12288));
         begin(step, 1, "conv_pack of net.0", 7, 0, 13824);
         simple_denoiser_conv_pack_0(&simple_denoiser_conv_pack_sizes_0, AT(real, B066_net_0_weights),
             AT(real, B007_net_0_weight));

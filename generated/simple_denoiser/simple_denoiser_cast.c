@@ -3,7 +3,7 @@
  * Made by unetc from simple_denoiser.unet (00438fdc504441cc) with: --size=64x64
  * Do not edit: change the .unet file and compile again. */
 #ifdef KERNEL /* the body, which the rest includes once for each set of sizes */
-void KERNEL()(int n, Rows rows, stored *restrict y, const void *x) {
+void KERNEL()(const simple_denoiser_cast_sizes *sizes, int n, Rows rows, stored *restrict y, const void *x) {
     SIZES;
 #pragma omp for collapse(3) schedule(static)
     for (int i = 0; i < n; i++)
@@ -20,13 +20,12 @@ void KERNEL()(int n, Rows rows, stored *restrict y, const void *x) {
 #else
 #include "simple_denoiser_plan.h"
 
-/* cast: noisy cast of train, noisy cast of train, noisy cast of eval: noisy[n,3,64,64]
-    -> noisy cast[n,3,64,64] */
+/* cast with simple_denoiser_cast_sizes_0 */
 #define KERNEL(part) simple_denoiser_cast_0##part
 #define SIZES \
-    enum { H = 64, W = 64, X_STAGED = 3 }; \
-    UNUSED static const Layout Y = {3, 3, 1, 201, 13072, 13068, 13068, 198, 0}, \
-        X = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}
+    enum { X_STAGED = 3 }; \
+    UNUSED const int H = sizes->H, W = sizes->W; \
+    UNUSED const Layout Y = LAYOUT_OF(sizes->Y, 3, 0), X = LAYOUT_OF(sizes->X, 3, 0)
 #include "simple_denoiser_cast.c"
 
 #endif

@@ -137,7 +137,13 @@ void simple_denoiser_conv_dgrad_winograd_pack_0(const simple_denoiser_conv_dgrad
 
 void simple_denoiser_zero_0(void *sum, size_t bytes);
 
-void simple_denoiser_cast_0(int n, Rows rows, stored *restrict y, const void *x);
+typedef struct {
+    int H, W;
+    Layout Y;
+    Layout X;
+} simple_denoiser_cast_sizes;
+void simple_denoiser_cast_0(const simple_denoiser_cast_sizes *sizes, int n, Rows rows, stored *restrict y,
+    const void *x);
 
 typedef struct {
     int D, H, W, ABOVE, BELOW;

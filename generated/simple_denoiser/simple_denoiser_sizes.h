@@ -39,6 +39,12 @@ static const simple_denoiser_conv_dgrad_winograd_pack_sizes simple_denoiser_conv
     .CI = 64, .KD = 1, .C0 = 0, .CS = 64, .DX = {0, 16, 4, 0, 0, 0, 0, 0, 0},
     .DY = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}};
 
+/* cast: noisy cast of train, noisy cast of train, noisy cast of eval: noisy[n,3,64,64]
+    -> noisy cast[n,3,64,64] */
+static const simple_denoiser_cast_sizes simple_denoiser_cast_sizes_0 = {
+    .H = 64, .W = 64, .Y = {3, 3, 1, 201, 13072, 13068, 13068, 198, 0},
+    .X = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}};
+
 /* zero_halo: noisy cast of train, mse of train, noisy cast of train, 2 more: -> noisy cast[n,3,64,64] */
 static const simple_denoiser_zero_halo_sizes simple_denoiser_zero_halo_sizes_0 = {
     .D = 1, .H = 64, .W = 64, .Y = {3, 3, 1, 201, 13072, 13068, 13068, 198, 0}, .ABOVE = 0, .BELOW = 0};

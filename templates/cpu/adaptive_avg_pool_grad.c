@@ -3,6 +3,7 @@
 #include "parts.c"
 
 #define KERNEL adaptive_avg_pool_grad
+#define AT_RUN_TIME D, H, W, ID, IH, IW
 #include "../example.h"
 
 /* BEGIN */

@@ -2,6 +2,7 @@
 #include "prologue.c"
 
 #define KERNEL cast
+#define AT_RUN_TIME H, W
 #include "../example.h"
 
 /* BEGIN */

@@ -2,6 +2,7 @@
 #include "prologue.c"
 
 #define KERNEL channel_max
+#define AT_RUN_TIME H, W
 #include "../example.h"
 
 /* BEGIN */

@@ -3,6 +3,7 @@
 #include "prologue.c"
 
 #define KERNEL map_factor_grad
+#define AT_RUN_TIME H, W
 #include "../example.h"
 
 /* BEGIN */

@@ -5,6 +5,7 @@
 #include "prologue.c"
 
 #define KERNEL max_pool_grad
+#define AT_RUN_TIME D, H, W, ID, IH, IW
 #include "../example.h"
 
 /* BEGIN */

@@ -2,6 +2,7 @@
 #include "prologue.c"
 
 #define KERNEL multiply
+#define AT_RUN_TIME H, W, C
 #include "../example.h"
 
 /* BEGIN */
