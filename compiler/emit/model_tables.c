@@ -122,6 +122,7 @@ static int64_t parameter_count(const Plan *plan) {
 static const char *const kind_name[] = {[KIND_IMAGE] = "UNET_IMAGE",
                                         [KIND_VOLUME] = "UNET_VOLUME",
                                         [KIND_SIGNAL] = "UNET_SIGNAL",
+                                        [KIND_NUMBER] = "UNET_SCALAR",
                                         [KIND_LABELS] = "UNET_LABELS"};
 
 static const char *const pad_name[] = {

@@ -6,8 +6,11 @@
 
 #include <string.h>
 
-static const char *const kinds[] = {
-    [KIND_IMAGE] = "image", [KIND_VOLUME] = "volume", [KIND_SIGNAL] = "signal", [KIND_LABELS] = "labels"};
+static const char *const kinds[] = {[KIND_IMAGE] = "image",
+                                    [KIND_VOLUME] = "volume",
+                                    [KIND_SIGNAL] = "signal",
+                                    [KIND_NUMBER] = "number",
+                                    [KIND_LABELS] = "labels"};
 
 enum { FEW = 4 }; /* channels: more of them are rather a height or a width */
 static const int64_t MAX_EXTENT = INT64_C(1) << 24;
@@ -15,13 +18,13 @@ static const int64_t MAX_EXTENT = INT64_C(1) << 24;
 /* ---- inputs and targets ---- */
 
 static void report_type(Lower *l, const Stmt *stmt, const char *name) {
-    static const char *const types[] = {"image", "volume", "signal", "labels", "index"};
+    static const char *const types[] = {"image", "volume", "signal", "number", "labels", "index"};
     const char *near = unet_nearest_word(name, types, (int)(sizeof types / sizeof *types));
     diag_begin(l->diag, ERROR, "U0212", stmt->value->mark, "there is no type `%s`", name);
     if (near != NULL)
         diag_help(l->diag, "did you mean `%s`?", near);
     diag_note(l->diag, "the types are: image(channels, height, width), volume(channels, depth, height, "
-                       "width), signal(channels, length), labels(classes)");
+                       "width), signal(channels, length), number, labels(classes)");
     diag_end(l->diag);
 }
 
@@ -41,7 +44,7 @@ static bool find_kind(Lower *l, const Stmt *stmt, Kind *kind) {
     if (strcmp(name, "index") == 0) {
         diag_begin(l->diag, ERROR, "U0202", stmt->value->mark, "`%s` is not in this version of unetc",
                    name);
-        diag_note(l->diag, "this version has: image volume signal labels");
+        diag_note(l->diag, "this version has: image volume signal number labels");
         diag_end(l->diag);
     } else {
         report_type(l, stmt, name);
@@ -92,7 +95,6 @@ static bool report_named(Lower *l, const Expr *type, const Arg *arg, Kind kind) 
 
 /* The first of labels is how many classes there are. */
 static bool read_dimensions(Lower *l, const Expr *type, Kind kind, Shape *shape, int64_t *ignore) {
-    *ignore = -1;
     for (int i = 0; i < type->args.count; i++) {
         const Arg *arg = &type->args.item[i];
         if (is_ignore(arg, kind)) {
@@ -247,6 +249,32 @@ static bool complete_shape(Lower *l, const Stmt *stmt, Kind kind, Shape *shape) 
     return true;
 }
 
+/* A number is a map of one point, with the axes of the first input. */
+static bool number_shape(Lower *l, const Stmt *stmt, Shape *shape) {
+    const bool sized = stmt->value->args.count > 0;
+    if (!sized && l->model->ninput > 0) {
+        *shape = (Shape){.rank = l->graph->value[l->model->input[0].value].shape.rank, .dim = {1, 1, 1, 1}};
+        return true;
+    }
+    diag_begin(l->diag, ERROR, "U0213", stmt->value->span,
+               sized ? "a number has no sizes" : "the first input is a map, and `%s` is a number",
+               stmt->name);
+    if (sized)
+        diag_help(l->diag, "write `%s : number`", stmt->name);
+    else
+        diag_help(l->diag, "put this line behind the input that says how large maps are");
+    diag_end(l->diag);
+    return false;
+}
+
+/* The shape of one sample, and of labels what counts nowhere. */
+static bool input_shape(Lower *l, const Stmt *stmt, Kind kind, Shape *shape, int64_t *ignore) {
+    *ignore = -1;
+    if (kind == KIND_NUMBER)
+        return number_shape(l, stmt, shape);
+    return read_dimensions(l, stmt->value, kind, shape, ignore) && complete_shape(l, stmt, kind, shape);
+}
+
 static bool is_new_input(Lower *l, const Stmt *stmt) {
     const int first = table_find(&l->model->input_of, stmt->name);
     if (first < 0)
@@ -263,9 +291,8 @@ void run_input(Lower *l, const Stmt *stmt) {
     Shape shape = {0};
     bool target = stmt->kind == STMT_TARGET;
     int64_t ignore;
-    bool good = find_kind(l, stmt, &kind) && read_dimensions(l, stmt->value, kind, &shape, &ignore) &&
-                complete_shape(l, stmt, kind, &shape) && is_new_input(l, stmt) &&
-                may_bind(l, stmt->name, BINDING_SET, stmt->name_span);
+    bool good = find_kind(l, stmt, &kind) && input_shape(l, stmt, kind, &shape, &ignore) &&
+                is_new_input(l, stmt) && may_bind(l, stmt->name, BINDING_SET, stmt->name_span);
     if (!good) {
         bind_name(l, stmt->name, BINDING_SET, (Datum){.kind = DATUM_ERROR}, stmt->name_span);
         return;

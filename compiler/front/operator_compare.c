@@ -28,6 +28,7 @@ static const char *declaration_for(Lower *l, const Input *input, Shape wanted) {
     static const char *const type[] = {[KIND_IMAGE] = "image",
                                        [KIND_VOLUME] = "volume",
                                        [KIND_SIGNAL] = "signal",
+                                       [KIND_NUMBER] = "image",
                                        [KIND_LABELS] = "labels"};
     const bool labels = input->kind == KIND_LABELS;
     const bool sized = input->size_span.line > 0 || l->model->ninput == 0 ||

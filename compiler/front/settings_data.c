@@ -72,6 +72,7 @@ const char *reading_call(const Input *input) {
     static const char *const call[] = {[KIND_IMAGE] = "images",
                                        [KIND_VOLUME] = "volumes",
                                        [KIND_SIGNAL] = "signals",
+                                       [KIND_NUMBER] = "uniform",
                                        [KIND_LABELS] = "labels"};
     return call[input->kind];
 }
@@ -98,7 +99,9 @@ static void help_source(Reader *r, const Expr *expr) {
     const Input *input = find_input(r->l, r->source->name, &index);
     const char *near = expr->kind == EXPR_CALL ? unet_nearest_word(expr->text, sources_here, HERE) : NULL;
     const char *of_kind = input == NULL ? "images" : reading_call(input);
-    if (expr->kind == EXPR_TEXT)
+    if (input != NULL && input->kind == KIND_NUMBER)
+        diag_help(r->l->diag, "a number is drawn or computed: `%s = uniform(0, 1)`", input->name);
+    else if (expr->kind == EXPR_TEXT)
         diag_help(r->l->diag, "write `%s(\"%s\")`", of_kind, expr->text);
     else if (near != NULL && strcmp(near, expr->text) != 0)
         diag_help(r->l->diag, "did you mean `%s`?", near);
@@ -168,6 +171,8 @@ static bool is_right_call(Reader *r, const Expr *call) {
                            input == NULL ? NULL : reading_call(input));
     else if (wanted && !labels)
         report_wrong_files(r, call, "labels", files ? "labels" : NULL);
+    else if ((files || lists) && input != NULL && input->kind == KIND_NUMBER)
+        report_wrong_files(r, call, "a number", NULL);
     else if (files && input != NULL && signals != (input->kind == KIND_SIGNAL))
         report_wrong_files(r, call, map_text(r->l->graph->value[input->value].shape), reading_call(input));
     else if (volumes && input != NULL && !fills_volume(r))

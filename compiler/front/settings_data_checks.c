@@ -33,8 +33,11 @@ static void check_filled(Lower *l, const DataSection *data, bool targets) {
         diag_note(l->diag, "`%s %s` is declared on line %d", input->is_target ? "target" : "input",
                   input->name, input->span.line);
         help_unused_source(l, data, input->name);
-        diag_help(l->diag, "add `%s = %s(\"%s/*.%s\")`", input->name, reading_call(input), input->name,
-                  ending_of(l, input));
+        if (input->kind == KIND_NUMBER)
+            diag_help(l->diag, "add `%s = uniform(0, 1)`, for example", input->name);
+        else
+            diag_help(l->diag, "add `%s = %s(\"%s/*.%s\")`", input->name, reading_call(input), input->name,
+                      ending_of(l, input));
         diag_end(l->diag);
     }
 }

@@ -259,8 +259,9 @@ typedef struct {
             double factor, term;
         } affine;
         struct {
-            const double *value; /* a number for each channel */
+            const double *value; /* a number for each channel, or a frequency for each pair of them */
             int count;
+            bool cosines_first; /* of the two halves of the channels */
         } values;
         struct {
             double rate;

@@ -7,7 +7,7 @@
 #include "base/table.h"
 #include "ir/graph.h"
 
-typedef enum { KIND_IMAGE, KIND_VOLUME, KIND_SIGNAL, KIND_LABELS } Kind;
+typedef enum { KIND_IMAGE, KIND_VOLUME, KIND_SIGNAL, KIND_NUMBER, KIND_LABELS } Kind;
 
 /* The way of the numbers of an input to the network; as UnetNormalizing. */
 typedef enum {

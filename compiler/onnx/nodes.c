@@ -1153,6 +1153,24 @@ static bool gelu_tanh(OnnxGraph *o, const Node *node) {
     return ends_with(o, node, "Mul", x, result_of(o, node, "Sigmoid", argument, NULL));
 }
 
+static bool sinusoid(OnnxGraph *o, const Node *node) {
+    const int half = node->a.values.count, rank = shape_of(o, node->in[0]).rank;
+    const int64_t dim[MAX_RANK] = {half, 1, 1, 1, 1};
+    float *frequency = NEW_ARRAY(o->pool, float, half);
+    for (int i = 0; i < half; i++)
+        frequency[i] = (float)node->a.values.value[i];
+    const char *angles =
+        result_of(o, node, "Mul", o->name[node->in[0]],
+                  constant_of(o, ELEMENT_FLOAT, dim, rank, frequency, (size_t)half * sizeof *frequency));
+    const char *waves[] = {result_of(o, node, "Sin", angles, NULL),
+                           result_of(o, node, "Cos", angles, NULL)};
+    OnnxNode n = begin(o, "Concat");
+    reads(&n, waves[node->a.values.cosines_first]);
+    reads(&n, waves[!node->a.values.cosines_first]);
+    integer(&n, "axis", 1);
+    return writes_output(&n, node);
+}
+
 /* The pool once more, for its indices. */
 static bool max_unpool(OnnxGraph *o, const Node *node) {
     const Window *w = &node->a.pool.window;
@@ -1236,6 +1254,7 @@ static Rule *const rules[OPS] = {
     [OP_REPEAT] = repeat,
     [OP_PARAMETER] = parameter,
     [OP_CONSTANT] = constant,
+    [OP_SINUSOID] = sinusoid,
     [OP_AFFINE] = affine,
     [OP_SLICE] = slice,
 };

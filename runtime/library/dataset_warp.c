@@ -24,7 +24,7 @@ static bool is_picture(const UnetModel *model, int32_t input) {
     for (int32_t i = 0; i < model->nresult; i++) {
         compared |= model->results[i].target_input == input;
     }
-    return compared && into->kind != UNET_LABELS;
+    return compared && into->kind != UNET_LABELS && into->kind != UNET_SCALAR;
 }
 
 /* Returns whether source INDEX reads a part of a picture, its own or the picture of a source that names it.
@@ -47,6 +47,7 @@ static bool makes_picture(const UnetDataset *dataset, int32_t index) {
 static bool is_degraded(const UnetDataset *dataset, int32_t index) {
     const int32_t input = dataset->source[index].input;
     return input >= 0 && !dataset->model->inputs[input].is_target && !dataset_is_labels(dataset, index) &&
+           dataset->model->inputs[input].kind != UNET_SCALAR &&
            colour_degrades(dataset->transform, dataset->ntransform);
 }
 

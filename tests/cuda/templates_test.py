@@ -120,7 +120,7 @@ def device_templates_do_not_compile(folder):
         if name.endswith(".cuh"):
             lines += ['#line 1 "%s"' % path, head + text[begin:end]]
             continue
-        names = "SIZES KERNEL EXAMPLE EXAMPLE_MAP EXAMPLE_X EXAMPLE_Y EXAMPLE_DB EXAMPLE_SEGMENTS X_IS_SEGMENTS Y_IS_A_MAP DB_IS_A_MAP"
+        names = "SIZES KERNEL EXAMPLE EXAMPLE_MAP EXAMPLE_X EXAMPLE_Y EXAMPLE_DB EXAMPLE_DX EXAMPLE_SEGMENTS X_IS_SEGMENTS Y_IS_A_MAP DB_IS_A_MAP DX_IS_A_MAP"
         lines += ["#undef " + macro for macro in names.split()]
         lines += ['#line 1 "%s"' % path, head.replace('"../', '"%s/' % os.path.dirname(folder)), "namespace example_%s {" % name[:-3], text[begin:end], "}"]
     with tempfile.TemporaryDirectory() as place:

@@ -702,6 +702,18 @@ def given_net(seed):
     return net
 
 
+def waves_net(seed, axes):
+    """Sines and cosines of numbers that the net makes, of all points and of one."""
+    net = Net(Draw(seed), axes)
+    x = net.write("conv(photo, 1, 3)", 1, net.input.size)
+    point = net.write("adaptive_avg_pool(%s, 1)" % x.name, 1, [1] * axes)
+    waves = net.write("sinusoid(%s, 18, max_period = 30, scale = 4)" % x.name, 18, x.size)
+    turned = net.write('sinusoid(%s, 6, max_period = 100, order = "cos sin", shift = 1)' % x.name, 6, x.size)
+    one = net.write("linear(sinusoid(%s, 4, shift = 0.5, scale = -2), 6)" % point.name, 6, point.size)
+    net.lines.append("output answer = conv(concat(%s, %s * %s), 2, 1)" % (waves.name, turned.name, one.name))
+    return net
+
+
 def bordered_net(seed, axes):
     """Points around a tensor, fewer points of it, and other orders."""
     net = Net(Draw(seed), axes)
@@ -774,6 +786,7 @@ def main():
             bordered_net(options.seed, 3), attention_net(options.seed, 1), attention_net(options.seed, 2), attention_net(options.seed, 3), \
             channel_attention_net(options.seed, 2), channel_attention_net(options.seed, 3), \
             windows_net(options.seed, 2), windows_net(options.seed, 3), compared_net(options.seed), \
+            waves_net(options.seed, 2), waves_net(options.seed, 3), \
             slopes_net(options.seed, 2), slopes_net(options.seed, 3):
         nets.append((len(nets), net, net.text()))
     with concurrent.futures.ThreadPoolExecutor(2) as pool:

@@ -488,6 +488,19 @@ def giving(cases):
     cases.node("constant", {"y": "y"}, count=c)
 
 
+def waving(cases):
+    """Sines and cosines of a number at each point, which the loader may have left."""
+    r = cases.random
+    c, size = 2 * r.choice([1, 2, 3, 8, 9, 17]), [r.choice([1, 1, 2]), r.randint(1, 9), r.randint(1, 9)]
+    for operator, operands in (("sinusoid", {"y": "y", "x": "x"}), ("sinusoid_grad", {"dx": "dx", "x": "x", "dy": "y"})):
+        cases.case("%s of %d channels, %s" % (operator, c, size), nearness="SUMS")
+        cases.tensor("x", 1, size, *cases.halo(1), kind=r.choice(["tensor", *STAGED]))
+        cases.tensor("y", c, size, *cases.halo(1))
+        if "dx" in operands:
+            cases.tensor("dx", 1, size, *cases.halo(1))
+        cases.node(operator, operands, count=c // 2, cosines_first=r.randint(0, 1))
+
+
 def windows_of(r):
     """The extents of a window, of a map of some windows, and how far it is rolled."""
     window = [r.choice([1, 1, 2, 3]), r.randint(1, 8), r.randint(1, 8)]
@@ -938,6 +951,7 @@ def main():
             normalising(cases, operator)
         scaling(cases)
         giving(cases)
+        waving(cases)
         attending(cases)
         attending(cases, windowed=True)
         attending_channels(cases)

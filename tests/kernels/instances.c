@@ -314,6 +314,7 @@ static Attributes attributes_of(Pool *pool, const Line *line, Op op) {
         for (int i = 0; i < a.values.count; i++)
             value[i] = 0.5 - (double)i / 4;
         a.values.value = value;
+        a.values.cosines_first = number(line, "cosines_first") != 0;
         break;
     case ATTRIBUTES_ATTENTION:
         a.attention = (AttentionAttributes){.heads = number(line, "heads"),

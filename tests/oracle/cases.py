@@ -72,6 +72,7 @@ CASES = [
     _case("functions", "tests/oracle/cases/functions.unet", "functions", (10, 9), 2, 8),
     _case("arithmetic", "tests/oracle/cases/arithmetic.unet", "arithmetic", (10, 9), 2, 8),
     _case("given", "tests/oracle/cases/given.unet", "given", (10, 9), 2, 8),
+    _case("time", "tests/oracle/cases/time.unet", "time", (10, 9), 2, 8),
     _case("attention", "tests/oracle/cases/attention.unet", "attention", (8, 6), 2, 8),
     _case("channel_attention", "tests/oracle/cases/channel_attention.unet", "channel_attention", (8, 6), 2, 8),
     _case("windows", "tests/oracle/cases/windows.unet", "windows", (8, 12), 2, 8),

@@ -323,6 +323,31 @@ class Given(nn.Module):
         return self.answer(enter) * self.factor - self.shift.view(-1, 1, 1)
 
 
+def timestep_embedding(t, channels, max_period=10000, shift=0, cosines_first=False):
+    """Of guided-diffusion (shift 0, cosines first), of DDPM (shift 1)."""
+    half = channels // 2
+    angles = t * torch.exp(-math.log(max_period) * torch.arange(half, dtype=t.dtype) / (half - shift))
+    waves = [angles.cos(), angles.sin()] if cosines_first else [angles.sin(), angles.cos()]
+    return torch.cat(waves, 1)[:, :, None, None]
+
+
+class Time(nn.Module):
+    def __init__(self):
+        super().__init__()
+        point = lambda inputs, outputs: nn.Linear(inputs, outputs)
+        self.enter, self.more, self.embed = point(16, 24), point(8, 24), point(24, 16)
+        self.first, self.norm = nn.Conv2d(3, 8, 3, padding=1), nn.GroupNorm(2, 8)
+        self.answer = nn.Conv2d(8, 3, 3, padding=1)
+
+    def forward(self, photo):
+        time = 100 * photo.mean((2, 3)).mean(1, keepdim=True)
+        apply = lambda layer, x: layer(x.flatten(1))[:, :, None, None]
+        enter = apply(self.enter, timestep_embedding(time, 16, cosines_first=True))
+        more = apply(self.more, timestep_embedding(time, 8, 50, shift=1))
+        shift, factor = apply(self.embed, F.silu(enter + more)).chunk(2, 1)
+        return self.answer(F.silu(self.norm(self.first(photo)) * (1 + factor) + shift))
+
+
 def attention(q, k, v, heads=1, scale=None, causal=False):
     """Of points of maps, as scaled_dot_product_attention, which not every version of PyTorch has."""
     by_head = lambda x: x.flatten(2).unflatten(1, (heads, -1))
@@ -585,7 +610,7 @@ class Scales(nn.Module):
 
 NETS = {"unet": UNet, "simple": Simple, "two_convolutions": TwoConvolutions, "variants": Variants,
         "activations": Activations, "resizing": Resizing, "classes": Classes, "batch_norm": BatchNorm,
-        "groups": Groups, "operators": Operators, "functions": Functions, "arithmetic": Arithmetic, "given": Given, "attention": Attention, "channel_attention": ChannelAttention, "windows": Windows, "volume_windows": VolumeWindows, "borders": Borders, "signals": Signals, "heads": Heads, "scales": Scales, "volumes": Volumes}
+        "groups": Groups, "operators": Operators, "functions": Functions, "arithmetic": Arithmetic, "given": Given, "time": Time, "attention": Attention, "channel_attention": ChannelAttention, "windows": Windows, "volume_windows": VolumeWindows, "borders": Borders, "signals": Signals, "heads": Heads, "scales": Scales, "volumes": Volumes}
 
 # ---- losses over classes; in a target of labels 255 counts nowhere ----------------------------------
 

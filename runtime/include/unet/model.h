@@ -23,7 +23,7 @@ extern "C" {
 #endif
 
 #define UNET_MOST_THREADS 1024  /* that a program can be compiled for */
-#define UNET_RUNTIME_VERSION 12 /* generated code refuses to compile against another */
+#define UNET_RUNTIME_VERSION 13 /* generated code refuses to compile against another */
 
 typedef enum { UNET_F32, UNET_F64, UNET_U8, UNET_BF16, UNET_F16, UNET_UNORM8, UNET_UNORM16 } UnetType;
 
@@ -80,7 +80,8 @@ enum { UNET_LOSS_SCALE_START = 65536 };
 
 /* ---- what goes in and what comes out ---- */
 
-typedef enum { UNET_IMAGE, UNET_VOLUME, UNET_SIGNAL, UNET_LABELS } UnetKind;
+/* UNET_SCALAR: a number for each sample, a map of one point and one channel. */
+typedef enum { UNET_IMAGE, UNET_VOLUME, UNET_SIGNAL, UNET_SCALAR, UNET_LABELS } UnetKind;
 
 /* The label of a point that no loss and no metric counts.  Labels are bytes. */
 enum { UNET_IGNORED = 255 };

@@ -410,6 +410,26 @@ def giving(cases):
                    {"y": "constants"}, before=[n])])
 
 
+def waving(cases):
+    """Sines and cosines of a number at each point: of a tensor, or as the loader left it."""
+    r, n, size = cases.random, cases.samples(3), cases.size()
+    half = r.choice([1, 2] if cases.wide else [1, 2, 3, 8, 17])
+    wide, one = cases.shape(2 * half, n, size), cases.shape(1, n, size)
+    numbers = {"C": 2 * half, "N": n, "COSINES_FIRST": r.randint(0, 1), **extents("", size)}
+    values = {"VALUES": ("double", ["%.17g" % (0.5 - i / 4) for i in range(half)])}
+    lines = ["Tensor y = test.output(%s), same_y = test.output(%s), dy = test.numbers(%s);" % (3 * (wide.cpp(),)),
+             "Tensor dx = test.output(%s), same_dx = test.output(%s);" % (2 * (one.cpp(),))]
+    for name, staged, shape in (("x", 0, one), ("left", 1, cases.staged(1, n, size))):
+        lines.append("Tensor %s = test.%s;" % (name, "staged(%s)" % shape.cpp() if staged else "numbers(%s)" % shape.cpp()))
+        told = {**numbers, "X_STAGED": staged}
+        lines += [*cases.by_rows("sinusoid", "sinusoid", cases.both("sinusoid", told, {"Y": wide, "X": shape}, arrays=values),
+                                 size[0] * size[1], {"y": "y", "x": name}, before=[n]),
+                  *cases.by_rows("sinusoid_grad", "sinusoid_grad",
+                                 cases.both("sinusoid_grad", told, {"DX": one, "X": shape, "DY": wide}, arrays=values),
+                                 size[0] * size[1], {"dx": "dx", "x": name, "dy": "dy"}, before=[n])]
+    cases.function("waves of %d channels, %d x %s" % (2 * half, n, size), lines)
+
+
 def attending(cases, windowed=False):
     """Few points and many, heads of some channels; the gradient reads what the kernel in front of it leaves.  A
     gradient of one point alone would be nothing but rounding."""
@@ -1577,7 +1597,7 @@ def make(seed, stored, rounds, rows, wide=False, few=False):
         return cases
     for i in range(rounds):
         kind = 1 if rounds == 1 and stored == "__half" else i  # of two kinds, one round of one type has the other
-        for case in (mapping, functions, pairs, repeating, bordering, giving, attending, attending_channels, joining, casting):
+        for case in (mapping, functions, pairs, repeating, bordering, giving, waving, attending, attending_channels, joining, casting):
             draw(case)
         draw(attending, True)
         draw(pooling, kind)
