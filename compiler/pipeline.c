@@ -25,6 +25,7 @@ static const struct {
     const char *name;
     void (*run)(Program *program);
 } passes[] = {
+    {"diffuse", diffuse_inputs},         /* a diffusion draws times and noise */
     {"prune", prune},                    /* what the results do not need goes */
     {"autodiff", autodiff},              /* training: the backward pass */
     {"update", update},                  /* training: the optimiser's step */

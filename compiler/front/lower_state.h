@@ -439,6 +439,15 @@ bool run_source(Lower *l, const Stmt *stmt);
 const Source *find_source(const DataSection *data, const char *name);
 const Input *find_input(const Lower *l, const char *name, int *index);
 
+/* ---- settings_diffusion.c ---- */
+
+/* Reads the call of `diffuse` that fills input number TARGET, -1: none; false after an error. */
+bool read_diffusion(const Call *call, int target);
+/* Is INPUT drawn by a diffusion, so that no source fills it? */
+bool is_drawn(const Model *model, int input);
+/* Finds the output that samples are made with, and reports what does not go with the diffusion. */
+void check_diffusion(Lower *l);
+
 /* ---- settings_data_checks.c: the sources together ---- */
 void check_sources(Lower *l);
 /* Which sources read files, themselves or through the sources they name, all of them earlier. */

@@ -794,6 +794,7 @@ void check_sections(Lower *l) {
     check_at(l);
     normalize_inputs(l);
     find_measured_outputs(l);
+    check_diffusion(l);
     if (model->nresult > 0)
         check_label_counts(l);
 }

@@ -19,9 +19,9 @@ typedef struct {
     bool good;
 } Reader;
 
-static const char *const sources_here[] = {"images", "volumes",  "signals", "labels",
-                                           "list",   "gaussian", "uniform", "border_weight"};
-static const char *const sources_later[] = {"random_index", "diffuse"};
+static const char *const sources_here[] = {"images",   "volumes", "signals",       "labels", "list",
+                                           "gaussian", "uniform", "border_weight", "diffuse"};
+static const char *const sources_later[] = {"random_index"};
 enum {
     HERE = sizeof sources_here / sizeof *sources_here,
     LATER = sizeof sources_later / sizeof *sources_later,
@@ -124,8 +124,8 @@ static void report_not_a_source(Reader *r, const Expr *expr, const char *what) {
     if (!is_call_of_source(expr)) /* else its arguments are wrong */
         diag_note(
             diag,
-            "sources of this version: images volumes signals labels list gaussian uniform border_weight, "
-            "numbers, earlier sources, and + - * /");
+            "sources of this version: images volumes signals labels list gaussian uniform border_weight "
+            "diffuse, numbers, earlier sources, and + - * /");
     diag_end(diag);
 }
 
@@ -144,7 +144,8 @@ static void report_later(Reader *r, const Expr *call) {
     r->good = false;
     diag_begin(diag, ERROR, "U0202", call->mark, "the source `%s` is not in this version of unetc",
                call->text);
-    diag_note(diag, "this version has: images volumes signals labels list gaussian uniform border_weight");
+    diag_note(diag, "this version has: images volumes signals labels list gaussian uniform border_weight "
+                    "diffuse");
     diag_end(diag);
 }
 
@@ -858,6 +859,13 @@ static void read_border_weight(Reader *r, Call *call) {
     push_term(r, term);
 }
 
+static void read_diffuse(Reader *r, Call *call) {
+    if (call->expr != expr_inside(r->expr))
+        report_not_a_source(r, r->expr, "`diffuse(...)` stands alone and fills the target of a network");
+    else
+        r->good = read_diffusion(call, r->source->input);
+}
+
 static const struct {
     const char *signature;
     void (*read)(Reader *r, Call *call);
@@ -873,7 +881,8 @@ static const struct {
     {"list(names, column = none)", read_names},
     {"gaussian(sigma)", read_gaussian},
     {"uniform(low, high)", read_uniform},
-    {"border_weight(labels, w0 = 10, sigma = 5)", read_border_weight}};
+    {"border_weight(labels, w0 = 10, sigma = 5)", read_border_weight},
+    {"diffuse(picture, time, steps = 1000, schedule = \"linear\", objective = \"noise\")", read_diffuse}};
 
 void print_sources(FILE *out) {
     for (int i = 0; i < HERE; i++)
@@ -977,6 +986,12 @@ bool run_source(Lower *l, const Stmt *stmt) {
         return true;
     }
     const Source *before = find_source(data, name);
+    if (input != NULL && l->model->diffusion.present && source.input == l->model->diffusion.truth) {
+        diag_begin(l->diag, ERROR, "U0603", source.span, "`%s` has two sources", name);
+        diag_also(l->diag, l->model->diffusion.span, "first here");
+        diag_end(l->diag);
+        return true;
+    }
     if (before != NULL) {
         diag_begin(l->diag, ERROR, "U0603", source.span, "`%s` has two sources", name);
         diag_also(l->diag, before->span, "first here");
@@ -988,6 +1003,8 @@ bool run_source(Lower *l, const Stmt *stmt) {
                             "a source reads files or makes noise; set other values with `let`");
     else
         read_source(&r, stmt->value);
+    if (l->model->diffusion.present && source.input == l->model->diffusion.truth && source.input >= 0)
+        return true; /* no loader fills it */
     if (r.good && input != NULL && input->kind == KIND_LABELS && source.term[0].op != SOURCE_FILES)
         report_not_a_source(&r, stmt->value,
                             "classes are read from files of their own: `labels(\"masks/*.png\")`");

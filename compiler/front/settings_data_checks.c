@@ -27,7 +27,8 @@ static const char *ending_of(const Lower *l, const Input *input) {
 static void check_filled(Lower *l, const DataSection *data, bool targets) {
     for (int i = 0; i < l->model->ninput; i++) {
         const Input *input = &l->model->input[i];
-        if ((input->is_target && !targets) || find_source(data, input->name) != NULL)
+        if ((input->is_target && !targets) || find_source(data, input->name) != NULL ||
+            is_drawn(l->model, i))
             continue;
         diag_begin(l->diag, ERROR, "U0605", data->span, "`%s` has no source", input->name);
         diag_note(l->diag, "`%s %s` is declared on line %d", input->is_target ? "target" : "input",

@@ -216,6 +216,7 @@ typedef enum {
     ATTRIBUTES_RESIZE,
     ATTRIBUTES_AFFINE,
     ATTRIBUTES_DROPOUT,
+    ATTRIBUTES_DIFFUSION,
     ATTRIBUTES_VALUES,
     ATTRIBUTES_ATTENTION
 } AttributesKind;
@@ -263,6 +264,12 @@ typedef struct {
             int count;
             bool cosines_first; /* of the two halves of the channels */
         } values;
+        struct {
+            const double *kept; /* at each time, the square of what a picture is multiplied with, */
+            int times;          /*   so many */
+            UnetDiffused makes;
+            bool evaluates; /* draws the same for every seed and step */
+        } diffusion;
         struct {
             double rate;
             int64_t number; /* tells the operators of a file apart: each has random numbers of its own */

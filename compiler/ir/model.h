@@ -201,6 +201,20 @@ typedef struct {
 
 enum { MOST_RANKS = 1024 };
 
+/* A network that was trained by diffusion tells one of these. */
+typedef enum { OBJECTIVE_NOISE, OBJECTIVE_VELOCITY, OBJECTIVE_PICTURE } Objective;
+
+/* Noise is added to a picture step by step, and a network learns to take it away again. */
+typedef struct {
+    bool present;
+    int picture, time, truth; /* in Model.input */
+    int output;               /* in Model.output: it is compared with the truth, and a sampler needs it */
+    Objective objective;
+    const double *kept; /* at each time, the square of what the picture is multiplied with, */
+    int times;          /*   so many */
+    Span span;
+} Diffusion;
+
 typedef struct {
     bool present;
     bool shards_optimizer; /* each of several processes has a slice of the optimiser's state */
@@ -294,6 +308,7 @@ typedef struct {
     Result *result;
     int nresult;
     DataSection data, eval_data;
+    Diffusion diffusion;
     TrainSection train;
     EvalSection eval;
     PredictSection predict;

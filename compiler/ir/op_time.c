@@ -1,6 +1,7 @@
-/* op_time.c - what a network is told about time: sines and cosines of a number.
+/* op_time.c - diffusion: waves that tell a network the time, and the noise that trains it.
  *
  *     sinusoid   y[c] = sin(f[c] x), or cos(f[c] x)      dx = sum over c of f[c] cos(f[c] x) dy[c], or -sin
+ *     diffuse    y = sqrt(a) x + sqrt(1 - a) e, or e, or sqrt(a) e - sqrt(1 - a) x, a by the time drawn
  */
 #include "base/size_math.h"
 #include "ir/rule_constants.h"
@@ -38,4 +39,39 @@ void constants_sinusoid_grad(Constants *c, const Node *node) {
     wave_constants(c, node, node->in[1]);
     constant_layout(c, "DX", node->out[0]);
     constant_layout(c, "DY", node->in[1]);
+}
+
+/* ---- diffusion ---- */
+
+/* A normal number takes a logarithm, a root and a cosine. */
+int64_t flops_diffuse(const Graph *g, const Node *node) {
+    enum { FLOPS = 60 };
+    return size_product(FLOPS, shape_elements(g->value[node->out[0]].shape));
+}
+
+/* The numbers of dropout are numbers of nodes, and so smaller. */
+static void draw_constants(Constants *c, const Node *node) {
+    enum { NUMBER = 1 << 30 };
+    constant(c, "NUMBER", NUMBER);
+    constant(c, "COUNT", node->a.diffusion.times);
+    constant(c, "EVALUATION", node->a.diffusion.evaluates);
+    constant_layout(c, "Y", node->out[0]);
+    call_arguments(c, "n, start, step->step, step->seed", "");
+}
+
+void constants_diffuse(Constants *c, const Node *node) {
+    const bool reads = node->in[0] >= 0;
+    draw_constants(c, node);
+    constant_channels(c, "C", node->out[0]);
+    constant_extents(c, "", node->out[0]);
+    constant_layout(c, "X", reads ? node->in[0] : node->out[0]);
+    constant_staged(c, "X_STAGED", reads ? node->in[0] : node->out[0]);
+    constant_staged(c, "Y_STAGED", node->out[0]);
+    constant(c, "WHICH", node->a.diffusion.makes);
+    constant_reals(c, "VALUES", node->a.diffusion.kept, node->a.diffusion.times);
+    call_rows(c, node->out[0]);
+}
+
+void constants_diffuse_time(Constants *c, const Node *node) {
+    draw_constants(c, node);
 }

@@ -49,7 +49,8 @@ static void agree_in_place(Program *program) {
 static int64_t samples_of(const Program *program, const Value *value, int64_t few) {
     if (!value->per_sample)
         return 1;
-    return value->class == CLASS_STAGING && !program->target->stages ? program->batch : few;
+    return value->class == CLASS_STAGING && value->input >= 0 && !program->target->stages ? program->batch
+                                                                                          : few;
 }
 
 /* If several loops follow each other, all samples of a process, until the tensors of one loop are known. */

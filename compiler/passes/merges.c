@@ -83,7 +83,8 @@ static void hold_samples(const Loops *l) {
     const Graph *g = program->graph;
     bool *held = NEW_ARRAY(g->pool, bool, g->nvalue);
     for (ValueId v = 0; v < g->nvalue; v++) {
-        const bool elsewhere = g->value[v].class == CLASS_STAGING && !program->target->stages;
+        const bool elsewhere =
+            g->value[v].class == CLASS_STAGING && g->value[v].input >= 0 && !program->target->stages;
         if (!g->value[v].per_sample || g->value[v].nsegments > 0 || elsewhere)
             continue;
         held[v] = l->first[v] != l->last[v];

@@ -9,6 +9,8 @@
 
 /* windows.c, for prune.c: outputs are what windows blend. */
 void blend_windows(Program *program);
+/* diffuse.c: what a diffusion model is trained on is drawn in the arena. */
+void diffuse_inputs(Program *program);
 /* prune.c: keeps what the program's results need, and what updates storage that outlives it. */
 void prune(Program *program);
 /* autodiff.c: training: the backward pass; fills program->gradient. */

@@ -72,8 +72,9 @@ static bool reads_what_stays(const Program *program, const Node *node) {
     const Class made = g->value[node->out[0]].class;
     for (int k = 0; k < node->nin; k++) {
         const Value *in = node->in[k] < 0 ? NULL : &g->value[node->in[k]];
-        const bool slot = in != NULL && in->class == CLASS_STAGING && !program->target->stages &&
-                          in->type != g->value[node->out[0]].type && !program->choices->repeats;
+        const bool slot = in != NULL && in->class == CLASS_STAGING && in->input >= 0 &&
+                          !program->target->stages && in->type != g->value[node->out[0]].type &&
+                          !program->choices->repeats;
         if (in != NULL && !(in->class == CLASS_PARAMETER && made == CLASS_WORKSPACE) && !slot)
             return false;
     }

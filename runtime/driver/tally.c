@@ -267,6 +267,7 @@ static UnetStatus begin_batch(Evaluation *e, UnetLoader *loader, UnetError *erro
     UnetStatus status = device_next_batch(e->device, loader, &batch, error);
     if (status != UNET_OK)
         return status;
+    e->step.step += e->step.n; /* a diffusion draws by the samples before this batch */
     e->step.inputs = batch.inputs;
     e->step.valid = batch.valid;
     e->step.n = batch.n;

@@ -501,6 +501,21 @@ def waving(cases):
         cases.node(operator, operands, count=c // 2, cosines_first=r.randint(0, 1))
 
 
+def diffusing(cases):
+    """Times and noise; a mixture as a tensor, or, what losses compare with, as the loader would leave it."""
+    r = cases.random
+    c, size = cases.channels(), [r.choice([1, 1, 2]), r.randint(1, 9), r.randint(1, 9)]
+    for makes, name in enumerate(("picture", "noise", "velocity")):
+        cases.case("diffused %s of %d channels, %s" % (name, c, size), nearness="SUMS")
+        cases.tensor("y", c, size, *cases.halo(1), kind="tensor" if makes == 0 else "staged")
+        cases.tensor("x", c, size, *cases.halo(1), kind=r.choice(STAGED))
+        cases.node("diffuse", {"y": "y", "x": None if makes == 1 else "x"}, times=r.choice([2, 7, 100]), makes=makes,
+                   evaluates=r.randint(0, 1))
+    cases.case("diffusion times", nearness="EXACT")
+    cases.tensor("y", 1, [1, 1, 1], kind="staged")
+    cases.node("diffuse_time", {"y": "y"}, times=r.choice([2, 1000]), evaluates=r.randint(0, 1))
+
+
 def windows_of(r):
     """The extents of a window, of a map of some windows, and how far it is rolled."""
     window = [r.choice([1, 1, 2, 3]), r.randint(1, 8), r.randint(1, 8)]
@@ -952,6 +967,7 @@ def main():
         scaling(cases)
         giving(cases)
         waving(cases)
+        diffusing(cases)
         attending(cases)
         attending(cases, windowed=True)
         attending_channels(cases)

@@ -328,6 +328,15 @@ static Attributes attributes_of(Pool *pool, const Line *line, Op op) {
         a.dropout.rate = real_number(line, "rate");
         a.dropout.number = number(line, "number");
         break;
+    case ATTRIBUTES_DIFFUSION:
+        a.diffusion.times = (int)number(line, "times");
+        a.diffusion.makes = (UnetDiffused)number(line, "makes");
+        a.diffusion.evaluates = number(line, "evaluates") != 0;
+        double *kept = NEW_ARRAY(pool, double, a.diffusion.times);
+        for (int i = 0; i < a.diffusion.times; i++)
+            kept[i] = 1 - (double)(i + 1) / (a.diffusion.times + 1);
+        a.diffusion.kept = kept;
+        break;
     case ATTRIBUTES_UPDATE:
         a.update.optimizer = (Optimizer){.kind = (OptimizerKind)number(line, "optimizer"),
                                          .beta1 = real_number(line, "beta1"),

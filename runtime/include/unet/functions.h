@@ -1,5 +1,5 @@
-/* functions.h - the functions of one number and the borders of an axis, as the compiler and the kernels
- * number them. */
+/* functions.h - the functions of one number, the borders of an axis, and what a diffusion makes, as the
+ * compiler and the kernels number them. */
 #ifndef UNET_FUNCTIONS_H
 #define UNET_FUNCTIONS_H
 
@@ -28,5 +28,8 @@ typedef enum {
 /* The points beyond the ends of an axis: a number, the points inside of the end from there backwards, or
  * the points from the other end on.  A flip turns the whole axis round. */
 typedef enum { UNET_BORDER_NUMBER, UNET_BORDER_REFLECT, UNET_BORDER_WRAP, UNET_BORDER_FLIP } UnetBorder;
+
+/* A picture with its noise, by which a network is trained; the noise; the velocity. */
+typedef enum { UNET_DIFFUSED_PICTURE, UNET_DIFFUSED_NOISE, UNET_DIFFUSED_VELOCITY } UnetDiffused;
 
 #endif

@@ -245,7 +245,7 @@ typedef struct {
     int32_t n;                 /* valid samples, 1 to batch; the others are not touched */
     int32_t threads;           /* 1 to max_threads */
     double learning_rate;
-    int64_t step;  /* of the optimiser, from 1 */
+    int64_t step;  /* of the optimiser, from 1; in evaluation the number of samples before this batch */
     uint64_t seed; /* of random numbers: seed, step and sample decide which elements dropout drops */
     int32_t units; /* programs for images of any height: the height of this image (UnetProgram.units) */
     int32_t band, bands; /*   compute the bands [band, band + bands) of it */

@@ -118,13 +118,13 @@ class Cases:
         self.random, self.stored, self.rows, self.wide = random.Random(seed), stored, rows, wide
         self.tested = set()
         self.lanes = 16 // BYTES[stored]
-        head = device_head(stored, "rows", "filters", "tiles", "comparisons", "labels", "similarity", "moments", "functions", "borders", "attentions", "channel_tables")
+        head = device_head(stored, "rows", "draws", "filters", "tiles", "comparisons", "labels", "similarity", "moments", "functions", "borders", "attentions", "channel_tables")
         self.cuda = Instances("cuda", head)
         prologue = template("reference/prologue.c")
         self.reference = Instances("reference", prologue.replace("/* BEGIN */", "").replace("/* END */", "") +
                                    body(template("reference/similarity.c")) + body(template("reference/labels.c")) + body(template("reference/positions.c")) +
                                    body(template("reference/functions.c")) + body(template("reference/borders.c")) +
-                                   body(template("reference/windows.c")))
+                                   body(template("reference/windows.c")) + body(template("reference/draws.c")))
         self.functions, self.convolutions = [], []
 
     # ---- pieces ----
@@ -428,6 +428,27 @@ def waving(cases):
                                  cases.both("sinusoid_grad", told, {"DX": one, "X": shape, "DY": wide}, arrays=values),
                                  size[0] * size[1], {"dx": "dx", "x": name, "dy": "dy"}, before=[n])]
     cases.function("waves of %d channels, %d x %s" % (2 * half, n, size), lines)
+
+
+def diffusing(cases):
+    """Times and noise; a mixture as a tensor, or, what losses compare with, as the loader would leave it."""
+    r, c, n, size = cases.random, cases.channels(), cases.samples(3), cases.size()
+    x, start, times = cases.staged(c, n, size), r.randint(0, 3), r.choice([2, 7, 100])
+    numbers = {"C": c, "N": n, "X_STAGED": 1, "NUMBER": 1 << 30, "COUNT": times, "EVALUATION": r.randint(0, 1), **extents("", size)}
+    values = {"VALUES": ("double", ["%.17g" % (1 - (i + 1) / (times + 1)) for i in range(times)])}
+    told = [n, start, "test.at().control->step", "test.at().control->seed"]
+    lines = ["Tensor x = test.staged(%s);" % x.cpp(),
+             "static const int32_t all[3] = {};", "test.control(%d, &all, 0, %d);" % (n, start)]
+    for makes, name in enumerate(("picture", "noise", "velocity")):
+        y = cases.shape(c, n, size) if makes == 0 else cases.staged(c, n, size)
+        kernels = cases.both("diffuse", {**numbers, "WHICH": makes, "Y_STAGED": int(makes > 0)}, {"Y": y, "X": x}, arrays=values)
+        lines += ["Tensor {0} = test.{1}({2}), same_{0} = test.{1}({2});".format(name, "output" if makes == 0 else "staged", y.cpp()),
+                  *cases.by_rows(name, "diffuse", kernels, size[0] * size[1], {"y": name, "x": None if makes == 1 else "x"},
+                                 before=told)]
+    y = Shape(1, n, [1, 1, 1], 1)
+    lines += ["Tensor times = test.staged(%s);" % y.cpp(),
+              *cases.run("diffuse_time", "diffuse_time", cases.both("diffuse_time", numbers, {"Y": y}), {"y": "times"}, before=told)]
+    cases.function("diffusion of %d channels, %d x %s" % (c, n, size), lines)
 
 
 def attending(cases, windowed=False):
@@ -1597,7 +1618,7 @@ def make(seed, stored, rounds, rows, wide=False, few=False):
         return cases
     for i in range(rounds):
         kind = 1 if rounds == 1 and stored == "__half" else i  # of two kinds, one round of one type has the other
-        for case in (mapping, functions, pairs, repeating, bordering, giving, waving, attending, attending_channels, joining, casting):
+        for case in (mapping, functions, pairs, repeating, bordering, giving, waving, diffusing, attending, attending_channels, joining, casting):
             draw(case)
         draw(attending, True)
         draw(pooling, kind)

@@ -1,0 +1,15 @@
+/* diffuse_time.c - the time of each sample, a whole number below COUNT, as the loader would leave it. */
+#include "draws.c"
+
+#define KERNEL diffuse_time
+#include "../example.h"
+
+/* BEGIN */
+UNUSED static void KERNEL(int n, int start, int64_t step, uint64_t seed, real *y) {
+    SIZES;
+#pragma omp for schedule(static)
+    for (int i = 0; i < n; i++)
+        y[offset_of(&Y, 0, (Point){i, 0, 0, 0})] =
+            (real)draws_below(draws_diffusion(seed, step, NUMBER, start + i, EVALUATION), COUNT);
+}
+/* END */

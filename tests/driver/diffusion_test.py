@@ -1,0 +1,190 @@
+"""diffusion_test.py UNETC [SEED]: networks that `diffuse` trains.
+
+  knows    on pictures of one known grey a formula tells noise, velocity and picture exactly, by a table of shares that is
+           computed here; the noise has mean 0 and variance 1, times are spread evenly, and evaluation draws the same for
+           every seed and batch
+  bits     threads, micro-batches, a budget, an interruption: the same weights, bit for bit; another seed: others
+Standard library only."""
+import csv
+import json
+import math
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import zlib
+
+UNETC = os.path.abspath(sys.argv[1])
+SEED = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+SIDE, PICTURES, GREY = 8, 40, 200
+
+EXACT = """
+input  photo : image(3, {side}, {side})
+input  t     : number
+target truth : image(3)
+target half  : number
+output told = {told} + parameter(3)
+data {{
+    photo = images("grey/*.png")
+    half  = 0.5 + 0 * uniform(0, 1)
+    truth = diffuse(photo, t, steps = {steps}, schedule = "{schedule}", objective = "{objective}")
+    normalize mean = 0.5, std = 0.5
+}}
+eval {{
+    photo = images("grey/*.png")
+    half  = 0.5 + 0 * uniform(0, 1)
+    batch {batch}
+}}
+train {{
+    loss   mse(told, truth)
+    metric mse(0 * told, truth)
+    metric mse(adaptive_avg_pool(0 * channel_mean(told), 1) + t / {last}, half)
+    optimizer sgd(lr = 0)
+    batch  7
+    steps  2
+}}
+"""
+
+NET = """
+input  photo : image(3, {side}, {side})
+input  t     : number
+target noise : image(3)
+time = silu(linear(sinusoid(t, 16), 24))
+x = conv(photo, 24, 3) + linear(time, 24)
+x = x -> group_norm(4) -> silu -> dropout(0.1) -> conv(24, 3)
+output told = conv(concat(x, photo), 3, 3)
+data {{
+    photo = images("grey/*.png")
+    noise = diffuse(photo, t, schedule = "cosine", objective = "v")
+    flip "w"
+}}
+train {{
+    loss  mse(told, noise)
+    ema   0.9
+    batch 8
+    steps 6
+}}
+"""
+
+
+def run(*command, status=0):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == status, "%s exits %d: %s%s" % (command, done.returncode, done.stdout, done.stderr)
+    return done.stdout + done.stderr
+
+
+def png(path, grey):
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    rows = (b"\0" + bytes([grey] * 3 * SIDE)) * SIDE
+    with open(path, "wb") as file:
+        file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", SIDE, SIDE, 8, 2, 0, 0, 0)) +
+                   chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+
+def write(text):
+    with open("net.unet", "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+# ---- what it knows -------------------------------------------------------------------------------
+
+def share(schedule, u):
+    """Of the variance, at u of the way."""
+    if schedule == "cosine":
+        return math.cos((u + 0.008) / 1.008 * math.pi / 2) ** 2
+    logistic = lambda x: 1 / (1 + math.exp(-x))
+    return (logistic(3) - logistic(6 * u - 3)) / (logistic(3) - logistic(-3))
+
+
+def shares(schedule, steps):
+    """Products of 1 - beta, as guided-diffusion and lucidrains have them."""
+    left, kept = 1.0, []
+    for i in range(steps):
+        beta = (1e-4 + (0.02 - 1e-4) * i / (steps - 1)) * 1000 / steps if schedule == "linear" else \
+            1 - share(schedule, (i + 1) / steps) / share(schedule, i / steps)
+        left *= 1 - min(beta, 0.999)
+        kept.append(left)
+    return kept
+
+
+def formula(objective, kept):
+    """Of two times: what a network should tell.  A number of the time is a line through its two values."""
+    line = lambda values: "(%.17g + %.17g * t)" % (values[0], values[1] - values[0])
+    signal, noise = [math.sqrt(a) for a in kept], [math.sqrt(1 - a) for a in kept]
+    picture = GREY / 255 * 2 - 1
+    if objective == "image":
+        return "0 * photo + %.17g" % picture
+    told = "(photo - %s) * %s" % (line([picture * s for s in signal]), line([1 / n for n in noise]))
+    if objective == "noise":
+        return told
+    return "%s * %s - %s" % (told, line(signal), line([picture * n for n in noise]))
+
+
+def measured(schedule, objective, steps, batch, told):
+    """Of evaluation, and of the training steps: loss, mean square of the truth, of times less 1/2."""
+    write(EXACT.format(side=SIDE, told=told, steps=steps, schedule=schedule, objective=objective, batch=batch, last=steps - 1))
+    run(UNETC, "-o", "net", "net.unet")
+    shutil.rmtree("run", ignore_errors=True)
+    run("./net", "train", "--out=run", "--seed=%d" % (SEED + batch))
+    with open("run/log.csv", encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    figures = [name for name in rows[0] if name.startswith("mse")]
+    assert len(figures) == 3, rows[0]
+    return [float([row for row in rows if row["split"] == "eval"][-1][name]) for name in figures], [
+        float(row["loss"]) for row in rows if row["split"] == "train"]
+
+
+def check_known():
+    values = SIDE * SIDE * 3 * PICTURES
+    for schedule in ("linear", "cosine", "sigmoid"):
+        for objective in ("noise", "v", "image"):
+            found, losses = measured(schedule, objective, 2, 1, formula(objective, shares(schedule, 2)))
+            assert found[0] < 1e-9 and max(losses) < 1e-9, (schedule, objective, found, losses)
+            if objective == "noise":
+                assert abs(found[1] - 1) < 5 * math.sqrt(2 / values), found
+    first, _ = measured("cosine", "noise", 1000, 1, "0 * photo")
+    again, _ = measured("cosine", "noise", 1000, 6, "0 * photo")
+    assert all(abs(a - b) < 1e-12 for a, b in zip(first, again)), (first, again)
+    spread = first[2]  # a uniform number has the variance 1/12, and its square less the mean 1/180
+    assert abs(spread - 1 / 12) < 5 * math.sqrt(1 / 180 / PICTURES), spread
+
+
+# ---- bits ----------------------------------------------------------------------------------------
+
+def trained(options, *more):
+    run(UNETC, "-o", "net", *options, "net.unet")
+    shutil.rmtree("run", ignore_errors=True)
+    for part in more or [()]:
+        run("./net", "train", "--out=run", *part)
+    with open("run/net.checkpoint.safetensors", "rb") as file:
+        return file.read()
+
+
+def check_bits():
+    write(NET.format(side=SIDE))
+    least = json.JSONDecoder().raw_decode(run(UNETC, "mem", "--format=json", "net.unet"))[0]["arena"]["bytes"]
+    wanted = trained(())
+    for options, *more in (((), ("--threads=1",)), (("--micro-batches=4",),), (("--micro-batches=1", "--no-recompute"),),
+                           (("--mem=%dB" % (least * 6 // 10),),), ((), ("--steps=2",), ("--steps=6", "--resume"))):
+        found = trained(options, *more)
+        assert weights(found) == weights(wanted), (options, more)
+    assert weights(trained((), ("--seed=5",))) != weights(wanted)
+
+
+def weights(file):
+    """The tensors of a file, whose header tells the plan, too."""
+    length = struct.unpack("<Q", file[:8])[0]
+    return file[8 + length:]
+
+
+with tempfile.TemporaryDirectory() as scratch:
+    os.chdir(scratch)
+    os.mkdir("grey")
+    for number in range(PICTURES):
+        png("grey/%02d.png" % number, GREY)
+    check_known()
+    check_bits()
+print("ok")
