@@ -668,6 +668,21 @@ static void training(const Tables *t) {
     text_line(t->out, "};");
 }
 
+static void diffusion(const Tables *t, const Diffusion *d) {
+    static const char *const tells[] = {
+        [OBJECTIVE_NOISE] = "NOISE", [OBJECTIVE_VELOCITY] = "VELOCITY", [OBJECTIVE_PICTURE] = "PICTURE"};
+    text_line(t->out, "static const double diffusion_kept[] = {");
+    for (int i = 0; i < d->times; i++)
+        text_add(t->out, "%s%.17g,%s", i % 5 == 0 ? "    " : " ", d->kept[i],
+                 i % 5 == 4 || i + 1 == d->times ? "\n" : "");
+    text_line(t->out, "};");
+    text_line(t->out, "static const UnetDiffusion diffusion = {");
+    text_line(t->out, "    .picture = %d, .time = %d, .output = %d, .objective = UNET_TELLS_%s,",
+              d->picture, d->time, d->output, tells[d->objective]);
+    text_line(t->out, "    .times = %d, .kept = diffusion_kept,", d->times);
+    text_line(t->out, "};");
+}
+
 /* ---- the model ---- */
 
 static void regions(const Tables *t, const Regions *regions) {
@@ -731,6 +746,8 @@ static void model_table(const Tables *t) {
         text_line(t->out, ".eval_data = &eval_data,");
     if (m->train.present)
         text_line(t->out, ".training = &training,");
+    if (m->diffusion.present)
+        text_line(t->out, ".diffusion = &diffusion,");
     t->out->depth--;
     text_line(t->out, "};");
 }
@@ -754,6 +771,8 @@ void emit_model(const Plan *plan, Text *out) {
         data_section(&t, &m->eval_data, "eval_data");
     if (m->train.present)
         training(&t);
+    if (m->diffusion.present)
+        diffusion(&t, &m->diffusion);
     text_blank(out);
     model_table(&t);
 }

@@ -23,6 +23,11 @@ const UnetCommandRow unet_commands[UNET_COMMANDS] = {
          "arrays, as the name of OUT ends, and PNG to a folder.  A file that is there is replaced.  "
          "Volumes are NIfTI, .nii or .nii.gz, in and out.  Images "
          "may be of any size: those larger than the size in `info` go by windows of that size."},
+    [UNET_COMMAND_SAMPLE] =
+        {"sample", false, "[OPTIONS] -o OUT",
+         "make pictures out of noise, by a network that `diffuse` trained",
+         "Writes one picture with all samples side by side.  `--eta=1 --steps=1000` is DDPM's way, the "
+         "default is DDIM's in 50 steps.  The seed and the number of a sample determine it."},
     [UNET_COMMAND_CHECK_DATA] = {"check-data", false, "[OPTIONS]",
                                  "read the data once and report what is wrong with it",
                                  "Also counts the points of each class.  Lists all problems, of each kind "
@@ -63,6 +68,8 @@ UnetStatus driver_run(Driver *driver) {
         return driver_eval(driver);
     case UNET_COMMAND_PREDICT:
         return driver_predict(driver);
+    case UNET_COMMAND_SAMPLE:
+        return driver_sample(driver);
     case UNET_COMMAND_CHECK_DATA:
         return driver_check_data(driver);
     case UNET_COMMAND_INFO:

@@ -39,6 +39,7 @@ UnetStatus driver_check_data(Driver *driver);
 UnetStatus driver_info(Driver *driver);
 UnetStatus driver_bench(Driver *driver);
 UnetStatus driver_tune(Driver *driver);
+UnetStatus driver_sample(Driver *driver);
 
 /* ---- commands.c: what a program can do; runtime/small has another for small programs -------------- */
 

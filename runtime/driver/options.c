@@ -6,6 +6,7 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static UnetStatus take_resume(void *result, const UnetValue *value, UnetError *error) {
@@ -30,6 +31,15 @@ static UnetStatus take_report(void *result, const UnetValue *value, UnetError *e
     options->report = true;
     options->report_file = value->text;
     return UNET_OK;
+}
+
+static UnetStatus take_eta(void *result, const UnetValue *value, UnetError *error) {
+    UnetOptions *options = result;
+    char *end;
+    options->eta = strtod(value->text, &end);
+    return *end == '\0' && options->eta >= 0 && options->eta <= 1
+               ? UNET_OK
+               : unet_fail(error, UNET_USAGE, "`--eta=%s`: use a number from 0 to 1", value->text);
 }
 
 /* Which options a run that is resumed has no more: they say where it starts. */
@@ -74,6 +84,14 @@ static const UnetOptionRow rows[] = {
      .value = "N", .help = "how long to train, in updates"},
     {"--steps", .kind = UNET_NUMBER, .commands = IN(BENCH), .min = 1, .max = INT64_MAX, .place = AT(steps),
      .value = "N", .help = "how many steps to time, at most 200"},
+    {"--steps", .kind = UNET_NUMBER, .commands = IN(SAMPLE), .min = 1, .max = INT32_MAX, .place = AT(steps),
+     .value = "N", .help = "steps from noise to a picture (50)"},
+    {"--count", .kind = UNET_NUMBER, .commands = IN(SAMPLE), .min = 1, .max = 65536, .place = AT(count),
+     .value = "N", .help = "how many samples to make (16)"},
+    {"--eta", .kind = UNET_TEXT, .commands = IN(SAMPLE), .take = take_eta, .value = "E",
+     .help = "noise that a step adds: 0, none, as DDIM; 1, as DDPM (0)"},
+    {"--seed", .kind = UNET_NUMBER, .commands = IN(SAMPLE), .min = 0, .max = INT64_MAX, .place = AT(seed),
+     .value = "N", .help = "seed of the noise (0)"},
     {"--lr", .kind = UNET_POSITIVE, .commands = IN(TRAIN), .place = AT(learning_rate), .value = "RATE",
      .help = "learning rate of the optimizer; its schedule scales this one"},
     {"--batch", .kind = UNET_NUMBER, .commands = IN(TRAIN), .min = 1, .max = INT32_MAX, .place = AT(batch),
@@ -84,8 +102,9 @@ static const UnetOptionRow rows[] = {
     {"--fold", .kind = UNET_NUMBER, .commands = IN(TRAIN) | IN(EVAL), .min = 0, .max = 999,
      .place = AT(fold), .value = "K",
      .help = "hold out fold K, from 0 on (0), of data that `folds` splits"},
-    {"--threads", .kind = UNET_NUMBER, .commands = IN(TRAIN) | IN(EVAL) | IN(PREDICT) | IN(BENCH), .min = 1,
-     .max = INT_MAX, .place = AT(threads), .value = "N",
+    {"--threads", .kind = UNET_NUMBER,
+     .commands = IN(TRAIN) | IN(EVAL) | IN(PREDICT) | IN(SAMPLE) | IN(BENCH), .min = 1, .max = INT_MAX,
+     .place = AT(threads), .value = "N",
      .help = "threads that compute; the result does not depend on their number"},
     {"--timeout", .kind = UNET_NUMBER, .commands = IN(TRAIN) | IN(BENCH), .min = 1, .max = 1000000,
      .place = AT(timeout), .value = "SECONDS",
@@ -105,8 +124,8 @@ static const UnetOptionRow rows[] = {
      .value = "tree|fast",
      .help = "how gradients of several processes are added: as the file's tree, to the same bits for any "
              "number of processes, or, on GPUs, as NCCL likes: not to the same bits (tree)"},
-    {"--out", .kind = UNET_TEXT, .commands = IN(TRAIN) | IN(EVAL) | IN(PREDICT), .place = AT(out),
-     .value = "DIR", .help = "folder of the weights, the checkpoint and the log (.)"},
+    {"--out", .kind = UNET_TEXT, .commands = IN(TRAIN) | IN(EVAL) | IN(PREDICT) | IN(SAMPLE),
+     .place = AT(out), .value = "DIR", .help = "folder of the weights, the checkpoint and the log (.)"},
     {"--out", .kind = UNET_TEXT, .commands = IN(TUNE), .place = AT(out), .value = "DIR",
      .help = "folder of the weights, which NAME.engines.json is written to (.)"},
     {"--resume", .kind = UNET_MAYBE, .tag = STARTS, .commands = IN(TRAIN), .take = take_resume,
@@ -120,19 +139,23 @@ static const UnetOptionRow rows[] = {
     {"--weights", .kind = UNET_TEXT, .tag = STARTS, .commands = IN(TRAIN), .place = AT(weights),
      .value = "FILE",
      .help = "safetensors file to start from; tensors that do not fit are left out, and a note names them"},
-    {"--weights", .kind = UNET_TEXT, .tag = STARTS, .commands = IN(EVAL) | IN(PREDICT) | IN(BENCH),
-     .place = AT(weights), .value = "FILE",
-     .help = "safetensors file to use; without it, eval and predict take the best weights in --out"},
-    {"--map", .kind = UNET_TEXT, .tag = STARTS, .commands = IN(TRAIN) | IN(EVAL) | IN(PREDICT),
+    {"--weights", .kind = UNET_TEXT, .tag = STARTS,
+     .commands = IN(EVAL) | IN(PREDICT) | IN(SAMPLE) | IN(BENCH), .place = AT(weights), .value = "FILE",
+     .help =
+         "safetensors file to use; without it, eval, predict and sample take the best weights in --out"},
+    {"--map", .kind = UNET_TEXT, .tag = STARTS, .commands = IN(TRAIN) | IN(EVAL) | IN(PREDICT) | IN(SAMPLE),
      .place = AT(map), .value = "FILE",
      .help = "how names in --weights differ: lines `NAME THERE -> NAME HERE`; * stands for any part"},
-    {"--engines", .kind = UNET_TEXT, .commands = IN(TRAIN) | IN(EVAL) | IN(PREDICT) | IN(BENCH),
-     .place = AT(engines), .value = "FILE",
+    {"--engines", .kind = UNET_TEXT,
+     .commands = IN(TRAIN) | IN(EVAL) | IN(PREDICT) | IN(SAMPLE) | IN(BENCH), .place = AT(engines),
+     .value = "FILE",
      .help = "for a GPU: engines that `tune` wrote (NAME.engines.json beside the weights, if it is there)"},
     {"--tune", .tag = STARTS, .commands = IN(TRAIN), .place = AT(tune),
      .help = "for a GPU: run `tune` first, unless engines were timed already"},
     {"--output", .letter = 'o', .kind = UNET_TEXT, .commands = IN(PREDICT), .place = AT(output),
      .value = "OUT", .help = "file to write, or an existing folder, or a new one ending in /"},
+    {"--output", .letter = 'o', .kind = UNET_TEXT, .commands = IN(SAMPLE), .place = AT(output),
+     .value = "OUT", .help = "picture to write: .png, .jpg or .tif"},
     {"--bits", .kind = UNET_NUMBER, .commands = IN(PREDICT), .min = 8, .max = 32, .place = AT(bits),
      .value = "8|16|24|32",
      .help = "bits of the numbers in a picture that is written (as the input has; .wav: 16; .npy: 32, "
@@ -189,6 +212,8 @@ static UnetStatus check_together(const UnetOptions *options, UnetError *error) {
             return unet_fail(error, UNET_USAGE, "`--bits` is 8, 16, 24 or 32");
         if (options->output == NULL)
             return unet_fail(error, UNET_USAGE, "`predict` needs `-o OUT`, the file or folder to write");
+    } else if (options->command == UNET_COMMAND_SAMPLE && options->output == NULL) {
+        return unet_fail(error, UNET_USAGE, "`sample` needs `-o OUT`, the picture to write");
     } else if (options->command == UNET_COMMAND_COMPLETION) {
         if (options->nfile != 1)
             return unet_fail(error, UNET_USAGE, "`completion` needs a shell: bash, zsh or fish");

@@ -17,6 +17,7 @@ typedef enum {
     UNET_COMMAND_TRAIN,
     UNET_COMMAND_EVAL,
     UNET_COMMAND_PREDICT,
+    UNET_COMMAND_SAMPLE,
     UNET_COMMAND_CHECK_DATA,
     UNET_COMMAND_INFO,
     UNET_COMMAND_BENCH,
@@ -42,7 +43,7 @@ typedef struct {
     const char *resume_file;    /* NULL: the checkpoint in `out` */
     const char *tensorboard_folder; /* NULL: below `out` */
     const char *report_file;        /* of eval; NULL: in `out` */
-    const char *output;             /* -o of predict; NULL */
+    const char *output;             /* -o of predict and sample; NULL */
     const char *format;             /* "text", "json", or, of eval, "csv" */
     int64_t epochs;                 /* 0: as the model says */
     int64_t steps;                  /* 0: as the model says */
@@ -52,6 +53,8 @@ typedef struct {
     int64_t seed;                   /* -1: as the model says */
     int64_t fold;                   /* that is held out; -1: not given */
     int64_t threads;                /* 0: one for each processor */
+    int64_t count;                  /* of samples; 0: 16 */
+    double eta;                     /* of sample: how much noise a step adds, 0 to 1 */
     int64_t bits;                   /* of numbers that predict writes; 0: as the input has */
     int64_t timeout;                /* seconds that other processes may be silent */
     const char *exchange;           /* of their gradients: "auto", "nccl", "host" */

@@ -5,7 +5,7 @@ and each step may touch its operands and nothing else.
     steps.py --unetc=UNETC --runtime=libunet_runtime.a --make-pictures=MAKE_PICTURES --cudnn=FOLDER
 
   examples  every example and the nets that test the planner, small, train seven steps as they do on the cpu target:
-            weights, losses, what eval says, what predict draws, of larger pictures, too
+            weights, losses, what eval says, what predict draws, or sample, of larger pictures, too
   runs      a step captured as a graph or not, threads in other orders, a lazy stream, killed and resumed: the same
             weights, bit for bit; as many launches as roofline.py counts; one allocation, of exactly the arena; a device that is too small, or that fails in the
             middle; another cuDNN; engines that were measured (tuned.py)
@@ -64,10 +64,11 @@ TINY = ("tiny", EXAMPLES + "tiny_unet.unet", ["-Dbase=4", "--size=16x16", "--bat
 SIMPLE = ("simple", EXAMPLES + "simple_denoiser.unet", ["-Dwidth=5", "--size=13x11", "--batch=3"])
 VOLUME = ("volume", PLANNER + "volume.unet", ["--batch=3", "-Dbase=3"])
 POOLS = ("pools", "tests/cuda/pools.unet", ["--batch=3"])
+DIFFUSION = ("diffusion", "tests/cuda/diffusion.unet", [])
 NETS = [TINY, SIMPLE, ("unet", EXAMPLES + "unet_denoiser.unet", ["-Dbase=6", "--size=16x8", drawn("unet")]),
         ("irregular", PLANNER + "irregular.unet", [drawn("irregular")]),
         ("five levels", PLANNER + "unet.unet", ["-Ddepth=5", "-Dbase=2", "--batch=3"]), VOLUME, POOLS,
-        ("scales", "tests/cuda/scales.unet", []), ("chains", "tests/cuda/chains.unet", []), ("turns", "tests/cuda/turns.unet", []),
+        ("scales", "tests/cuda/scales.unet", []), ("chains", "tests/cuda/chains.unet", []), ("turns", "tests/cuda/turns.unet", []), DIFFUSION,
         ("compared", "tests/cuda/compared.unet", [drawn("compared")]), ("label losses", "tests/cuda/label_losses.unet", [drawn("label losses")])]
 LONG_NETS = "irregular", "five levels"  # half.py trains the former on both targets, in f32, too
 ALL_LABEL_LOSSES = ("all label losses", "tests/cuda/label_losses.unet", ["-Dall=true"])
@@ -132,6 +133,11 @@ class Program:
         said, _ = execute([self.path, "eval", "--data=" + self.data, "--threads=1", "--weights=" + weights,
                            "--out=" + self.folder()])
         return [float(x) for x in re.findall(r"\) (-?[0-9.]+(?:e-?[0-9]+)?)", said)]
+
+    def sample(self, weights):
+        picture = self.folder() + ".png"
+        execute([self.path, "sample", "--threads=1", "--weights=" + weights, "--count=3", "--steps=5", "--eta=0.5", "-o", picture])
+        return read_png(picture)
 
     def predict(self, weights, larger=False):
         picture, of = self.folder() + ".png", self.data if larger else self.small
@@ -273,8 +279,8 @@ def compare_with_cpu(shop, net):
         # each reads what the other trained
         worst["eval"] = max(relative_difference(on_cuda.evaluate(run.path), on_cpu.evaluate(run.path))
                             for run in (trained, expected))
-        worst["predict"] = max(largest_difference(on_cuda.predict(run.path), on_cpu.predict(run.path))
-                               for run in (trained, expected))
+        made = (lambda program, run: program.sample(run.path)) if net is DIFFUSION else lambda program, run: program.predict(run.path)
+        worst["predict"] = max(largest_difference(made(on_cuda, run), made(on_cpu, run)) for run in (trained, expected))
         if net in (TINY, SIMPLE):  # by windows: blended ones, and such as make what the whole picture would
             worst["larger"] = largest_difference(on_cuda.predict(trained.path, True), on_cpu.predict(trained.path, True))
         expect(largest_difference(on_cuda.train("--weights=" + expected.path, UNET_CUDA_GRAPH="0").weights(),

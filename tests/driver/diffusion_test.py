@@ -3,6 +3,8 @@
   knows    on pictures of one known grey a formula tells noise, velocity and picture exactly, by a table of shares that is
            computed here; the noise has mean 0 and variance 1, times are spread evenly, and evaluation draws the same for
            every seed and batch
+  samples  where a formula tells all, each sample is that grey; of a network that tells a share of what it sees, samples
+           have the variance that follows from the steps; threads, batches and how many there are change no bit
   bits     threads, micro-batches, a budget, an interruption: the same weights, bit for bit; another seed: others
 Standard library only."""
 import csv
@@ -65,6 +67,22 @@ train {{
     ema   0.9
     batch 8
     steps 6
+}}
+"""
+
+ROWS = """
+input  photo : image(3, {side}, {side})
+input  t     : number
+target noise : image(3)
+output told = conv(relu(conv(photo, 8, 3)), 3, 3)
+data {{
+    photo = images("grey/*.png")
+    noise = diffuse(photo, t, steps = 100)
+}}
+train {{
+    loss  mse(told, noise)
+    batch 8
+    steps 2
 }}
 """
 
@@ -152,6 +170,92 @@ def check_known():
     assert abs(spread - 1 / 12) < 5 * math.sqrt(1 / 180 / PICTURES), spread
 
 
+# ---- samples -------------------------------------------------------------------------------------
+
+def points(path):
+    """The points of the samples in a picture of the test's own program: no filter but those of PNG, no margins."""
+    with open(path, "rb") as file:
+        data = file.read()
+    at, body = 8, b""
+    while at < len(data):
+        length, kind = int.from_bytes(data[at:at + 4], "big"), data[at + 4:at + 8]
+        if kind == b"IHDR":
+            width, height = struct.unpack(">II", data[at + 8:at + 16])
+        body += data[at + 8:at + 8 + length] if kind == b"IDAT" else b""
+        at += 12 + length
+    raw, stride, above, rows = zlib.decompress(body), 3 * width, bytes(3 * width), []
+    for y in range(height):
+        kind, row = raw[y * (stride + 1)], bytearray(raw[y * (stride + 1) + 1:(y + 1) * (stride + 1)])
+        for i in range(stride):
+            left, up, corner = row[i - 3] if i > 2 else 0, above[i], above[i - 3] if i > 2 else 0
+            nearest = min((abs(up - corner), 0, left), (abs(left - corner), 1, up), (abs(left + up - 2 * corner), 2, corner))[2]
+            row[i] = (row[i] + (0, left, up, (left + up) // 2, nearest)[kind]) % 256
+        above = bytes(row)
+        rows.append(above)
+    inside = lambda place: place % (SIDE + 2) >= 2
+    return [row[3 * x + c] for y, row in enumerate(rows) if inside(y) for x in range(width) if inside(x) for c in range(3)]
+
+
+def sample(*options):
+    run("./net", "sample", "--out=run", "-o", "samples.png", *options)
+    with open("samples.png", "rb") as file:
+        return file.read()
+
+
+def variance(kept, steps, eta, share):
+    """Of samples of a network that tells the picture as SHARE of what it sees, from noise of variance 1."""
+    times = [(k + 1) * len(kept) // steps - 1 for k in range(steps)]
+    now = 1.0
+    for k in range(steps - 1, 0, -1):
+        a, b = kept[times[k]], kept[times[k - 1]]
+        sigma = eta * math.sqrt((1 - b) / (1 - a)) * math.sqrt(1 - a / b)
+        factor = math.sqrt(b) * share + math.sqrt(1 - b - sigma ** 2) * (1 - math.sqrt(a) * share) / math.sqrt(1 - a)
+        now = factor ** 2 * now + sigma ** 2
+    return share ** 2 * now
+
+
+def check_samples():
+    for objective in ("noise", "v", "image"):
+        measured("cosine", objective, 2, 1, formula(objective, shares("cosine", 2)))
+        for eta in ("0", "1"):
+            sample("--count=4", "--steps=2", "--eta=" + eta)
+            assert set(points("samples.png")) == {GREY}, (objective, eta, set(points("samples.png")))
+    measured("cosine", "image", 100, 1, "0.2 * photo")
+    for eta in (0, 0.5, 1):
+        sample("--count=64", "--steps=10", "--eta=%g" % eta)
+        found = [value / 127.5 - 1 for value in points("samples.png")]
+        mean, wanted = sum(found) / len(found), variance(shares("cosine", 100), 10, eta, 0.2)
+        spread = sum((value - mean) ** 2 for value in found) / len(found) - (1 / 127.5) ** 2 / 12  # less rounding
+        assert len(found) == 64 * 3 * SIDE ** 2 and abs(spread / wanted - 1) < 5 * math.sqrt(2 / len(found)), (eta, spread, wanted)
+        assert abs(mean) < 5 * math.sqrt(wanted / len(found)), mean
+    one = sample("--count=7", "--steps=5", "--eta=0.5", "--threads=1")
+    run(UNETC, "-o", "net", "--programs=predict", "net.unet")
+    assert sample("--count=7", "--steps=5", "--eta=0.5", "--threads=2") == one
+    with open("net.unet", encoding="utf-8") as file:
+        write(file.read() + "predict { batch 3 }\n")
+    run(UNETC, "-o", "net", "net.unet")
+    assert sample("--count=7", "--steps=5", "--eta=0.5") == one
+    assert sample("--count=7", "--steps=5", "--eta=0.5", "--seed=1") != one
+    sample("--count=4", "--steps=5", "--eta=0.5")
+    few = points("samples.png")
+    sample("--count=3", "--steps=5", "--eta=0.5")
+    row = 3 * 2 * SIDE  # of two samples side by side
+    assert points("samples.png")[:SIDE * row] == few[:SIDE * row]
+    write(ROWS.format(side=SIDE))
+    sampled = []
+    for bands in ("off", "2"):
+        run(UNETC, "-o", "net", "--conv=direct", "--bands=" + bands, "net.unet")
+        assert ("or of any height" in run("./net", "info")) == (bands == "2")
+        if not sampled:
+            shutil.rmtree("run")
+            run("./net", "train", "--out=run")
+        sampled.append(sample("--count=3", "--steps=4"))
+    assert sampled[0] == sampled[1]
+    run("./net", "sample", "--out=run", "-o", "samples.png", "--steps=101", status=2)
+    run("./net", "sample", "--out=run", "-o", "samples.png", "--eta=2", status=2)
+    run("./net", "sample", "--out=run", status=2)
+
+
 # ---- bits ----------------------------------------------------------------------------------------
 
 def trained(options, *more):
@@ -186,5 +290,6 @@ with tempfile.TemporaryDirectory() as scratch:
     for number in range(PICTURES):
         png("grey/%02d.png" % number, GREY)
     check_known()
+    check_samples()
     check_bits()
 print("ok")

@@ -509,6 +509,20 @@ typedef struct {
     const char *description;    /* "adam(lr = 0.0005)" */
 } UnetTraining;
 
+/* ---- diffusion ---- */
+
+/* A network that `diffuse` trained tells one of these of a noisy picture sqrt(a) p + sqrt(1 - a) e: e,
+ * sqrt(a) e - sqrt(1 - a) p, or p. */
+typedef enum { UNET_TELLS_NOISE, UNET_TELLS_VELOCITY, UNET_TELLS_PICTURE } UnetObjective;
+
+typedef struct {
+    int32_t picture, time; /* in UnetModel.inputs */
+    int32_t output;        /* in UnetModel.outputs: what the network tells */
+    UnetObjective objective;
+    int32_t times;
+    const double *kept; /* a at each of these times */
+} UnetDiffusion;
+
 /* ---- the model ---- */
 
 typedef struct {
@@ -556,6 +570,7 @@ typedef struct {
 
     const UnetData *data, *eval_data; /* NULL: no such section */
     const UnetTraining *training;     /* NULL: prediction only */
+    const UnetDiffusion *diffusion;   /* NULL: the network was not trained to make pictures out of noise */
 } UnetModel;
 
 /* The size of all tables of generated code.  It differs if a program was compiled with one version of this
@@ -565,7 +580,7 @@ typedef struct {
                sizeof(UnetResult) + sizeof(UnetStep) + sizeof(UnetProgram) + sizeof(UnetWindows) +         \
                sizeof(UnetLabelCount) + sizeof(UnetSource) + sizeof(UnetSourceTerm) +                      \
                sizeof(UnetTransform) + sizeof(UnetData) + sizeof(UnetSchedule) + sizeof(UnetSlices) +      \
-               sizeof(UnetBucket) + sizeof(UnetTraining)))
+               sizeof(UnetBucket) + sizeof(UnetTraining) + sizeof(UnetDiffusion)))
 #define UNET_OTHER_TABLES                                                                                  \
     "the program was compiled with the headers of another runtime than it is linked with: compile it "     \
     "again "                                                                                               \

@@ -64,7 +64,7 @@ typedef struct {
 } UnetKey;
 
 /* Streams below 2^16 are left to the operators of the model. */
-enum { UNET_STREAM_TRANSFORM = 1 << 16, UNET_STREAM_SOURCE = 2 << 16 };
+enum { UNET_STREAM_TRANSFORM = 1 << 16, UNET_STREAM_SOURCE = 2 << 16, UNET_STREAM_SAMPLE = 3 << 16 };
 #define UNET_EVALUATION_EPOCH UINT32_MAX
 
 /* Four numbers of 32 bits: block INDEX of the sequence. */
