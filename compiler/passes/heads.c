@@ -53,7 +53,7 @@ typedef struct {
 /* Makes one image of one that has fewer points, without weights. */
 static bool enlarges(const Heads *h, const Node *node) {
     const Graph *g = h->program->graph;
-    if (node->nin != 1 || node->nout != 1 || !computes_bands(h->program, node))
+    if (node->nin != 1 || node->in[0] < 0 || node->nout != 1 || !computes_bands(h->program, node))
         return false;
     const Value *in = &g->value[node->in[0]], *out = &g->value[node->out[0]];
     return in->per_sample && in->nsegments == 0 && shape_elements(out->shape) > shape_elements(in->shape);
