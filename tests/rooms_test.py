@@ -60,7 +60,7 @@ NAMED = {
     "compiler/passes/autodiff.c": {"OP_ADD": "sums the gradients of a value that several read"},
     "compiler/passes/prune.c": {"OP_RETURN": "reads what a program hands out"},
     "compiler/passes/cast.c": {"OP_CAST": "the pass that makes them"},
-    "compiler/passes/diffuse.c": {op: "the pass that makes them" for op in ("OP_DIFFUSE", "OP_DIFFUSE_TIME")},
+    "compiler/passes/diffuse.c": {op: "the pass that makes them" for op in ("OP_DIFFUSE", "OP_DIFFUSE_TIME", "OP_MULTIPLY")},
     "compiler/passes/groups.c": {op: "the pass that makes them" for op in ("OP_GROUP_SUM", "OP_RANK_SUM", "OP_RANK_GATHER")},
     "compiler/passes/buckets.c": {"OP_RANK_START": "the pass that makes them"},
     "compiler/passes/schedule.c": {"OP_ZERO": "clears sums before a loop adds to them"},

@@ -882,7 +882,9 @@ static const struct {
     {"gaussian(sigma)", read_gaussian},
     {"uniform(low, high)", read_uniform},
     {"border_weight(labels, w0 = 10, sigma = 5)", read_border_weight},
-    {"diffuse(picture, time, steps = 1000, schedule = \"linear\", objective = \"noise\")", read_diffuse}};
+    {"diffuse(picture, time, steps = 1000, schedule = \"linear\", objective = \"noise\", "
+     "min_snr = none)",
+     read_diffuse}};
 
 void print_sources(FILE *out) {
     for (int i = 0; i < HERE; i++)

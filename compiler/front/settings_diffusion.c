@@ -5,6 +5,7 @@
  */
 #include "front/lower_state.h"
 #include "front/operator_size.h"
+#include "ir/ops.h"
 
 #include <math.h>
 #include <string.h>
@@ -57,6 +58,20 @@ static const double *shares_left(Pool *pool, NoiseSchedule schedule, int count) 
     return kept;
 }
 
+/* Hang et al. weigh a squared error of the picture with min(s, MOST), s = a / (1 - a) being the ratio of
+ * signal to noise; an error of the noise is as large as one of the picture over the root of s, one of the
+ * velocity over the root of s + 1.  Returns the roots of these weights. */
+static const double *weight_roots(Pool *pool, const Diffusion *d, double most) {
+    double *root = NEW_ARRAY(pool, double, d->times);
+    for (int i = 0; i < d->times; i++) {
+        const double ratio = d->kept[i] / (1 - d->kept[i]), weight = ratio < most ? ratio : most;
+        root[i] = sqrt(d->objective == OBJECTIVE_NOISE      ? weight / ratio
+                       : d->objective == OBJECTIVE_VELOCITY ? weight / (ratio + 1)
+                                                            : weight);
+    }
+    return root;
+}
+
 /* ---- the call ---- */
 
 /* The input that argument NAME is, or NULL. */
@@ -107,6 +122,18 @@ static bool check_place(const Call *call, const Input *truth) {
     return !before->present || report(call, call->span, "a file has one diffusion", NULL);
 }
 
+static bool read_weights(const Call *call, Diffusion *d) {
+    double most;
+    if (argument(call, "min_snr")->value.kind == DATUM_NONE)
+        return true;
+    if (!argument_number(call, "min_snr", &most))
+        return false;
+    if (!(most > 0 && most <= 1e9))
+        return report(call, argument(call, "min_snr")->span, "`min_snr` must be greater than 0", NULL);
+    d->root = weight_roots(call->l->graph->pool, d, most);
+    return true;
+}
+
 bool read_diffusion(const Call *call, int target) {
     static const char *const schedules[] = {"linear", "cosine", "sigmoid", NULL}, *const objectives[] = {
                                                                                       "noise", "v", "image",
@@ -131,6 +158,8 @@ bool read_diffusion(const Call *call, int target) {
     d.objective = (Objective)objective;
     d.times = (int)times;
     d.kept = shares_left(l->graph->pool, (NoiseSchedule)schedule, d.times);
+    if (!read_weights(call, &d))
+        return false;
     l->model->diffusion = d;
     return true;
 }
@@ -150,10 +179,26 @@ static int told_output(const Model *model) {
     return model->nresult == 0 && model->noutput == 1 ? 0 : -1;
 }
 
+/* Weights are of squared errors. */
+static void check_weights(Lower *l, const Diffusion *d) {
+    const ValueId truth = l->model->input[d->truth].value;
+    for (int i = 0; i < l->model->nresult && d->root != NULL; i++) {
+        const Result *result = &l->model->result[i];
+        if (!result->is_loss || result->truth != truth || strcmp(op_table[result->op].name, "mse") == 0)
+            continue;
+        diag_begin(l->diag, ERROR, "U0627", result->span,
+                   "`min_snr` weighs squared errors, and this is `%s`", op_table[result->op].name);
+        diag_also(l->diag, d->span, "here");
+        diag_help(l->diag, "write `mse`, or leave out `min_snr`");
+        diag_end(l->diag);
+    }
+}
+
 void check_diffusion(Lower *l) {
     Diffusion *d = &l->model->diffusion;
     if (!d->present)
         return;
+    check_weights(l, d);
     const Input *time = &l->model->input[d->time], *truth = &l->model->input[d->truth];
     const Source *own = find_source(&l->model->data, time->name);
     if (own != NULL) {

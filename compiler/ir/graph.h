@@ -267,6 +267,7 @@ typedef struct {
         struct {
             const double *kept; /* at each time, the square of what a picture is multiplied with, */
             int times;          /*   so many */
+            const double *root; /* diffuse_time: makes this number of the time; NULL: the time itself */
             UnetDiffused makes;
             bool evaluates; /* draws the same for every seed and step */
         } diffusion;

@@ -212,6 +212,7 @@ typedef struct {
     Objective objective;
     const double *kept; /* at each time, the square of what the picture is multiplied with, */
     int times;          /*   so many */
+    const double *root; /* of what a squared error at each time weighs; NULL: all weigh 1 */
     Span span;
 } Diffusion;
 

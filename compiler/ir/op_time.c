@@ -73,5 +73,9 @@ void constants_diffuse(Constants *c, const Node *node) {
 }
 
 void constants_diffuse_time(Constants *c, const Node *node) {
+    const double *root = node->a.diffusion.root;
     draw_constants(c, node);
+    constant_channels(c, "C", node->out[0]);
+    constant(c, "WEIGHTED", root != NULL);
+    constant_reals(c, "VALUES", root, root == NULL ? 0 : node->a.diffusion.times);
 }

@@ -31,7 +31,7 @@ output told = {told} + parameter(3)
 data {{
     photo = images("grey/*.png")
     half  = 0.5 + 0 * uniform(0, 1)
-    truth = diffuse(photo, t, steps = {steps}, schedule = "{schedule}", objective = "{objective}")
+    truth = diffuse(photo, t, steps = {steps}, schedule = "{schedule}", objective = "{objective}"{more})
     normalize mean = 0.5, std = 0.5
 }}
 eval {{
@@ -141,9 +141,10 @@ def formula(objective, kept):
     return "%s * %s - %s" % (told, line(signal), line([picture * n for n in noise]))
 
 
-def measured(schedule, objective, steps, batch, told):
+def measured(schedule, objective, steps, batch, told, more=""):
     """Of evaluation, and of the training steps: loss, mean square of the truth, of times less 1/2."""
-    write(EXACT.format(side=SIDE, told=told, steps=steps, schedule=schedule, objective=objective, batch=batch, last=steps - 1))
+    write(EXACT.format(side=SIDE, told=told, steps=steps, schedule=schedule, objective=objective, batch=batch, last=steps - 1,
+                       more=more))
     run(UNETC, "-o", "net", "net.unet")
     shutil.rmtree("run", ignore_errors=True)
     run("./net", "train", "--out=run", "--seed=%d" % (SEED + batch))
@@ -168,6 +169,20 @@ def check_known():
     assert all(abs(a - b) < 1e-12 for a, b in zip(first, again)), (first, again)
     spread = first[2]  # a uniform number has the variance 1/12, and its square less the mean 1/180
     assert abs(spread - 1 / 12) < 5 * math.sqrt(1 / 180 / PICTURES), spread
+
+
+def check_weights():
+    """Of two times; the error of each is 0.1, so that the loss tells how often each is drawn: in evaluation always alike."""
+    drawn, most = set(), 0.5
+    for objective in ("noise", "v", "image"):
+        kept = shares("cosine", 2)
+        ratio = [a / (1 - a) for a in kept]
+        weight = [{"noise": min(s, most) / s, "v": min(s, most) / (s + 1), "image": min(s, most)}[objective] for s in ratio]
+        found, _ = measured("cosine", objective, 2, 1, formula(objective, kept) + " + 0.1", ", min_snr = %g" % most)
+        later = (found[0] / 0.01 - weight[0]) / (weight[1] - weight[0]) * PICTURES
+        assert abs(later - round(later)) < 1e-3 and 0 < later < PICTURES, (objective, found, weight)
+        drawn.add(round(later))
+    assert len(drawn) == 1, drawn
 
 
 # ---- samples -------------------------------------------------------------------------------------
@@ -290,6 +305,7 @@ with tempfile.TemporaryDirectory() as scratch:
     for number in range(PICTURES):
         png("grey/%02d.png" % number, GREY)
     check_known()
+    check_weights()
     check_samples()
     check_bits()
 print("ok")

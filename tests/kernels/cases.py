@@ -512,8 +512,8 @@ def diffusing(cases):
         cases.node("diffuse", {"y": "y", "x": None if makes == 1 else "x"}, times=r.choice([2, 7, 100]), makes=makes,
                    evaluates=r.randint(0, 1))
     cases.case("diffusion times", nearness="EXACT")
-    cases.tensor("y", 1, [1, 1, 1], kind="staged")
-    cases.node("diffuse_time", {"y": "y"}, times=r.choice([2, 1000]), evaluates=r.randint(0, 1))
+    cases.tensor("y", c, [1, 1, 1], kind="staged")
+    cases.node("diffuse_time", {"y": "y"}, times=r.choice([2, 1000]), evaluates=r.randint(0, 1), weighted=r.randint(0, 1))
 
 
 def windows_of(r):

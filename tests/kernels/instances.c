@@ -336,6 +336,7 @@ static Attributes attributes_of(Pool *pool, const Line *line, Op op) {
         for (int i = 0; i < a.diffusion.times; i++)
             kept[i] = 1 - (double)(i + 1) / (a.diffusion.times + 1);
         a.diffusion.kept = kept;
+        a.diffusion.root = number(line, "weighted") != 0 ? kept : NULL;
         break;
     case ATTRIBUTES_UPDATE:
         a.update.optimizer = (Optimizer){.kind = (OptimizerKind)number(line, "optimizer"),

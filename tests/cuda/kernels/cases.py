@@ -445,9 +445,9 @@ def diffusing(cases):
         lines += ["Tensor {0} = test.{1}({2}), same_{0} = test.{1}({2});".format(name, "output" if makes == 0 else "staged", y.cpp()),
                   *cases.by_rows(name, "diffuse", kernels, size[0] * size[1], {"y": name, "x": None if makes == 1 else "x"},
                                  before=told)]
-    y = Shape(1, n, [1, 1, 1], 1)
+    y = cases.staged(c, n, [1, 1, 1])
     lines += ["Tensor times = test.staged(%s);" % y.cpp(),
-              *cases.run("diffuse_time", "diffuse_time", cases.both("diffuse_time", numbers, {"Y": y}), {"y": "times"}, before=told)]
+              *cases.run("diffuse_time", "diffuse_time", cases.both("diffuse_time", {**numbers, "WEIGHTED": r.randint(0, 1)}, {"Y": y}, arrays=values), {"y": "times"}, before=told)]
     cases.function("diffusion of %d channels, %d x %s" % (c, n, size), lines)
 
 
