@@ -40,13 +40,13 @@ say "training for $steps steps"
 "$work/diffusion" train --data="$work/data" --steps="$steps" --seed="$seed" --out="$work/trained"
 
 say "64 samples"
-"$work/diffusion" sample --weights="$work/trained/diffusion.safetensors" --count=64 -o "$work/samples.png"
+"$work/diffusion" sample --weights="$work/trained/diffusion.safetensors" --count=64 --steps=100 --eta=1 -o "$work/samples.png"
 
 if [ $# -eq 0 ]; then
-    say "1024 samples, and as many of a network that is not trained"
+    say "256 samples, and as many of a network that is not trained"
     "$work/diffusion" train --data="$work/data" --steps=1 --seed="$seed" --out="$work/untrained" >"$work/untrained.txt" 2>&1
     for net in trained untrained; do
-        "$work/diffusion" sample --weights="$work/$net/diffusion.safetensors" --count=1024 --steps=25 -o "$work/$net.png"
+        "$work/diffusion" sample --weights="$work/$net/diffusion.safetensors" --count=256 --steps=100 --eta=1 -o "$work/$net.png"
     done
     say "distance from pictures that training has not seen"
     (cd "$work" && ./likeness held_back.png others.png trained.png untrained.png)
