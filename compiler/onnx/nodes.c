@@ -1159,9 +1159,9 @@ static bool sinusoid(OnnxGraph *o, const Node *node) {
     float *frequency = NEW_ARRAY(o->pool, float, half);
     for (int i = 0; i < half; i++)
         frequency[i] = (float)node->a.values.value[i];
-    const char *angles =
-        result_of(o, node, "Mul", o->name[node->in[0]],
-                  constant_of(o, ELEMENT_FLOAT, dim, rank, frequency, (size_t)half * sizeof *frequency));
+    const char *frequencies =
+        constant_of(o, ELEMENT_FLOAT, dim, rank, frequency, (size_t)half * sizeof *frequency);
+    const char *angles = result_of(o, node, "Mul", frequencies, o->name[node->in[0]]);
     const char *waves[] = {result_of(o, node, "Sin", angles, NULL),
                            result_of(o, node, "Cos", angles, NULL)};
     OnnxNode n = begin(o, "Concat");
