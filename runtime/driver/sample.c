@@ -1,13 +1,14 @@
 /* sample.c - the command `sample`: pictures out of noise, by a network that `diffuse` trained.
  *
- *     x = noise;  for each time t, from the last one down:
- *         the network tells noise, velocity or picture of (x, t): from it follow the picture p and the
- * noise e x = sqrt(b) p + sqrt(1 - b - s^2) e + s * new noise       b: the share of the picture at the next
- * time
+ *     x = noise
+ *     for each time t, from the last one down:
+ *         the network tells the noise, the velocity or the picture of (x, t)
+ *         the picture p and the noise e follow from that and x
+ *         x = sqrt(b) p + sqrt(1 - b - s^2) e + s * new noise
  *
- * With s = 0 that is DDIM, with eta = 1 and all times DDPM.  A batch of the program for prediction is
- * sampled at a time.  Noise follows from the seed, the sample and the step, so batches and threads change
- * no bit.
+ * b is the share of the picture at the next time.  With s = 0 that is DDIM, with eta = 1 and all times
+ * DDPM.  A batch of the program for prediction is sampled at a time.  Noise follows from the seed, the
+ * sample and the step, so batches and threads change no bit.
  *
  * Requires: the model's diffusion and its program for prediction.  Provides: a picture of all samples.
  */
@@ -23,11 +24,11 @@
 #include "unet/rng.h"
 
 enum {
-    SAMPLES = 16,
+    SAMPLES = 16, /* unless options say otherwise */
     STEPS = 50,
-    MARGIN = 2,
+    MARGIN = 2, /* points between samples */
     MOST_SIDE = 65535
-}; /* unless options say otherwise; points between samples */
+};
 
 typedef struct {
     Driver *driver;
