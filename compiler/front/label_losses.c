@@ -429,8 +429,11 @@ static ValueId searching_node(Call *call, const Compared *by, LabelAttributes a,
     of_points.type = TYPE_F32;
     of_points.per_sample = true;
     of_points.shape.dim[0] = each;
-    node_add_output(g, &g->node[node], value_new(g, numbers));
-    node_add_output(g, &g->node[node], value_new(g, of_points));
+    const ValueId more[] = {value_new(g, numbers), value_new(g, of_points)};
+    for (int k = 0; k < 2; k++) {
+        g->value[more[k]].producer = node;
+        node_add_output(g, &g->node[node], more[k]);
+    }
     return loss;
 }
 
