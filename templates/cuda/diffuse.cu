@@ -28,12 +28,11 @@ DEVICE KERNEL_Factors KERNEL_factors(int time) {
 /* A vector that is stored as tensors are, or as the loader leaves it. */
 DEVICE void KERNEL_store(void *y, unsigned point, int column, Vector v) {
     SIZES;
-    if (!Y_STAGED) {
+    if constexpr (Y_STAGED)
+        for (int l = 0; l < LANES && column * LANES + l < Y.block; l++)
+            static_cast<real *>(y)[(long)point * Y.block + column * LANES + l] = v.lane[l];
+    else
         store_vector(static_cast<stored *>(y), point * (Y.block / LANES) + column, v);
-        return;
-    }
-    for (int l = 0; l < LANES && column * LANES + l < Y.block; l++)
-        static_cast<real *>(y)[(long)point * Y.block + column * LANES + l] = v.lane[l];
 }
 
 static __global__ void KERNEL_vectors(Range range, const UnetControl *control, void *__restrict__ y,
