@@ -35,7 +35,8 @@ typedef struct {
     const UnetDiffusion *diffusion;
     const UnetProgram *program;
     Device device;
-    char **staged;                        /* per input: a batch of it, where the arena has none */
+    char *staged;                         /* batches of all inputs, where the arena has none */
+    char **batch_of;                      /* per input: its batch there */
     const void **inputs;                  /* the same, for a step */
     int32_t count, steps, columns, batch; /* batch: of samples that the program computes at a time */
     double eta;
@@ -77,10 +78,10 @@ static int64_t beside(const Sampling *s, int64_t *picture, int64_t *staged) {
 /* Places the inputs one behind the other. */
 static UnetStatus stage_inputs(Sampling *s, int64_t bytes) {
     const UnetModel *model = s->driver->model;
-    UnetStatus status = bytes > 0 ? arena_take(&s->staged[0], bytes, 0, &s->driver->error) : UNET_OK;
-    char *next = s->staged[0];
+    UnetStatus status = bytes > 0 ? arena_take(&s->staged, bytes, 0, &s->driver->error) : UNET_OK;
+    char *next = s->staged;
     for (int32_t i = 0; i < model->ninput && bytes > 0 && status == UNET_OK; i++) {
-        s->inputs[i] = s->program->inputs[i].sample_bytes > 0 ? next : NULL;
+        s->inputs[i] = s->batch_of[i] = s->program->inputs[i].sample_bytes > 0 ? next : NULL;
         next += (s->program->batch * s->program->inputs[i].sample_bytes + 63) / 64 * 64;
     }
     return status;
@@ -95,14 +96,14 @@ static UnetStatus take_memory(Sampling *s) {
         return status;
     grid_size(s, size);
     const size_t width = (size_t)size[1] * (size_t)picture_layout(s)->channels;
-    s->staged = calloc(1, sizeof *s->staged);
+    s->batch_of = calloc((size_t)s->driver->model->ninput, sizeof *s->batch_of);
     s->inputs = calloc((size_t)s->driver->model->ninput, sizeof *s->inputs);
     s->x = malloc((size_t)s->batch * s->numbers * sizeof *s->x);
     s->told = malloc((size_t)s->batch * s->numbers * sizeof *s->told);
     s->noise = malloc(s->numbers * sizeof *s->noise);
     s->row = calloc(width, sizeof *s->row);
     s->picture = calloc((size_t)picture, 1);
-    if (s->staged == NULL || s->inputs == NULL || s->x == NULL || s->told == NULL || s->noise == NULL ||
+    if (s->batch_of == NULL || s->inputs == NULL || s->x == NULL || s->told == NULL || s->noise == NULL ||
         s->row == NULL || s->picture == NULL)
         return unet_fail(error, UNET_TOO_SMALL, "no memory for %" PRId32 " samples", s->count);
     status = stage_inputs(s, staged);
@@ -114,8 +115,8 @@ static void give_back(Sampling *s) {
     (void)beside(s, &picture, &staged);
     device_close(&s->device);
     if (s->staged != NULL)
-        arena_give_back(s->staged[0], staged);
-    free(s->staged);
+        arena_give_back(s->staged, staged);
+    free(s->batch_of);
     free(s->inputs);
     free(s->x);
     free(s->told);
@@ -131,7 +132,7 @@ static void store_rows(const Sampling *s, int32_t input, int32_t n, int32_t begi
                        const float *values, float alike) {
     const UnetLayout *layout = &s->program->inputs[input];
     const int64_t *offset = s->program->input_offsets;
-    char *base = offset == NULL ? (char *)(uintptr_t)s->inputs[input] : s->device.arena + offset[input];
+    char *base = offset == NULL ? s->batch_of[input] : s->device.arena + offset[input];
     const int32_t width = layout->size[2];
     for (int32_t y = begin; y < end; y++)
         unet_layout_store_row(layout, base, n, 0, y,
