@@ -861,7 +861,7 @@ def judge(plan):
 
 
 def packing_bound(plan):
-    """No arena of a sound plan is smaller with its order of steps and its regions of gradients, each of which is one block."""
+    """No arena of a sound plan is smaller with its order of steps, if each region of gradients is one block."""
     judge = Judge(plan)
     judge.check_schema()
     judge.compute_lives()

@@ -4,9 +4,9 @@
 #   sh examples/diffusion/run.sh            on pictures of shapes made on the spot (shapes.c)
 #   sh examples/diffusion/run.sh FOLDER     on yours: FOLDER/*.png of 16 x 16 points, in colour
 #
-# Installs and builds first what is missing. Everything is written below build/diffusion; the answer is
-# build/diffusion/samples.png, and, of shapes, how far the samples are from pictures that training has not seen: the distance
-# of likeness.c, beside that of other pictures of shapes and that of the samples of a network that is not trained.
+# It first installs and builds the missing parts. Everything is written below build/diffusion; the answer is
+# build/diffusion/samples.png. For shapes it also prints how far the samples are from pictures that training has not seen, by
+# the distance of likeness.c. Two other distances stand beside it: other pictures of shapes, and samples of an untrained network.
 # Set in the environment to change:
 #   STEPS=3000 SEED=0
 set -eu
