@@ -48,6 +48,6 @@ DEVICE int draws_below(uint64_t key, int bound) {
 DEVICE float draws_normal(uint32_t point, int c) {
     const uint32_t first = draws_of(point, c), second = draws_of(draws_hash(~point), c);
     const float radius = sqrtf(-2 * logf(((float)first + 1) * 0x1p-32f));
-    return radius * cosf(6.2831853071795864769f * ((float)second * 0x1p-32f));
+    return radius * cosine(6.2831853071795864769f * ((float)second * 0x1p-32f));
 }
 /* END */

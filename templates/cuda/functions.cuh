@@ -12,29 +12,6 @@ DEVICE real gelu_argument(real x) {
     return 0.79788456f * (x + 0.044715f * x * x * x);
 }
 
-/* sin(x - HALF pi), by its series: x is brought near zero by whole multiples of pi; an odd
- * multiple turns the sign round. sinf() would keep an array in memory, for numbers that have no digits
- * left. */
-DEVICE real sine_behind(real x, real half) {
-    const real count = rintf(x * 0.31830989f - half);
-    const real r = fmaf(-(count + half), -8.7422777e-8f, fmaf(-(count + half), 3.1415927f, x)), z = r * r;
-    const real odd = count - 2 * floorf(count * 0.5f);
-    real sum = -1.0f / 39916800;
-    sum = sum * z + 1.0f / 362880;
-    sum = sum * z - 1.0f / 5040;
-    sum = sum * z + 1.0f / 120;
-    sum = sum * z - 1.0f / 6;
-    return (1 - 2 * odd) * (sum * z * r + r);
-}
-
-DEVICE real sine(real x) {
-    return sine_behind(x, 0);
-}
-
-DEVICE real cosine(real x) {
-    return -sine_behind(x, 0.5f);
-}
-
 DEVICE real elementary_value(int function, real x) {
     switch (function) {
     case UNET_FUNCTION_SQRT:

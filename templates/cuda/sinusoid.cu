@@ -19,7 +19,7 @@ static __global__ void KERNEL_vectors(Range range, stored *__restrict__ y, const
         const int c = i % columns * LANES + l;
         const real angle = number * (real)VALUES[c % half];
         if (c < C)
-            v.lane[l] = (c < half) != COSINES_FIRST ? sinf(angle) : cosf(angle);
+            v.lane[l] = (c < half) != COSINES_FIRST ? sine(angle) : cosine(angle);
     }
     store_vector(y, place(to, i), v);
 }

@@ -25,7 +25,7 @@ static __global__ void KERNEL_points(Range range, stored *__restrict__ dx, const
             const int c = p.column * LANES + l;
             const real frequency = (real)VALUES[c % half], angle = number * frequency;
             sum.lane[0] +=
-                v.lane[l] * frequency * ((c < half) != COSINES_FIRST ? cosf(angle) : -sinf(angle));
+                v.lane[l] * frequency * ((c < half) != COSINES_FIRST ? cosine(angle) : -sine(angle));
         }
     }
     store_vector(dx, place(to, i), sum);
