@@ -18,8 +18,8 @@ FUNCTIONS = [("sqrt", 0, 0), ("exp", 0, 0), ("log", 0, 0), ("sin", 0, 0), ("cos"
 
 
 class Cases:
-    def __init__(self, seed):
-        self.random, self.lines = random.Random(seed), []
+    def __init__(self):
+        self.random, self.lines = None, []  # a case draws from numbers of its own
 
     def case(self, name, **settings):
         settings = {"samples": 2, **settings}
@@ -49,6 +49,8 @@ class Cases:
 
 
 # ---- convolutions ----
+
+MOST_PRODUCTS = 20_000_000  # of a sample: the reference computes them one by one, a few times
 
 
 def window(r, three_d):
@@ -98,9 +100,13 @@ def convolution(cases, operator, wide=False, tiles=None, planes=None):
     sampled, dense = [a[4] for a in axes], [a[5] for a in axes]
     x_size, y_size = (sampled, dense) if transposed else (dense, sampled)
     channels = cases.channels if tiles is None else lambda: r.choice([5, 16, 17, 32, 48] if planes is None else [5, 16, 17])
+    taps, points = math.prod(a[0] for a in axes), math.prod(sampled)
     ins = [channels() for _ in range(r.choice([1, 1, 1, 2, 3] if planes is None else [1, 2]))]
-    ci, co, by = sum(ins), channels(), r.randrange(len(ins))
-    count, x = ci * co * axes[0][0] * axes[1][0] * axes[2][0], ["x%d" % i for i in range(len(ins))]
+    co = channels()
+    while points * taps * sum(ins) * co > MOST_PRODUCTS:
+        ins, co = [channels() for _ in ins], channels()
+    ci, by, x = sum(ins), r.randrange(len(ins)), ["x%d" % i for i in range(len(ins))]
+    count = ci * co * taps
     attributes, biased = window_attributes(axes), r.random() < 0.8
     if operator == "conv":
         attributes["phase"] = r.randrange(4)  # of tile rows, by Winograd's method
@@ -944,47 +950,40 @@ def updates(cases, variant):
 
 def main():
     file, seed, convolutions, rounds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
-    cases = Cases(seed)
+    cases, count = Cases(), {}
+
+    def draw(case, *arguments, **options):
+        """Each from a seed of its own, so that one case more or less leaves the others as they are."""
+        count[case] = count.get(case, -1) + 1
+        cases.random = random.Random("%d %s %d" % (seed, case.__name__, count[case]))
+        case(cases, *arguments, **options)
+
     for i in range(convolutions):
-        convolution(cases, "upconv" if i % 3 == 2 else "conv")
-    convolution(cases, "upconv", wide=True)
-    for tiles in ((1, 1), (cases.random.randint(2, 40), cases.random.randint(2, 40)), (70, 61)):
-        convolution(cases, "conv", tiles=tiles)
+        draw(convolution, "upconv" if i % 3 == 2 else "conv")
+    draw(convolution, "upconv", wide=True)
+    sizes = random.Random("%d sizes" % seed)
+    for tiles in ((1, 1), (sizes.randint(2, 40), sizes.randint(2, 40)), (70, 61)):
+        draw(convolution, "conv", tiles=tiles)
     # few tiles in a plane, so that planes are computed together; many, for one after the other; for threads' own columns
-    for planes, tiles in ((cases.random.randint(1, 9), (cases.random.randint(1, 9), cases.random.randint(1, 9))),
-                          (2, (33, 37)), (5, (34, 33))):
-        convolution(cases, "conv", tiles=tiles, planes=planes)
+    for planes, tiles in ((sizes.randint(1, 9), (sizes.randint(1, 9), sizes.randint(1, 9))), (2, (33, 37)), (5, (34, 33))):
+        draw(convolution, "conv", tiles=tiles, planes=planes)
     for _ in range(max(1, convolutions // 4)):
-        pooled_convolution(cases)
-        pooling(cases)
+        draw(pooled_convolution)
+        draw(pooling)
     for _ in range(rounds):
-        mapping(cases)
-        resizing(cases)
-        across(cases)
-        joining(cases)
+        for case in (mapping, resizing, across, joining):
+            draw(case)
         for operator in ("batch_norm", "instance_norm", "group_norm"):
-            normalising(cases, operator)
-        scaling(cases)
-        giving(cases)
-        waving(cases)
-        diffusing(cases)
-        attending(cases)
-        attending(cases, windowed=True)
-        attending_channels(cases)
-        unpooling(cases)
-        running(cases)
-        losses(cases)
-        similarities(cases)
-        class_losses(cases)
-        overlaps(cases)
-        ohem(cases)
-        lovasz(cases)
-        classes(cases)
-        head(cases)
+            draw(normalising, operator)
+        for case in (scaling, giving, waving, diffusing, attending):
+            draw(case)
+        draw(attending, windowed=True)
+        for case in (attending_channels, unpooling, running, losses, similarities, class_losses, overlaps, ohem, lovasz, classes, head):
+            draw(case)
     for variant in range(3):
-        updates(cases, variant)
+        draw(updates, variant)
     for _ in range(rounds):
-        grouped_convolution(cases)
+        draw(grouped_convolution)
     with open(file, "w") as f:
         f.write("\n".join(cases.lines) + "\n")
 

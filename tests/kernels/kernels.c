@@ -324,16 +324,22 @@ static double unit(const Argument *o, double x) {
 #endif
 }
 
-/* The largest element of the results of the kind of O: a number near zero by chance, such as the one sum
- * over a gradient, is as exact as the others. */
+/* Returns the largest element of the results of the kind of O: a number near zero by chance is as exact as
+ * the others.  A sum that has no others is held against the root of the number of its terms, about the size
+ * of a sum of random numbers. */
 static double most_like(const Test *test, const Argument *o, const Buffers *b) {
-    double most = 0;
+    double most = 0, terms = 0;
+    long results = 0;
     for (int k = 0; k < test->of->noperand; k++) {
         const Argument *other = &test->of->operand[k];
-        for (long i = 0; other->kind == o->kind && is_result(other) && i < other->elements; i++)
+        terms = fmax(terms, (double)other->elements);
+        if (other->kind != o->kind || !is_result(other))
+            continue;
+        for (long i = 0; i < other->elements; i++)
             most = fmax(most, fabs(get(other, b->at[k], i)));
+        results += other->elements;
     }
-    return most;
+    return results == 1 ? fmax(most, sqrt(terms)) : most;
 }
 
 static void near(Test *test, int k, const Buffers *got_all, const Buffers *want_all) {
