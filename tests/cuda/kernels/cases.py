@@ -1,10 +1,10 @@
 """cases.py - random geometries, and instances of the CUDA kernel templates for them, made as the compiler makes them.
 
 With --wide, tensors have more than 2^16 points and less than 2^18 vectors, of 16 bits more than 2^18 elements, and lists
-of parameters have more than 2^16 numbers; with --few, there are only the kernels that map each number to another.
+of parameters have more than 2^16 numbers; with --only=CASE,..., there are only the kernels of these cases.
 
 Writes kernels.cu (instances of templates/cuda), reference.c (of templates/reference) and cases.cpp (one function
-a case, which calls both and compares, see test.h).  Usage: cases.py FOLDER SEED TYPE ROUNDS ROWS [--wide]; TYPE is float,
+a case, which calls both and compares, see test.h).  Usage: cases.py FOLDER SEED TYPE ROUNDS ROWS [--wide] [--only=CASE,...]; TYPE is float,
 __nv_bfloat16 or __half, ROWS the program that prints the rows of the operators.
 
 A case names the operands of a kernel.  The row of the operator (rows.py) says in which order the kernel
@@ -1602,20 +1602,18 @@ def grouped_convolution(cases):
                    adds=numbers["ACCUMULATE"], before=[n])])
 
 
-def make(seed, stored, rounds, rows, wide=False, few=False):
+def make(seed, stored, rounds, rows, wide=False, only=()):
+    """ONLY: the names of some cases, in place of all."""
     cases = Cases(seed, stored, Rows(rows), wide)
 
     def draw(case, *arguments):
         """Each from a seed of its own, so that one case more or less leaves the others as they are."""
         count[case] = count.get(case, -1) + 1
         cases.random = random.Random("%d %s %d" % (seed, case.__name__, count[case]))
-        case(cases, *arguments)
+        if not only or case.__name__ in only:
+            case(cases, *arguments)
 
     count = {}
-    if few:
-        draw(mapping)
-        draw(functions)
-        return cases
     for i in range(rounds):
         kind = 1 if rounds == 1 and stored == "__half" else i  # of two kinds, one round of one type has the other
         for case in (mapping, functions, pairs, repeating, bordering, giving, waving, diffusing, attending, attending_channels, joining, casting):
@@ -1649,9 +1647,11 @@ def make(seed, stored, rounds, rows, wide=False, few=False):
         draw(case)
     for i in range(rounds if cases.wide or cases.lanes == 8 else 0): # nvcc knows no tensor cores of this kind for f32
         draw(cells, i == 0)
-    cases.rows.check_tested(cases.tested)
+    if not only:
+        cases.rows.check_tested(cases.tested)
     return cases
 
 
 if __name__ == "__main__":
-    make(int(sys.argv[2]), sys.argv[3], int(sys.argv[4]), sys.argv[5], "--wide" in sys.argv, "--few" in sys.argv).write(sys.argv[1])
+    some = [word[len("--only="):].split(",") for word in sys.argv if word.startswith("--only=")]
+    make(int(sys.argv[2]), sys.argv[3], int(sys.argv[4]), sys.argv[5], "--wide" in sys.argv, some[0] if some else ()).write(sys.argv[1])
