@@ -124,7 +124,7 @@ def check_budgets(unetc):
     expected = order(unetc.plan("--micro-batches=off"))
     free = unetc.plan("--micro-batches=off")["arena"]["bytes"]
     again = 0
-    for part in range(50, 100, 5):
+    for part in range(50, 100, 15):
         budget = free * part // 100
         plan = unetc.plan("--micro-batches=off", "--mem=%dB" % budget, accept=(0, DOES_NOT_FIT))
         expect(order(plan) == expected, "%d bytes: %s instead of %s", budget, order(plan), expected)
