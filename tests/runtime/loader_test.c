@@ -171,7 +171,8 @@ static void test_share(void) {
     }
 }
 
-/* How many places there are among COUNT batches of a consumer that takes no time; ENOUGH: ends the count. */
+/* How many places there are among COUNT batches of a consumer that takes no time; ENOUGH: ends the count.
+ */
 static int places(const Setup *setup, int count, int enough) {
     const void *seen[8];
     UnetError error;
