@@ -53,7 +53,7 @@ eval {
 }
 predict { size 32, 32 }
 UNET
-    run "$unetc" ${4:-} "$1.unet" -o "$1"
+    run "$unetc" --kernels=reference ${4:-} "$1.unet" -o "$1"
 }
 
 "$make_pictures" data 9 24 21 8 || exit 1
@@ -196,7 +196,7 @@ eval {
     clean = images("val.txt", column = 2)
 }
 UNET
-run "$unetc" lists.unet -o lists
+run "$unetc" --kernels=reference lists.unet -o lists
 expect 0 '4 samples, batch 1' ./lists train --data=data --out=lists.run
 expect 0 'samples 2' ./lists eval --data=data --weights=lists.run/lists.safetensors
 ./lists eval --data=data --format=csv --weights=lists.run/lists.safetensors 2>/dev/null | grep -q '"noisy/05.png"' ||
@@ -222,7 +222,7 @@ train {
     steps 4
 }
 UNET
-run "$unetc" both.unet -o both
+run "$unetc" --kernels=reference both.unet -o both
 expect 0 '10 samples in `data`, 10 files' ./both check-data --data=cases/noisy # both patterns take the same files
 # nothing is *.PNG, and the pictures are larger than what is predicted at once
 expect 0 'try it: ./both predict --weights=both.run/both.[a-z.]*safetensors data/noisy/[0-9]*.png -o OUT.png' \
@@ -238,17 +238,17 @@ mv upper_lower/noisy/01.png upper_lower/noisy/01.PNG && mv upper_lower/clean/02.
 expect 0 '4 samples in `data`, 8 files' ./plain check-data --data=upper_lower
 write mixed 'crop'
 sed -i 's|images("\(.*\).png")|images(["\1.png", "\1.PNG"])|' mixed.unet
-run "$unetc" mixed.unet
+run "$unetc" --kernels=reference mixed.unet
 expect 0 '4 samples in `data`, 8 files' ./mixed check-data --data=upper_lower
 expect 0 'trained 2 steps' ./mixed train --data=upper_lower --steps=2 --out=mixed.run
 write ends 'crop'
 sed -i 's|"noisy/.\.png"|"noisy/*"|; s|"clean/.\.png"|"clean/*.{jpg,png}"|' ends.unet
-run "$unetc" ends.unet
+run "$unetc" --kernels=reference ends.unet
 ./ends eval --data=upper_lower --eval-data=upper_lower --format=csv --weights=plain.run/plain.safetensors 2>&1 | grep -q '"noisy/01.PNG"' ||
     fail "eval has no line for noisy/01.PNG: $(./ends eval --eval-data=upper_lower --format=csv --weights=plain.run/plain.safetensors 2>&1)"
 write folders 'crop'
 sed -i 's|"noisy/.\.png"|"noisy/*_*.jpg"|; s|"clean/.\.png"|"clean/*_*.jpg"|' folders.unet
-run "$unetc" folders.unet -o folders
+run "$unetc" --kernels=reference folders.unet -o folders
 expect 0 '^`holdout` keeps [23] samples from training, which are measured; --eval-data=DIR' \
     ./plain eval --data=data --weights=plain.run/plain.safetensors
 expect 0 'the run was trained on .*/data: all samples of upper_lower are measured' \
@@ -329,7 +329,7 @@ train {
 eval { every 60, "steps" }
 predict { size 32, 32 }
 UNET
-run "$unetc" bands.unet
+run "$unetc" --kernels=reference bands.unet
 expect 0 '6 samples in `data`, 12 files' ./bands check-data --data=arrays
 expect 0 'trained 60 steps' ./bands train --data=arrays --out=bands.run
 ./bands eval --data=arrays --out=bands.run 2>/dev/null | grep -Eq 'miou[^0-9]*(0\.[89]|1$|1\.)' ||
@@ -361,7 +361,7 @@ for i, k in enumerate(classes):
 PYTHON
 
 sed '/^output scores/d' bands.unet >shares.unet
-run "$unetc" --probabilities shares.unet
+run "$unetc" --kernels=reference --probabilities shares.unet
 expect 0 'shares-mask_probabilities.npy' ./shares predict --weights=bands.run/bands.safetensors arrays/bands/0.npy -o shares.npy
 same shares-mask_probabilities.npy bands-scores.npy "--probabilities and softmax"
 same shares-mask.npy bands-mask.npy "classes beside probabilities"
@@ -390,12 +390,12 @@ train {
     steps 2
 }
 UNET
-run "$unetc" drawn.unet -o masks
+run "$unetc" --kernels=reference drawn.unet -o masks
 expect 4 'masks/0.pgm has a point of value 255, and "mask" has the classes 0 to 1; the values that occur are 0, 255: write `mask = labels\("masks/\*", values = \[0, 255\]\)` on line 7 of drawn.unet$' \
     ./masks check-data --data=drawn
 expect 4 'problem: 2 more of this kind, 5 in all' ./masks check-data --data=drawn
 sed -i 's|labels("masks/\*")|labels("masks/*", values = [0, 255])|' drawn.unet
-run "$unetc" drawn.unet -o masks
+run "$unetc" --kernels=reference drawn.unet -o masks
 expect 0 'trained 2 steps' ./masks train --data=drawn --out=drawn.run
 
 [ $failures -eq 0 ] && echo "all passed"

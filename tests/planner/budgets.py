@@ -19,7 +19,7 @@ import plans
 # Per number of loops: so many budgets, none and the tightest included, if there are; of the long form, and of the short one.
 BUDGETS = {1: 7, 2: 3, 3: 1, 6: 1}
 SHORT_BUDGETS = {"tiny": {1: 3, 6: 1}, "five levels": {2: 2, 1: 1}, "irregular": {1: 2, 3: 1}}
-FAST_BUDGETS = {1: 2, 6: 1}
+FAST_BUDGETS, SHORT_FAST_BUDGETS = {1: 2, 6: 1}, {1: 2}
 NORMAL_BUDGETS, SHORT_NORMAL_BUDGETS, FAST_NORMAL_BUDGETS = {1: 6}, {1: 2}, {1: 3}
 BISECTIONS, SHORT_BISECTIONS = 3, 2
 STEPS, SHORT_STEPS = 10, 4
@@ -109,7 +109,7 @@ def main():
     normal_nets = NORMAL_NETS if tools.long else NORMAL_NETS[:2]
     for nets, how, budgets, short_budgets in ((NETS, CHECKED, BUDGETS, SHORT_BUDGETS), (normal_nets, CHECKED, NORMAL_BUDGETS, SHORT_NORMAL_BUDGETS),
                                               (normal_nets, [], FAST_NORMAL_BUDGETS, SHORT_NORMAL_BUDGETS),
-                                              (FAST_NETS if tools.long else SHORT_FAST_NETS, [], FAST_BUDGETS, FAST_BUDGETS)):
+                                              (FAST_NETS if tools.long else SHORT_FAST_NETS, [], FAST_BUDGETS, SHORT_FAST_BUDGETS)):
         for net in nets:
             try:
                 short = short_budgets.get(net[0], short_budgets)
