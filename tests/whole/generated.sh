@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# generated.sh UNETC [FOLDER] - is generated/ what unetc makes of the examples today? With a FOLDER, generated/ itself for example, writes the files there instead.
+# generated.sh UNETC [FOLDER] - is generated/ what unetc makes of the examples today? With a FOLDER, generated/ itself for example, writes
+# the files there instead.  Of kernels, the lines that no template has (filled.py).
 set -eu
 unetc=$(realpath "$1")
 cd "$(dirname "$0")/../.."
@@ -13,6 +14,9 @@ make() {
     # Planned without cuDNN, whose version decides on engines.
     UNETC_CUDNN=/dev/null "$unetc" -S "$1/simple_denoiser_cuda" --target=cuda --precision=bf16 --size=64x64 \
         examples/denoise/simple_denoiser.unet
+    for folder in simple_denoiser tiny_unet simple_denoiser_cuda; do
+        python3 -B tests/whole/filled.py "$1/$folder"
+    done
 }
 
 if [ $# -gt 1 ]; then
