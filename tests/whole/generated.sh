@@ -14,8 +14,8 @@ make() {
     # Planned without cuDNN, whose version decides on engines.
     UNETC_CUDNN=/dev/null "$unetc" -S "$1/simple_denoiser_cuda" --target=cuda --precision=bf16 --size=64x64 \
         examples/denoise/simple_denoiser.unet
-    for folder in simple_denoiser tiny_unet simple_denoiser_cuda; do
-        python3 -B tests/whole/filled.py "$1/$folder"
+    for net in simple_denoiser tiny_unet simple_denoiser_cuda; do
+        python3 -B tests/whole/filled.py "$1/$net"
     done
 }
 
