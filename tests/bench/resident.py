@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """resident.py UNETC [--budget=PERCENT] FILE.unet... - whether a program takes the memory that its plan says.
 
-Each file is compiled and takes two steps of its `bench`.  Prints what `mem` says of the arena, the largest resident memory of the process, and the difference: code, libraries and stacks of threads.  With
---budget, also of a plan within so much of the arena without a budget.  `bench` first measures the rate of memory with
-arrays of its own, and gives them back: they are what shows where the arena is smaller."""
+Each file is compiled and takes two steps of its `bench`.  Prints the arena that `mem` reports, the largest resident memory
+of the process, and the difference: code, libraries and stacks of threads.  With --budget, also of a plan within so much of
+the arena without a budget.  `bench` first measures the rate of memory with arrays of its own, and gives them back: they show
+where the arena is smaller."""
 import argparse
 import json
 import os

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""filled.py FOLDER - keeps of the kernels that `unetc -S` wrote there what is not in templates/.
+"""filled.py FOLDER - keeps those lines of the kernels that `unetc -S` wrote there which no template has.
 
 A kernel is the body of a template, with few holes that the compiler fills.  So a copy in generated/ would say twice what
 templates/ says.  This replaces the files with kernels by filled.txt, which has their lines that no template has, file by

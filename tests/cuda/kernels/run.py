@@ -35,7 +35,8 @@ SHORT_ROUNDS, FAULT_ROUNDS = 1, 4
 QUICK = [] if LONG else ["-O0"]
 CALLS = [] if LONG else ["--param", "asan-instrumentation-with-call-threshold=0"]
 
-# What is changed in the kernels of some cases (cases.py), and what must be said of it in one of the orders.
+# Each fault: its name, the cases (cases.py) whose kernels have it, the text and its replacement, and the words by which one of the
+# orders must report it.
 FAULTS = [
     ("a missing barrier", ("losses",), "        of_warp[threadIdx.x / WARP] = x;\n    __syncthreads();",
      "        of_warp[threadIdx.x / WARP] = x;", "mse: it is -nan"),
