@@ -192,8 +192,7 @@ class Build:
         """SANITIZED: the kernels, too, which takes two thirds of the time of compiling them."""
         flags = [flag for flag in self.flags if sanitized or not flag.startswith(("-fsanitize", "-fno-sanitize"))]
         flags += CALLS if sanitized and not self.wide and self.compiler == "g++" else []
-        run([self.compiler, *flags, *more, "-DUNET_STORED=" + self.stored, "-x", "c++", "-include", "shim.h", "-c", kernels, "-o",
-             program + ".o"], self.folder)
+        run([self.compiler, *flags, *more, "-x", "c++", "-include", "shim.h", "-c", kernels, "-o", program + ".o"], self.folder)
         run([self.compiler, *self.flags, *self.objects, *self.shared, program + ".o", "-o", program], self.folder)
 
     def run(self, program, order, fails=False):
