@@ -54,20 +54,13 @@ ValueId build_parameter(Call *call) {
     return -1;
 }
 
-/* The points are the differences of two points of a window along each axis.  The weight is PyTorch's: it
- * has a row for each of them, and starts as normal numbers of the deviation that Swin has. */
-ValueId build_relative_bias(Call *call) {
+/* A parameter of SHAPE whose weight is a table with a row for each point, as PyTorch has the weights that
+ * belong to points of a sequence.  It starts as normal numbers of the deviation that Swin and ViT have. */
+static ValueId table_new(Call *call, Shape shape) {
     static const double deviation = 0.02;
-    Shape shape, table = {.rank = 2, .dim = {1, 1}};
-    int64_t heads, window[AXES];
-    if (!point_shape(call, &shape) || !argument_integer(call, "heads", 1, &heads) ||
-        !argument_axes(call, "window", shape, 1, 1, window))
-        return -1;
-    shape.dim[0] = table.dim[1] = heads;
-    for (int k = 1; k < shape.rank; k++) {
-        shape.dim[k] = 2 * window[AXES - shape.rank + k] - 1;
+    Shape table = {.rank = 2, .dim = {1, shape.dim[0]}};
+    for (int k = 1; k < shape.rank; k++)
         table.dim[0] = size_product(table.dim[0], shape.dim[k]);
-    }
     if (!small_enough(call, shape))
         return -1;
     call->op = OP_PARAMETER;
@@ -77,6 +70,27 @@ ValueId build_relative_bias(Call *call) {
         return node_append(call, &weight, 1, (Attributes){0}, output_new(call, shape));
     report_shared(call);
     return -1;
+}
+
+/* The points are the differences of two points of a window along each axis. */
+ValueId build_relative_bias(Call *call) {
+    Shape shape;
+    int64_t heads, window[AXES];
+    if (!point_shape(call, &shape) || !argument_integer(call, "heads", 1, &heads) ||
+        !argument_axes(call, "window", shape, 1, 1, window))
+        return -1;
+    shape.dim[0] = heads;
+    for (int k = 1; k < shape.rank; k++)
+        shape.dim[k] = 2 * window[AXES - shape.rank + k] - 1;
+    return table_new(call, shape);
+}
+
+/* The node reads the shape of X alone, so X is no operand. */
+ValueId build_positions(Call *call) {
+    ValueId x;
+    if (!argument_tensor(call, "x", &x))
+        return -1;
+    return table_new(call, call->l->graph->value[x].shape);
 }
 
 ValueId build_constant(Call *call) {

@@ -698,6 +698,7 @@ def given_net(seed):
     x = net.write("conv(photo, 3, 3) + parameter(3, init = 0.3, size = [%d, %d])" % tuple(net.input.size), 3, net.input.size)
     y = net.write("silu(%s) * parameter(3, init = 0.7) + constant([0.5, -1, 2]) / 3" % x.name, 3, x.size)
     z = net.write("%s * crop(relative_bias(3, [%d, %d]), [1, 0], [%d, %d])" % (y.name, *net.input.size, *net.input.size), 3, x.size)
+    z = net.write("%s + positions(%s)" % (z.name, z.name), 3, x.size)
     net.lines.append("output answer = conv(%s - parameter(1, init = 0.1), 2, 1)" % z.name)
     return net
 

@@ -183,7 +183,8 @@ class Varied(Net):
             self.lines.append("crossed = {0} + channel_attention({0}, 2 * {0}, {0}, {1})".format(bottom, more))
             bottom = "crossed"
         if self.looks:
-            self.lines.append("around = {0} + attention({0}, {0}, 2 * {0}, {1})".format(bottom, self.windows(width)))
+            placed = "{0} + positions({0})".format(bottom) if self.number % 2 == 1 else bottom
+            self.lines.append("around = {0} + attention({1}, {0}, 2 * {0}, {2})".format(bottom, placed, self.windows(width)))
             bottom = "around"
         if not self.shares:
             return bottom
