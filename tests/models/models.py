@@ -24,13 +24,13 @@ RECORDED = os.path.join(HERE, "vectors")
 class Model:
     """One network; `small` are the definitions of the small one, of SIZE and BATCH, of which PyTorch knows the answers.
 
-    inputs       (name, channels) of images and (name, classes) of labels, in the order of the file
-    optimizer, clip, loss   repeat what the file says, for record.py
+    inputs       (name, "image", channels), (name, "labels", classes) or (name, "number", largest), in the order of the file
+    optimizer, clip, loss, ema   repeat what the file says, for record.py
     full         definitions of full networks, with their numbers of parameters"""
 
-    def __init__(self, name, size, batch, small, inputs, optimizer, loss, full, clip=None, target_size=None, folder=None):
+    def __init__(self, name, size, batch, small, inputs, optimizer, loss, full, clip=None, target_size=None, folder=None, ema=None):
         self.name, self.size, self.batch, self.small, self.inputs = name, size, batch, small, inputs
-        self.optimizer, self.loss, self.full, self.clip = optimizer, loss, full, clip
+        self.optimizer, self.loss, self.full, self.clip, self.ema = optimizer, loss, full, clip, ema
         self.target_size = target_size or size
         self.file = os.path.join(ROOT, "examples", folder or name, name + ".unet")
 
@@ -52,7 +52,7 @@ SGD = ("sgd", {"lr": 0.01, "momentum": 0.9, "weight_decay": 1e-4})
 CITY = [PHOTO, ("truth", "labels", 3)]
 SCAN = [("scan", "image", 1), ("truth", "labels", 3)]
 NNUNET = ("sgd", {"lr": 0.01, "momentum": 0.99, "nesterov": True, "weight_decay": 3e-5})
-TARGETS = ("truth", "clean", "weight", "voice")
+TARGETS = ("truth", "clean", "weight", "voice", "noise")
 
 MODELS = [
     Model("milesial", (33, 38), 2, [{"width": 4}, {"width": 4, "depth": 3, "bilinear": True}], [PHOTO, TRUTH], RMSPROP,
@@ -102,6 +102,17 @@ MODELS = [
           "cross_entropy", [({}, 19075523)], folder="volume"),
     Model("mlperf_unet3d", (16, 16, 32), 1, [{"filters": [3, 4, 5, 6]}], SCAN, ("sgd", {"lr": 0.8, "momentum": 0.9, "nesterov": True}),
           "mlperf", [({}, 31190243)], folder="volume"),
+    Model("segformer", (64, 96), 2, [{"classes": 3, "dims": [4, 6, 8, 8], "depths": [2, 1, 1, 1], "heads": [1, 2, 2, 4], "embed": 6, "drop": 0}],
+          CITY, ("adamw", {"lr": 6e-5, "weight_decay": 0.01}), "cross_entropy", [({}, 3719027)]),
+    Model("unetr", (32, 32, 32), 1, [{"hidden": 12, "mlp": 20, "heads": 3, "layers": 4, "features": 2, "classes": 3, "size": 32}], SCAN,
+          ("adamw", {"lr": 1e-4, "weight_decay": 1e-5}), "cross_entropy_and_sample_dice", [({}, 92802478)], folder="volume"),
+    Model("swinir", (16, 24), 2, [{"width": 12, "depths": [2, 2], "heads": 3, "window": 4}],
+          [("noisy", "image", 3), ("clean", "image", 3)], ("adam", {"lr": 2e-4}), "charbonnier", [({}, 11504163)], ema=0.999),
+    Model("ddpm", (8, 12), 2, [{"widths": [4, 6, 6], "attends": [False, True, False], "layers": 1, "groups": 2},
+                               {"widths": [4, 6], "attends": [False, True], "layers": 2, "groups": 2, "head_width": 3, "ddpm": False}],
+          [("picture", "image", 3), ("t", "number", 1000), ("noise", "image", 3)], ("adam", {"lr": 2e-4}), "mse",
+          [({}, 35746307), ({"widths": [128, 128, 256, 256, 512, 512], "attends": [False, False, False, False, True, False], "ddpm": False,
+                             "head_width": 8, "size": 128}, 113673219)], clip=1, folder="diffusion", ema=0.9999),
 ]
 
 # ---- what follows from names ----
@@ -142,9 +153,12 @@ def labels(name, count, classes):
 def batches(model, classes=None):
     """The values of all inputs, dense, in the order of the file."""
     result = []
-    for name, kind, channels in model.inputs:
+    for name, kind, count in model.inputs:
         points = model.batch * math.prod(model.target_size if name in TARGETS else model.size)
-        result.append(picture(name, points * channels) if kind == "image" else labels(name, points, channels))
+        if kind == "number":
+            result.append([random.Random(name).randrange(count) for _ in range(model.batch)])
+        else:
+            result.append(picture(name, points * count) if kind == "image" else labels(name, points, count))
     return result
 
 

@@ -5,6 +5,7 @@ from torch import nn
 from torch.nn import functional as F
 
 import nets_3d
+import nets_attention
 import nets_by_hand
 
 # ---- milesial/Pytorch-UNet ----
@@ -955,4 +956,4 @@ class ENet(nn.Module):
 NETS = {"milesial": Milesial, "unet_2015": UNet2015, "attention_unet": AttentionUNet, "resunet": ResUNet,
         "unet_plus_plus": NestedUNet, "dncnn": DnCNN, "drunet": DRUNet, "resnet34_unet": Resnet34UNet,
         "pp_liteseg": PPLiteSeg, "fast_scnn": FastSCNN,
-        "nafnet": NAFNet, "restormer": Restormer, "wave_unet": WaveUNet, "enet": ENet, **nets_3d.NETS, **nets_by_hand.NETS}
+        "nafnet": NAFNet, "restormer": Restormer, "wave_unet": WaveUNet, "enet": ENet, **nets_3d.NETS, **nets_attention.NETS, **nets_by_hand.NETS}

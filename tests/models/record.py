@@ -91,7 +91,11 @@ def mlperf(answer, truth):
     return (cross_entropy(answer, truth) + dice_of_samples(answer, truth, 1e-6)) / 2
 
 
-LOSSES = {"deep_supervision": deep_supervision, "cross_entropy_and_sample_dice": cross_entropy_and_sample_dice, "mlperf": mlperf,
+def charbonnier(answer, truth, eps=1e-3):
+    return torch.sqrt((answer - truth)**2 + eps**2).mean()
+
+
+LOSSES = {"charbonnier": charbonnier, "deep_supervision": deep_supervision, "cross_entropy_and_sample_dice": cross_entropy_and_sample_dice, "mlperf": mlperf,
           "bce_and_dice": bce_and_dice, "half_bce_and_dice": half_bce_and_dice,
           "cross_entropy": cross_entropy, "weighted_cross_entropy": weighted_cross_entropy, "ohem": ohem, "cross_entropy_and_dice": cross_entropy_and_dice, "bce": bce, "mse": F.mse_loss,
           "l1": F.l1_loss}
@@ -122,13 +126,13 @@ def make(model, definitions, number):
 
 def tensors(model, number):
     for (name, kind, channels), values in zip(model.inputs, models.batches(model)):
-        size = model.target_size if name in models.TARGETS else model.size
+        size = [1] if kind == "number" else model.target_size if name in models.TARGETS else model.size
         yield torch.tensor(values, dtype=number).reshape(model.batch, channels if kind == "image" else 1, *size)
 
 
 class Trained:
-    """A network that was trained a few steps: output at the beginning, loss of each step, gradients of the first, parameters
-    at the end."""
+    """A network that was trained a few steps: output at the beginning, loss of each step, gradients of the first, parameters, or
+    their averages, at the end."""
 
     def __init__(self, model, definitions, number):
         net, (*inputs,) = make(model, definitions, number), tensors(model, number)
@@ -141,7 +145,7 @@ class Trained:
         net.train()
         name, settings = model.optimizer
         optimizer = OPTIMIZERS[name](net.parameters(), **settings)
-        self.losses = []
+        self.losses, average = [], {key: value.clone() for key, value in state_of(net).items()}
         for step in range(models.STEPS):
             optimizer.zero_grad()
             loss = loss_of(model, net(*inputs), *targets)
@@ -152,7 +156,9 @@ class Trained:
                 nn.utils.clip_grad_norm_(net.parameters(), model.clip)
             optimizer.step()
             self.losses.append(loss.item())
-        self.after = state_of(net)
+            for key, value in state_of(net).items():
+                average[key].lerp_(value, 1 - model.ema if model.ema else 1)
+        self.after = average
 
 
 def rounded(values, digits=13):

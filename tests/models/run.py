@@ -76,10 +76,11 @@ def check_voxels(tools, model, voxels, most_bytes, most_work):
 
 
 def logits_instead(file, folder):
-    """The file with the output of what it takes classes or probabilities of."""
+    """The file with the output of what it takes classes or probabilities of, and with noise that is an input."""
     with open(file) as source:
         text = source.read()
     text = re.sub(r"^output (\w+) *= (argmax|sigmoid)\((.*)\)$", r"\1 = \2(\3)\noutput answer_ = \3", text, flags=re.M)
+    text = re.sub(r"^data \{\n(    .*\n)*    .*diffuse\(.*\n(    .*\n)*\}\n", "", text, flags=re.M)
     path = os.path.join(folder, os.path.basename(file))
     with open(path, "w") as out:
         out.write(text)

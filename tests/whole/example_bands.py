@@ -39,6 +39,8 @@ EXAMPLES = {
     "restormer/restormer": ["-Ddim=4", "-Dblocks=[1,1,1,1]", "-Dheads=[1,1,2,2]", "-Drefine=1", "--size=32x24"],
     "resunet/resunet": ["-Dfilters=[4,6,8,12]", "--size=64x48"],
     "segment/cells": ["-Dbase=4", "--size=64x40"],
+    "segformer/segformer": ["-Ddims=[4,6,8,8]", "-Ddepths=[1,1,1,1]", "-Dheads=[1,2,2,4]", "-Dembed=6", "--size=64x64"],
+    "swinir/swinir": ["-Dwidth=6", "-Ddepths=[2]", "-Dheads=2", "-Dwindow=4", "--size=32x24"],
     "unet_2015/unet_2015": ["-Dwidth=2", "-Dsize=188"],
     "unet_plus_plus/unet_plus_plus": ["-Df=[4,6,8,8,12]", "--size=64x48"],
 }
