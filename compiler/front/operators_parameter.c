@@ -7,6 +7,9 @@
 #include "front/operator_build.h"
 #include "front/operator_size.h"
 
+/* Rows of a table: a float holds the number of each. */
+static const int64_t MAX_ROWS = INT64_C(1) << 24;
+
 /* The shape of one point, with the axes of the first input. */
 static bool point_shape(const Call *call, Shape *shape) {
     Lower *l = call->l;
@@ -91,6 +94,47 @@ ValueId build_positions(Call *call) {
     if (!argument_tensor(call, "x", &x))
         return -1;
     return table_new(call, call->l->graph->value[x].shape);
+}
+
+/* X has one channel: the number of a row. */
+static bool argument_rows(Call *call, ValueId *x, int64_t *count, int64_t *channels) {
+    Lower *l = call->l;
+    if (!argument_feature_map(call, "x", x) || !argument_integer(call, "count", 1, count) ||
+        !argument_integer(call, "channels", 1, channels))
+        return false;
+    const int64_t found = shape_channels(shape_of(call, *x));
+    if (found == 1 && *count <= MAX_ROWS && *channels <= MAX_CHANNELS)
+        return true;
+    if (found != 1) {
+        diag_begin(l->diag, ERROR, "U0316", argument(call, "x")->span,
+                   "`embedding` takes a map of one channel, and this has %lld", (long long)found);
+        diag_help(l->diag, "of several channels each is a call: `a, b = chunk(x, 2)`");
+    } else {
+        diag_begin(l->diag, ERROR, "U0316", call->span, "a table has at most %lld rows and %lld channels",
+                   (long long)MAX_ROWS, (long long)MAX_CHANNELS);
+    }
+    note_via(l);
+    diag_end(l->diag);
+    return false;
+}
+
+/* As PyTorch's, the table starts as normal numbers of variance 1. */
+ValueId build_embedding(Call *call) {
+    int64_t count, channels;
+    ValueId x;
+    if (!argument_rows(call, &x, &count, &channels))
+        return -1;
+    Shape out = shape_of(call, x);
+    out.dim[0] = channels;
+    if (!small_enough(call, out))
+        return -1;
+    const Shape table = {.rank = 2, .dim = {count, channels}};
+    const ValueId in[] = {value_joined(call->l->graph, x, call->span),
+                          weight_new(call, "weight", table, INIT_HE_NORMAL, 1)};
+    if (in[1] >= 0)
+        return node_append(call, in, 2, (Attributes){0}, output_new(call, out));
+    report_shared(call);
+    return -1;
 }
 
 ValueId build_constant(Call *call) {

@@ -1,5 +1,6 @@
 /* op_scale.c - a weight for each channel, or one for all: a factor (scale), a slope below zero (prelu), a
- * tensor by itself (parameter); and normalisation of the channels of a point (layer_norm).
+ * tensor by itself (parameter), a row of a table (embedding); and normalisation of the channels of a point
+ * (layer_norm).
  *
  *     scale   y = w x + b                 dx = w dy                       dw = sum(x dy), db = sum(dy)
  *     prelu   y = x, where x > 0, or w x  dx = dy, where x > 0, or w dy   dw = sum(x dy) where x <= 0
@@ -52,6 +53,20 @@ void gradient_parameter(Autodiff *ad, const Node *node, const ValueId *dout, Val
         return;
     din[0] = gradient_value(ad, node->in[0]);
     gradient_node(ad, node, OP_PARAMETER_GRAD, (Attributes){0}, dout, 1, &din[0], 1);
+}
+
+/* The numbers of rows have no gradient. */
+void gradient_embedding(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+    const ValueId in[] = {node->in[X], dout[0]};
+    if (!gradient_wanted(ad, node->in[W]))
+        return;
+    din[W] = gradient_value(ad, node->in[W]);
+    gradient_node(ad, node, OP_EMBEDDING_WGRAD, (Attributes){0}, in, 2, &din[W], 1);
+}
+
+/* A row is copied, and its gradient added up. */
+int64_t flops_embedding(const Graph *g, const Node *node) {
+    return shape_elements(g->value[node->op == OP_EMBEDDING ? node->out[0] : node->in[1]].shape);
 }
 
 int64_t flops_points_of_input(const Graph *g, const Node *node) {
@@ -136,5 +151,24 @@ void constants_parameter_grad(Constants *c, const Node *node) {
     constant_extents(c, "", node->in[0]);
     constant_layout(c, "DY", node->in[0]);
     constant(c, "BY_POINT", is_table(constants_graph(c), node->out[0]));
+    constant(c, "ACCUMULATE", node->accumulates);
+}
+
+static void embedding_constants(Constants *c, ValueId x, ValueId y, ValueId w, const char *layout) {
+    constant_channels(c, "C", y);
+    constant_extents(c, "", y);
+    constant_layout(c, "X", x);
+    constant_staged(c, "X_STAGED", x);
+    constant_layout(c, layout, y);
+    constant(c, "COUNT", constants_graph(c)->value[w].shape.dim[0]);
+}
+
+void constants_embedding(Constants *c, const Node *node) {
+    embedding_constants(c, node->in[X], node->out[0], node->in[W], "Y");
+    call_rows(c, node->out[0]);
+}
+
+void constants_embedding_wgrad(Constants *c, const Node *node) {
+    embedding_constants(c, node->in[0], node->in[1], node->out[0], "DY");
     constant(c, "ACCUMULATE", node->accumulates);
 }

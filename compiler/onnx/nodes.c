@@ -1084,6 +1084,28 @@ static const char *clamped(OnnxGraph *o, const char *x, const char *low, const c
     return name;
 }
 
+/* Whole numbers choose rows of the table; the channels of a row become the channels of a map. */
+static bool embedding(OnnxGraph *o, const Node *node) {
+    const Shape y = shape_of(o, node->out[0]);
+    const double last = (double)(shape_of(o, node->in[1]).dim[0] - 1);
+    int64_t order[MAX_RANK + 2], whole[MAX_RANK + 1] = {0};
+    for (int k = 0; k < y.rank; k++)
+        whole[k + 1] = y.dim[k];
+    for (int k = 0; k <= y.rank + 1; k++)
+        order[k] = k == 1 ? y.rank + 1 : k == y.rank + 1 ? 1 : k;
+    const char *nearest = result_of(o, node, "Add", o->name[node->in[0]], numbers(o, 0.5, -1));
+    nearest = clamped(o, nearest, numbers(o, 0, -1), numbers(o, last, -1), between(o, node));
+    const char *row = between(o, node);
+    OnnxNode n = begin(o, "Cast");
+    reads(&n, nearest);
+    integer(&n, "to", ELEMENT_INT64);
+    (void)writes(&n, row);
+    const char *rows =
+        transposed(o, node, gathered(o, node, o->name[node->in[1]], 0, row), order, y.rank + 2);
+    (void)reshaped(o, rows, o->name[node->out[0]], whole, y.rank + 1);
+    return true;
+}
+
 static bool clamp(OnnxGraph *o, const Node *node) {
     const double first = node->a.map.parameter, second = node->a.map.second;
     const UnetFunction f = node->a.map.function;
@@ -1254,6 +1276,7 @@ static Rule *const rules[OPS] = {
     [OP_REPEAT] = repeat,
     [OP_PARAMETER] = parameter,
     [OP_CONSTANT] = constant,
+    [OP_EMBEDDING] = embedding,
     [OP_SINUSOID] = sinusoid,
     [OP_AFFINE] = affine,
     [OP_SLICE] = slice,

@@ -704,14 +704,15 @@ def given_net(seed):
 
 
 def waves_net(seed, axes):
-    """Sines and cosines of numbers that the net makes, of all points and of one."""
+    """Sines and cosines of numbers that the net makes, of all points and of one, and rows of a table."""
     net = Net(Draw(seed), axes)
     x = net.write("conv(photo, 1, 3)", 1, net.input.size)
     point = net.write("adaptive_avg_pool(%s, 1)" % x.name, 1, [1] * axes)
     waves = net.write("sinusoid(%s, 18, max_period = 30, scale = 4)" % x.name, 18, x.size)
     turned = net.write('sinusoid(%s, 6, max_period = 100, order = "cos sin", shift = 1)' % x.name, 6, x.size)
     one = net.write("linear(sinusoid(%s, 4, shift = 0.5, scale = -2), 6)" % point.name, 6, point.size)
-    net.lines.append("output answer = conv(concat(%s, %s * %s), 2, 1)" % (waves.name, turned.name, one.name))
+    rows = net.write("embedding(5 * channel_mean(photo), 4, 6)", 6, net.input.size)  # the numbers follow from no weight
+    net.lines.append("output answer = conv(concat(%s, %s * %s, %s), 2, 1)" % (waves.name, turned.name, one.name, rows.name))
     return net
 
 

@@ -522,6 +522,23 @@ def diffusing(cases):
     cases.node("diffuse_time", {"y": "y"}, times=r.choice([2, 1000]), evaluates=r.randint(0, 1), weighted=r.randint(0, 1))
 
 
+def embedding(cases):
+    """Rows of a table: numbers of rows lie between -1 and 1, so some are below the first row and some points share one."""
+    r = cases.random
+    c, size, rows = cases.channels(), [r.choice([1, 1, 2]), r.randint(1, 9), r.randint(1, 9)], r.randint(1, 5)
+    x = {"kind": r.choice(["tensor", *STAGED])}
+    cases.case("embedding of %d channels in %d rows, %s" % (c, rows, size), nearness="EXACT")
+    cases.tensor("y", c, size, *cases.halo(1))
+    cases.tensor("x", 1, size, *cases.halo(1), **x)
+    cases.numbers("w", rows, c)
+    cases.node("embedding", {"y": "y", "x": "x", "w": "w"})
+    cases.case("gradient of an embedding of %d channels in %d rows, %s" % (c, rows, size), nearness="SUMS")
+    cases.numbers("dw", rows, c)
+    cases.tensor("x", 1, size, *cases.halo(1), **x)
+    cases.tensor("dy", c, size, *cases.halo(1))
+    cases.node("embedding_wgrad", {"dw": "dw", "x": "x", "dy": "dy"})
+
+
 def windows_of(r):
     """The extents of a window, of a map of some windows, and how far it is rolled."""
     window = [r.choice([1, 1, 2, 3]), r.randint(1, 8), r.randint(1, 8)]
@@ -975,7 +992,7 @@ def main():
             draw(case)
         for operator in ("batch_norm", "instance_norm", "group_norm"):
             draw(normalising, operator)
-        for case in (scaling, giving, waving, diffusing, attending):
+        for case in (scaling, giving, waving, embedding, diffusing, attending):
             draw(case)
         draw(attending, windowed=True)
         for case in (attending_channels, unpooling, running, losses, similarities, class_losses, overlaps, ohem, lovasz, classes, head):

@@ -322,8 +322,8 @@ def depth_to_space(a, x):
 
 
 def along(a, x, indices):
-    """INDICES, a tensor, in the place of an axis."""
-    axis = a["axis"] - 1
+    """INDICES, a tensor, in the place of an axis; the first axis is of a weight, for a tensor has no axis of samples here."""
+    axis = max(a["axis"] - 1, 0)
     before, behind = math.prod(x.shape[:axis]), math.prod(x.shape[axis + 1:])
     return Tensor(x.shape[:axis] + list(indices.shape) + x.shape[axis + 1:],
                   [x.values[(b * x.shape[axis] + i) * behind + c] for b in range(before) for i in indices.values for c in range(behind)])
@@ -432,6 +432,7 @@ OPERATORS = {
     "MaxPool": max_pool, "MaxUnpool": max_unpool, "ReduceMean": reduce_mean, "ReduceL2": reduce_l2,
     "PRelu": broadcast(lambda x, w: x if x > 0 else w * x),
     "Sub": broadcast(lambda x, y: x - y), "Div": broadcast(lambda x, y: x / y),
+    "Cast": points(lambda a, x: int(x)),
     "Sqrt": points(lambda a, x: x**0.5),
     "Elu": points(lambda a, x: x if x > 0 else a["alpha"] * math.expm1(x)),
     "Selu": points(lambda a, x: a["gamma"] * (x if x > 0 else a["alpha"] * math.expm1(x))),

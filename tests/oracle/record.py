@@ -336,16 +336,17 @@ class Time(nn.Module):
         super().__init__()
         point = lambda inputs, outputs: nn.Linear(inputs, outputs)
         self.enter, self.more, self.embed = point(16, 24), point(8, 24), point(24, 16)
-        self.first, self.norm = nn.Conv2d(3, 8, 3, padding=1), nn.GroupNorm(2, 8)
+        self.words, self.first, self.norm = nn.Embedding(13, 8), nn.Conv2d(3, 8, 3, padding=1), nn.GroupNorm(2, 8)
         self.answer = nn.Conv2d(8, 3, 3, padding=1)
 
     def forward(self, photo):
+        words = self.words((12 * photo.mean(1) + 0.5).long()).permute(0, 3, 1, 2)
         time = 100 * photo.mean((2, 3)).mean(1, keepdim=True)
         apply = lambda layer, x: layer(x.flatten(1))[:, :, None, None]
         enter = apply(self.enter, timestep_embedding(time, 16, cosines_first=True))
         more = apply(self.more, timestep_embedding(time, 8, 50, shift=1))
         shift, factor = apply(self.embed, F.silu(enter + more)).chunk(2, 1)
-        return self.answer(F.silu(self.norm(self.first(photo)) * (1 + factor) + shift))
+        return self.answer(F.silu(self.norm(self.first(photo) + words) * (1 + factor) + shift))
 
 
 def attention(q, k, v, heads=1, scale=None, causal=False):

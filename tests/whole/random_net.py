@@ -183,7 +183,7 @@ class Varied(Net):
             self.lines.append("crossed = {0} + channel_attention({0}, 2 * {0}, {0}, {1})".format(bottom, more))
             bottom = "crossed"
         if self.looks:
-            placed = "{0} + positions({0})".format(bottom) if self.number % 2 == 1 else bottom
+            placed = "{0} + {1}".format(bottom, ("embedding(8 * channel_mean(adaptive_avg_pool(photo, 1)), 9, {1})", "positions({0})")[self.number % 2].format(bottom, width))
             self.lines.append("around = {0} + attention({1}, {0}, 2 * {0}, {2})".format(bottom, placed, self.windows(width)))
             bottom = "around"
         if not self.shares:

@@ -451,6 +451,24 @@ def diffusing(cases):
     cases.function("diffusion of %d channels, %d x %s" % (c, n, size), lines)
 
 
+def embedding(cases):
+    """Rows of a table, by numbers between -1 and 1 of a tensor, or as the loader left them."""
+    r, n, size = cases.random, cases.samples(3), cases.size()
+    c, rows = cases.channels(), r.randint(1, 5)
+    wide, one = cases.shape(c, n, size), cases.shape(1, n, size)
+    numbers = {"C": c, "N": n, "COUNT": rows, "ACCUMULATE": r.randint(0, 1), **extents("", size)}
+    lines = ["Tensor y = test.output(%s), same_y = test.output(%s), dy = test.numbers(%s);" % (3 * (wide.cpp(),)),
+             "Tensor w = test.weights(%d), dw = test.gradient(%d);" % (rows * c, rows * c)]
+    for name, staged, shape in (("x", 0, one), ("left", 1, cases.staged(1, n, size))):
+        lines.append("Tensor %s = test.%s;" % (name, "staged(%s)" % shape.cpp() if staged else "numbers(%s)" % shape.cpp()))
+        told = {**numbers, "X_STAGED": staged}
+        lines += [*cases.by_rows("embedding", "embedding", cases.both("embedding", told, {"Y": wide, "X": shape}),
+                                 size[0] * size[1], {"y": "y", "x": name, "w": "w"}, before=[n]),
+                  *cases.run("embedding_wgrad", "embedding_wgrad", cases.both("embedding_wgrad", told, {"X": shape, "DY": wide}),
+                             {"dw": "dw", "x": name, "dy": "dy"}, adds=numbers["ACCUMULATE"], before=[n])]
+    cases.function("embedding of %d channels in %d rows, %d x %s" % (c, rows, n, size), lines)
+
+
 def attending(cases, windowed=False):
     """Few points and many, heads of some channels; the gradient reads what the kernel in front of it leaves.  A
     gradient of one point alone would be nothing but rounding."""
@@ -1616,7 +1634,7 @@ def make(seed, stored, rounds, rows, wide=False, only=()):
     count = {}
     for i in range(rounds):
         kind = 1 if rounds == 1 and stored == "__half" else i  # of two kinds, one round of one type has the other
-        for case in (mapping, functions, pairs, repeating, bordering, giving, waving, diffusing, attending, attending_channels, joining, casting):
+        for case in (mapping, functions, pairs, repeating, bordering, giving, waving, embedding, diffusing, attending, attending_channels, joining, casting):
             draw(case)
         draw(attending, True)
         draw(pooling, kind)
