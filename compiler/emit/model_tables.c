@@ -473,7 +473,7 @@ static void source_values(const Tables *t, const Source *source, const char *nam
                                    list.bytes));
 }
 
-/* The patterns of further folders, with NULL behind them. */
+/* The patterns of further folders, or the folders of classes, with NULL behind them. */
 static const char *more_patterns(Pool *pool, const SourceTerm *files) {
     if (files->nmore == 0)
         return "NULL";
@@ -509,8 +509,9 @@ static void sources(const Tables *t, const DataSection *d, const char *name) {
         [SOURCE_FILES] = "UNET_SRC_FILES",     [SOURCE_NAME] = "UNET_SRC_NAME",
         [SOURCE_NUMBER] = "UNET_SRC_NUMBER",   [SOURCE_GAUSSIAN] = "UNET_SRC_GAUSSIAN",
         [SOURCE_UNIFORM] = "UNET_SRC_UNIFORM", [SOURCE_BORDER] = "UNET_SRC_BORDER",
-        [SOURCE_ADD] = "UNET_SRC_ADD",         [SOURCE_SUB] = "UNET_SRC_SUB",
-        [SOURCE_MUL] = "UNET_SRC_MUL",         [SOURCE_DIV] = "UNET_SRC_DIV"};
+        [SOURCE_CLASS] = "UNET_SRC_CLASS",     [SOURCE_ADD] = "UNET_SRC_ADD",
+        [SOURCE_SUB] = "UNET_SRC_SUB",         [SOURCE_MUL] = "UNET_SRC_MUL",
+        [SOURCE_DIV] = "UNET_SRC_DIV"};
     if (d->nsource == 0)
         return;
     for (int i = 0; i < d->nsource; i++) {

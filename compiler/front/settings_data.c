@@ -19,8 +19,8 @@ typedef struct {
     bool good;
 } Reader;
 
-static const char *const sources_here[] = {"images",   "volumes", "signals",       "labels", "list",
-                                           "gaussian", "uniform", "border_weight", "diffuse"};
+static const char *const sources_here[] = {"images",   "volumes", "signals",       "labels",   "list",
+                                           "gaussian", "uniform", "border_weight", "class_of", "diffuse"};
 static const char *const sources_later[] = {"random_index"};
 enum {
     HERE = sizeof sources_here / sizeof *sources_here,
@@ -100,7 +100,10 @@ static void help_source(Reader *r, const Expr *expr) {
     const char *near = expr->kind == EXPR_CALL ? unet_nearest_word(expr->text, sources_here, HERE) : NULL;
     const char *of_kind = input == NULL ? "images" : reading_call(input);
     if (input != NULL && input->kind == KIND_NUMBER)
-        diag_help(r->l->diag, "a number is drawn or computed: `%s = uniform(0, 1)`", input->name);
+        diag_help(
+            r->l->diag,
+            "a number is drawn, or follows from a folder: `%s = uniform(0, 1)`, `%s = class_of(photo)`",
+            input->name, input->name);
     else if (expr->kind == EXPR_TEXT)
         diag_help(r->l->diag, "write `%s(\"%s\")`", of_kind, expr->text);
     else if (near != NULL && strcmp(near, expr->text) != 0)
@@ -125,7 +128,7 @@ static void report_not_a_source(Reader *r, const Expr *expr, const char *what) {
         diag_note(
             diag,
             "sources of this version: images volumes signals labels list gaussian uniform border_weight "
-            "diffuse, numbers, earlier sources, and + - * /");
+            "class_of diffuse, numbers, earlier sources, and + - * /");
     diag_end(diag);
 }
 
@@ -145,7 +148,7 @@ static void report_later(Reader *r, const Expr *call) {
     diag_begin(diag, ERROR, "U0202", call->mark, "the source `%s` is not in this version of unetc",
                call->text);
     diag_note(diag, "this version has: images volumes signals labels list gaussian uniform border_weight "
-                    "diffuse");
+                    "class_of diffuse");
     diag_end(diag);
 }
 
@@ -859,6 +862,78 @@ static void read_border_weight(Reader *r, Call *call) {
     push_term(r, term);
 }
 
+static void report_class(Reader *r, Span span, const char *what, const char *help) {
+    r->good = false;
+    diag_begin(r->l->diag, ERROR, "U0619", span, "%s", what);
+    if (help != NULL)
+        diag_help(r->l->diag, "%s", help);
+    diag_end(r->l->diag);
+}
+
+static bool reads_files(const Source *source) {
+    for (int i = 0; i < source->nterm; i++)
+        if (source->term[i].op == SOURCE_FILES)
+            return true;
+    return false;
+}
+
+/* The input that a source above fills from files; NULL after an error. */
+static const Input *read_filed(Reader *r, Call *call) {
+    const Lower *l = r->l;
+    const Span span = argument(call, "picture")->span;
+    ValueId value;
+    if (!argument_tensor(call, "picture", &value)) {
+        r->good = false;
+        return NULL;
+    }
+    const Value *v = &l->graph->value[value];
+    const Input *input = v->class == CLASS_STAGING ? &l->model->input[v->input] : NULL;
+    const Source *source = input == NULL ? NULL : find_source(r->data, input->name);
+    if (source != NULL && reads_files(source))
+        return input;
+    if (input == NULL)
+        report_class(r, span, "`class_of` reads an input or a target, and this is neither", NULL);
+    else if (source == NULL)
+        report_class(r, span, pool_text(l->pool, "`%s` has no source above this line", input->name),
+                     pool_text(l->pool, "put the line `%s = ...` in front of this one", input->name));
+    else
+        report_class(r, span, pool_text(l->pool, "`%s` reads no files of its own", input->name),
+                     "name the input that is filled by `images` or `volumes`: its folder is the class");
+    return NULL;
+}
+
+/* The folders of the classes, in their order: different texts. */
+static bool read_folders(Reader *r, Call *call, SourceTerm *term) {
+    const Argument *names = argument(call, "names");
+    const Datum list = names->value;
+    if (list.kind == DATUM_NONE)
+        return true;
+    bool good = list.kind == DATUM_LIST && list.count > 0;
+    const char **folder = NEW_ARRAY(r->l->pool, const char *, good ? list.count : 1);
+    for (int i = 0; good && i < list.count; i++) {
+        const Datum name = list.items->item[i];
+        good = name.kind == DATUM_TEXT && *name.text != '\0' && strchr(name.text, '/') == NULL;
+        folder[i] = good ? name.text : NULL;
+        for (int k = 0; k < i && good; k++)
+            good = strcmp(folder[k], name.text) != 0;
+    }
+    if (!good)
+        report_class(r, names->span, "`names` is a list of different folders, one for each class",
+                     "write `class_of(photo, names = [\"cat\", \"dog\"])`");
+    term->more = folder;
+    term->nmore = good ? list.count : 0;
+    return good;
+}
+
+static void read_class_of(Reader *r, Call *call) {
+    SourceTerm term = {.op = SOURCE_CLASS, .span = call->span};
+    const Input *input = read_filed(r, call);
+    if (input == NULL || !read_folders(r, call, &term))
+        return;
+    term.text = input->name;
+    push_term(r, term);
+}
+
 static void read_diffuse(Reader *r, Call *call) {
     if (call->expr != expr_inside(r->expr))
         report_not_a_source(r, r->expr, "`diffuse(...)` stands alone and fills the target of a network");
@@ -882,6 +957,7 @@ static const struct {
     {"gaussian(sigma)", read_gaussian},
     {"uniform(low, high)", read_uniform},
     {"border_weight(labels, w0 = 10, sigma = 5)", read_border_weight},
+    {"class_of(picture, names = none)", read_class_of},
     {"diffuse(picture, time, steps = 1000, schedule = \"linear\", objective = \"noise\", "
      "min_snr = none)",
      read_diffuse}};

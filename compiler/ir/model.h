@@ -61,6 +61,7 @@ typedef enum {
     SOURCE_GAUSSIAN,
     SOURCE_UNIFORM,
     SOURCE_BORDER,
+    SOURCE_CLASS,
     SOURCE_ADD,
     SOURCE_SUB,
     SOURCE_MUL,
@@ -87,7 +88,7 @@ typedef struct {
     double value, high;
     const char *list;        /* of files: what their stars stand for; NULL: all that there are */
     int column;              /* of files: `text` is a list of their names, in this column; 0: a pattern */
-    const char *const *more; /* of files: patterns or lists of further folders, */
+    const char *const *more; /* of files: patterns or lists of further folders; of classes: their folders, */
     int nmore;               /*   so many */
     bool volumes;            /* of files */
     int bits; /* of files of images: the most that a number of theirs has, by their names; 0: any */

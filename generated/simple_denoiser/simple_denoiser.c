@@ -4,7 +4,7 @@
  * Do not edit: change the .unet file and compile again. */
 #include "simple_denoiser_calls.h"
 
-#if UNET_RUNTIME_VERSION != 13
+#if UNET_RUNTIME_VERSION != 14
 #error "made for another version of the runtime: compile the .unet file again"
 #endif
 

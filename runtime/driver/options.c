@@ -42,6 +42,20 @@ static UnetStatus take_eta(void *result, const UnetValue *value, UnetError *erro
                : unet_fail(error, UNET_USAGE, "`--eta=%s`: use a number from 0 to 1", value->text);
 }
 
+static UnetStatus take_condition(void *result, const UnetValue *value, UnetError *error) {
+    UnetOptions *options = result;
+    const char *equals = strchr(value->text, '=');
+    if (equals == NULL || equals == value->text)
+        return unet_fail(error, UNET_USAGE,
+                         "`--condition=%s`: name the input and its values: `--condition=class=3,4`",
+                         value->text);
+    if (options->nconditions == UNET_MOST_CONDITIONS)
+        return unet_fail(error, UNET_USAGE, "there are more than %d options `--condition`",
+                         (int)UNET_MOST_CONDITIONS);
+    options->condition[options->nconditions++] = value->text;
+    return UNET_OK;
+}
+
 /* Which options a run that is resumed has no more: they say where it starts. */
 enum { GOES_ON, STARTS };
 
@@ -90,6 +104,10 @@ static const UnetOptionRow rows[] = {
      .value = "N", .help = "how many samples to make (16)"},
     {"--eta", .kind = UNET_TEXT, .commands = IN(SAMPLE), .take = take_eta, .value = "E",
      .help = "noise that a step adds: 0, none, as DDIM; 1, as DDPM (0)"},
+    {"--condition", .kind = UNET_TEXT, .commands = IN(SAMPLE), .take = take_condition,
+     .value = "NAME=V,...",
+     .help = "values of the input NAME, which the samples take in turns: numbers, classes, or files of "
+             "pictures; without it an input of named classes takes them all"},
     {"--seed", .kind = UNET_NUMBER, .commands = IN(SAMPLE), .min = 0, .max = INT64_MAX, .place = AT(seed),
      .value = "N", .help = "seed of the noise (0)"},
     {"--lr", .kind = UNET_POSITIVE, .commands = IN(TRAIN), .place = AT(learning_rate), .value = "RATE",

@@ -31,6 +31,8 @@ typedef enum {
 /* commands.c: what the help says of each, indexed by UnetCommand. */
 extern const UnetCommandRow unet_commands[UNET_COMMANDS];
 
+enum { UNET_MOST_CONDITIONS = 16 };
+
 typedef struct {
     UnetCommand command, about; /* `about`, of help: the command it is asked of; else UNET_COMMAND_HELP */
     const char *data;           /* NULL: the working directory */
@@ -41,27 +43,29 @@ typedef struct {
     const char *map;            /* other names for the tensors of `weights`; NULL: none */
     const char *engines;        /* of cuDNN, a file; NULL: the one beside the weights, if there is one */
     const char *resume_file;    /* NULL: the checkpoint in `out` */
-    const char *tensorboard_folder; /* NULL: below `out` */
-    const char *report_file;        /* of eval; NULL: in `out` */
-    const char *output;             /* -o of predict and sample; NULL */
-    const char *format;             /* "text", "json", or, of eval, "csv" */
-    int64_t epochs;                 /* 0: as the model says */
-    int64_t steps;                  /* 0: as the model says */
-    double learning_rate;           /* 0: as the model says */
-    int64_t batch;                  /* 0: as the program was compiled */
-    int64_t checkpoint_every;       /* in steps; 0: as the model says */
-    int64_t seed;                   /* -1: as the model says */
-    int64_t fold;                   /* that is held out; -1: not given */
-    int64_t threads;                /* 0: one for each processor */
-    int64_t count;                  /* of samples; 0: 16 */
-    double eta;                     /* of sample: how much noise a step adds, 0 to 1 */
-    int64_t bits;                   /* of numbers that predict writes; 0: as the input has */
-    int64_t timeout;                /* seconds that other processes may be silent */
-    const char *exchange;           /* of their gradients: "auto", "nccl", "host" */
-    const char *overlap;            /* "yes", "no": they are sent while the backward pass goes on */
-    const char *size;               /* "picture", or "network": of results, where pictures are resized */
-    const char *reduce;             /* "tree", or "fast": NCCL's own sums */
-    bool trust_network;             /* whoever of it says to be one of these processes */
+    const char *tensorboard_folder;              /* NULL: below `out` */
+    const char *report_file;                     /* of eval; NULL: in `out` */
+    const char *output;                          /* -o of predict and sample; NULL */
+    const char *format;                          /* "text", "json", or, of eval, "csv" */
+    int64_t epochs;                              /* 0: as the model says */
+    int64_t steps;                               /* 0: as the model says */
+    double learning_rate;                        /* 0: as the model says */
+    int64_t batch;                               /* 0: as the program was compiled */
+    int64_t checkpoint_every;                    /* in steps; 0: as the model says */
+    int64_t seed;                                /* -1: as the model says */
+    int64_t fold;                                /* that is held out; -1: not given */
+    int64_t threads;                             /* 0: one for each processor */
+    int64_t count;                               /* of samples; 0: 16 */
+    double eta;                                  /* of sample: how much noise a step adds, 0 to 1 */
+    const char *condition[UNET_MOST_CONDITIONS]; /* of sample: "NAME=VALUES" */
+    int nconditions;
+    int64_t bits;         /* of numbers that predict writes; 0: as the input has */
+    int64_t timeout;      /* seconds that other processes may be silent */
+    const char *exchange; /* of their gradients: "auto", "nccl", "host" */
+    const char *overlap;  /* "yes", "no": they are sent while the backward pass goes on */
+    const char *size;     /* "picture", or "network": of results, where pictures are resized */
+    const char *reduce;   /* "tree", or "fast": NCCL's own sums */
+    bool trust_network;   /* whoever of it says to be one of these processes */
     bool resume, overwrite, overlay, tensorboard, tune, skip_bad, report;
     bool all;     /* problems are listed, not counted */
     char **files; /* the arguments that are not options */

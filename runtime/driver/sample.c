@@ -13,6 +13,7 @@
  * Requires: the model's diffusion and its program for prediction.  Provides: a picture of all samples.
  */
 #include "driver.h"
+#include "sample_condition.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -35,6 +36,7 @@ typedef struct {
     const UnetDiffusion *diffusion;
     const UnetProgram *program;
     Device device;
+    Conditions conditions;                /* inputs beside the noisy picture and the time */
     char *staged;                         /* batches of all inputs, where the arena has none */
     char **batch_of;                      /* per input: its batch there */
     const void **inputs;                  /* the same, for a step */
@@ -70,7 +72,7 @@ static int64_t beside(const Sampling *s, int64_t *picture, int64_t *staged) {
     grid_size(s, size);
     *picture = size[0] * size[1] * picture_layout(s)->channels;
     *staged = s->program->input_offsets == NULL ? s->program->input_bytes : 0;
-    return *picture + *staged +
+    return *picture + *staged + conditions_bytes(&s->conditions) +
            (int64_t)sizeof(float) * (int64_t)((2 * (size_t)s->batch + 1) * s->numbers) +
            (int64_t)sizeof(float) * size[1] * picture_layout(s)->channels;
 }
@@ -114,6 +116,7 @@ static void give_back(Sampling *s) {
     int64_t picture, staged;
     (void)beside(s, &picture, &staged);
     device_close(&s->device);
+    conditions_close(&s->conditions);
     if (s->staged != NULL)
         arena_give_back(s->staged, staged);
     free(s->batch_of);
@@ -156,8 +159,25 @@ static int32_t band_end(const UnetProgram *program, const UnetBand *band, int32_
     return program->units > 0 ? unet_band_end(band, b, program->units) : b < 0 ? 0 : rows;
 }
 
-/* One band of samples [FIRST, FIRST + N) of the batch. *DONE: it was the last. */
-static UnetStatus run_band(Sampling *s, UnetStep *step, int32_t first, float time, bool *done) {
+/* Sample N of the step reads the conditions of sample INDEX of all. */
+static void store_conditions(const Sampling *s, const UnetStep *step, int32_t n, int32_t index) {
+    const UnetProgram *program = s->program;
+    for (int32_t i = 0; i < s->conditions.count; i++) {
+        const Condition *c = &s->conditions.item[i];
+        const int32_t rows = program->inputs[c->input].size[1];
+        const bool number = s->driver->model->inputs[c->input].kind == UNET_SCALAR;
+        const UnetBand *band =
+            number || program->input_bands == NULL ? NULL : &program->input_bands[c->input];
+        store_rows(s, c->input, n, band == NULL ? 0 : band_end(program, band, step->band - 1, rows),
+                   band == NULL ? rows : band_end(program, band, step->band, rows),
+                   c->values + (size_t)(index % c->count) * c->numbers, 0);
+    }
+}
+
+/* One band of samples [FIRST, FIRST + N) of the batch, which begins with sample START of all. *DONE: it was
+ * the last. */
+static UnetStatus run_band(Sampling *s, UnetStep *step, int32_t start, int32_t first, float time,
+                           bool *done) {
     const UnetProgram *program = s->program;
     const int32_t picture = s->diffusion->picture, rows = picture_layout(s)->size[1], b = step->band,
                   out = s->diffusion->output;
@@ -169,6 +189,7 @@ static UnetStatus run_band(Sampling *s, UnetStep *step, int32_t first, float tim
                    band_end(program, in_band, b, rows), s->x + (size_t)(first + n) * s->numbers, 0);
         if (program->inputs[s->diffusion->time].sample_bytes > 0)
             store_rows(s, s->diffusion->time, n, 0, 1, NULL, time);
+        store_conditions(s, step, n, start + first + n);
     }
     UnetStatus status = device_run(&s->device, program, step, &s->driver->error);
     if (status == UNET_OK)
@@ -182,8 +203,8 @@ static UnetStatus run_band(Sampling *s, UnetStep *step, int32_t first, float tim
     return status;
 }
 
-/* Runs the network on N samples at one time.  Bands are of one sample. */
-static UnetStatus run_network(Sampling *s, int32_t n, int32_t time) {
+/* Runs the network on the N samples from START on at one time.  Bands are of one sample. */
+static UnetStatus run_network(Sampling *s, int32_t start, int32_t n, int32_t time) {
     const int32_t together = s->program->units > 0 ? 1 : n;
     UnetStatus status = UNET_OK;
     for (int32_t first = 0; first < n && status == UNET_OK; first += together) {
@@ -195,7 +216,7 @@ static UnetStatus run_network(Sampling *s, int32_t n, int32_t time) {
                          .bands = 1};
         device_prepare(&s->device, s->program, &step);
         for (bool done = false; !done && status == UNET_OK; step.band++)
-            status = run_band(s, &step, first, (float)time, &done);
+            status = run_band(s, &step, start, first, (float)time, &done);
     }
     return status;
 }
@@ -265,7 +286,7 @@ static UnetStatus sample_batch(Sampling *s, int32_t first, int32_t n) {
     for (int32_t k = s->steps - 1; k >= 0 && status == UNET_OK && s->driver->stopped_by == 0; k--) {
         const Shares share = {s->diffusion->kept[time_of(s, k)],
                               k > 0 ? s->diffusion->kept[time_of(s, k - 1)] : 1};
-        status = run_network(s, n, time_of(s, k));
+        status = run_network(s, first, n, time_of(s, k));
         for (int32_t i = 0; i < n && status == UNET_OK; i++) {
             if (s->eta > 0)
                 draw(s, first + i, k, s->noise);
@@ -339,12 +360,6 @@ static UnetStatus check_model(const Driver *driver, UnetError *error) {
     if (model->inputs[diffusion->picture].kind != UNET_IMAGE)
         return unet_fail(error, UNET_USAGE, "samples of %s are no images, and `sample` writes images",
                          model->name);
-    for (int32_t i = 0; i < model->ninput; i++)
-        if (model->predict->inputs[i].sample_bytes > 0 && i != diffusion->picture && i != diffusion->time)
-            return unet_fail(error, UNET_USAGE,
-                             "the network also reads %s, which `sample` does not know: call it from a "
-                             "program of your own (`unetc -S DIR`)",
-                             model->inputs[i].name);
     return unet_image_check_name(driver->options.output,
                                  model->predict->inputs[diffusion->picture].channels, false, error);
 }
@@ -415,13 +430,19 @@ UnetStatus driver_sample(Driver *driver) {
         return status;
     signals_hold(); /* so that no part of a file stays behind */
     status = begin(&s);
-    if (status != UNET_OK)
+    if (status == UNET_OK)
+        status = conditions_open(&s.conditions, driver, &driver->error);
+    if (status != UNET_OK) {
+        conditions_close(&s.conditions);
         return status;
+    }
     status = take_memory(&s);
     if (status == UNET_OK)
         status = run_load_weights(driver, s.device.arena);
     if (status == UNET_OK)
         status = device_push_weights(&s.device, &driver->error);
+    if (status == UNET_OK)
+        status = conditions_read(&s.conditions, driver, &driver->error);
     if (status == UNET_OK) {
         say(&s);
         status = sample_all(&s);

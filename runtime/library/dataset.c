@@ -255,6 +255,9 @@ static UnetStatus build(UnetDataset *dataset, UnetDataPlace place, bool holdout,
     if (status == UNET_OK) {
         status = split(dataset, place.fold, holdout, error);
     }
+    if (status == UNET_OK) {
+        status = dataset_class_samples(dataset, error);
+    }
     if (status == UNET_OK && dataset->volumes) {
         dataset_decode_volumes(dataset, place);
     }
@@ -314,6 +317,7 @@ void unet_dataset_close(UnetDataset *dataset) {
         stems_free(&dataset->stems);
         free(dataset->folder);
         dataset_free_classes(dataset);
+        free(dataset->folder_class);
         for (int32_t i = 0; dataset->series != NULL && i < dataset->nseries; i++) {
             stems_free(&dataset->series[i].word);
         }

@@ -14,6 +14,7 @@
  *     dataset_colours.c which knows the colours of classes
  *     dataset_missing.c which knows what to do where there is no number
  *     dataset_border.c which makes weights of classes
+ *     dataset_folder.c which takes the class of a sample from the name of a folder
  *     dataset_volume.c which decodes volumes, and reads samples of them
  *     dataset_turn.c   which turns and scales their windows
  *     dataset_intensity.c which changes the numbers of their voxels
@@ -138,7 +139,8 @@ struct UnetDataset {
     StemList stems;     /* stems of one folder after stems of another */
     uint16_t *
         *class_of; /* per source that fills labels: from the numbers in its files to classes; or NULL */
-    FileSeries *series; /* in the order in which sources and terms name them */
+    int32_t *folder_class; /* of each stem for each source, where a source asks for it; NULL: none does */
+    FileSeries *series;    /* in the order in which sources and terms name them */
     int32_t nseries;
     Sample *sample;
     int32_t nsample;
@@ -185,6 +187,11 @@ int32_t dataset_source(const UnetDataset *dataset, int32_t before, const char *n
 
 /* dataset_border.c: whether source INDEX is border_weight(), which is made of labels once these are there.
  */
+/* dataset_folder.c: the class of each sample, from the name of a folder, for all sources that ask for it.
+ */
+UNET_MUST_USE UnetStatus dataset_class_samples(UnetDataset *dataset, UnetError *error);
+float dataset_folder_class(const UnetDataset *dataset, const Sample *sample, int32_t index);
+
 bool dataset_is_border(const UnetDataset *dataset, int32_t index);
 UNET_MUST_USE UnetStatus dataset_check_border(const UnetDataset *dataset, int32_t index, UnetError *error);
 

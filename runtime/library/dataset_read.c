@@ -177,9 +177,10 @@ static float *operand_of(const Reading *at, int32_t index, int32_t k) {
                   : at->scratch.operand + (size_t)(k - 1) * at->scratch.operand_row;
 }
 
-/* Pushes the value of TERM, which is no operation; SERIES: its files. */
-static UnetStatus push(const Reading *at, const UnetSourceTerm *term, int32_t series, const UnetKey *key,
-                       int32_t channels, float *operand) {
+/* Pushes the value of TERM of source INDEX, which is no operation; SERIES: its files. */
+static UnetStatus push(const Reading *at, int32_t index, const UnetSourceTerm *term, int32_t series,
+                       const UnetKey *key, float *operand) {
+    const int32_t channels = at->dataset->source[index].channels;
     size_t count = (size_t)channels * (size_t)reading_columns(at);
     switch (term->op) {
     case UNET_SRC_FILES:
@@ -196,6 +197,9 @@ static UnetStatus push(const Reading *at, const UnetSourceTerm *term, int32_t se
     case UNET_SRC_UNIFORM:
         fill(operand, count,
              (float)(term->value + (term->high - term->value) * unet_random_uniform(key, 0)));
+        break;
+    case UNET_SRC_CLASS:
+        fill(operand, count, dataset_folder_class(at->dataset, at->sample, index));
         break;
     default:
         break;
@@ -218,7 +222,7 @@ UnetStatus reading_evaluate(const Reading *at, int32_t index) {
         UnetKey key = at->key;
         key.stream = UNET_STREAM_SOURCE + (uint32_t)(index * MAX_TERMS + t);
         depth += dataset_pushes(term);
-        status = push(at, term, series, &key, source->channels, operand_of(at, index, depth - 1));
+        status = push(at, index, term, series, &key, operand_of(at, index, depth - 1));
         series += term->op == UNET_SRC_FILES;
     }
     return status;

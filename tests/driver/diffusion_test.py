@@ -5,6 +5,7 @@
            every seed and batch
   samples  where a formula tells all, each sample is that grey; of a network that tells a share of what it sees, samples
            have the variance that follows from the steps; threads, batches and how many there are change no bit
+  told     a class that the folder of a picture names, a number and a picture say what a sample looks like, exactly
   bits     threads, micro-batches, a budget, an interruption: the same weights, bit for bit; another seed: others
 Standard library only."""
 import csv
@@ -85,6 +86,31 @@ train {{
     steps 2
 }}
 """
+
+# Each class, number and picture of a condition is the picture that the network tells.
+TOLD = """
+input  photo : image(3, {side}, {side})
+input  t     : number
+input  kind  : number
+input  light : number
+input  low   : image(3)
+target truth : image(3)
+output told = 0 * photo + {told}
+data {{
+    photo = images("{pattern}")
+    low   = photo
+    kind  = class_of(photo{names})
+    light = kind / 4
+    truth = diffuse(photo, t, steps = 2, objective = "image")
+}}
+train {{
+    loss  mse(told, truth)
+    optimizer sgd(lr = 0.7)
+    batch 3
+    steps 400
+}}
+"""
+FOLDERS = {"dark": 51, "middle": 102, "light": 204}
 
 
 def run(*command, status=0):
@@ -271,6 +297,70 @@ def check_samples():
     run("./net", "sample", "--out=run", status=2)
 
 
+def sampled(*options):
+    sample("--steps=2", *options)
+    found = points("samples.png")
+    return sorted({value for value in found if value > 0})
+
+
+def refused(*options):
+    return run("./net", "sample", "--out=run", "-o", "samples.png", *options, status=2)
+
+
+def compile_told(told, names, pattern="kinds/*/*.png"):
+    write(TOLD.format(side=SIDE, told=told, names=names, pattern=pattern))
+    run(UNETC, "-o", "net", "net.unet")
+    shutil.rmtree("run", ignore_errors=True)
+
+
+def check_classes():
+    """The table of an embedding becomes the grey of each folder, in the order of the names, or by their numbers."""
+    for place, (name, grey) in enumerate(FOLDERS.items()):
+        for folder in ("kinds/" + name, "numbers/%d" % (2 - place)):
+            os.makedirs(folder)
+            png(folder + "/a.png", grey)
+            png(folder + "/b.png", grey)
+    compile_told("embedding(kind, 3, 3) + 0 * light + 0 * low", ', names = ["light", "dark", "middle"]')
+    run("./net", "train", "--out=run", "--seed=%d" % SEED)
+    told = ["--condition=light=0", "--condition=low=kinds/dark/a.png"]
+    for number, name in enumerate(("light", "dark", "middle")):
+        for word in (name, str(number)):
+            assert sampled("--count=1", "--condition=kind=" + word, *told) == [FOLDERS[name]], (word, points("samples.png"))
+    assert sampled("--count=2", "--condition=kind=light,1", *told) == [51, 204]
+    assert sampled("--count=3", *told) == [51, 102, 204], "all classes, in turns"
+    for wrong, said in ((["--condition=kind=bright"], "no class `bright`"), (["--condition=kind=3"], "beyond"), (["--condition=kind="], "no class ``"),
+                        (["--condition=other=1"], "no such input"), (["--condition=kind"], "name the input"),
+                        (["--condition=light=x"], "is none"), (["--condition=photo=kinds/dark/a.png"], "no such input")):
+        assert said in refused(*told, *wrong), wrong
+    assert "--condition=light=NUMBER" in refused("--condition=low=kinds/dark/a.png")
+    assert "--condition=low=FILE" in refused("--condition=light=1")
+    os.rename("kinds/dark", "kinds/night")
+    assert "kinds/night/" in run("./net", "check-data", status=4)
+    os.rename("kinds/night", "kinds/dark")
+    compile_told("embedding(kind, 3, 3) + 0 * light + 0 * low", "", "numbers/*/*.png")
+    run("./net", "train", "--out=run")
+    assert sampled("--count=1", "--condition=kind=0", *told) == [204]
+    assert sampled("--count=2", "--condition=kind=2,1", *told) == [51, 102]
+    assert "--condition=kind=NUMBER" in refused(*told)
+
+
+def check_conditions():
+    """A number and a picture, as they are; several of them in turns; a picture of another size is refused."""
+    compile_told("0 * kind + light + 0 * low + parameter(3)", "", "numbers/*/*.png")
+    run("./net", "train", "--out=run", "--steps=1", "--lr=1e-30")
+    low = "--condition=low=kinds/dark/a.png"
+    assert sampled("--count=1", "--condition=kind=7", "--condition=light=0.6", low) == [153]
+    compile_told("0 * kind + 0 * light + low + parameter(3)", "", "numbers/*/*.png")
+    run("./net", "train", "--out=run", "--steps=1", "--lr=1e-30")
+    numbers = ["--condition=kind=0", "--condition=light=0"]
+    assert sampled("--count=1", low, *numbers) == [51]
+    assert sampled("--count=2", "--condition=low=kinds/light/a.png,kinds/dark/b.png", *numbers) == [51, 204]
+    run("./net", "sample", "--out=run", "-o", "samples.png", "--condition=low=missing.png", *numbers, status=4)
+    run("./net", "sample", "--out=run", "-o", "wide.png", "--count=2", low, *numbers)
+    assert "wide.png has 12 x 22 points" in run("./net", "sample", "--out=run", "-o", "samples.png", "--condition=low=wide.png", *numbers,
+                                                 status=4)
+
+
 # ---- bits ----------------------------------------------------------------------------------------
 
 def trained(options, *more):
@@ -307,5 +397,7 @@ with tempfile.TemporaryDirectory() as scratch:
     check_known()
     check_weights()
     check_samples()
+    check_classes()
+    check_conditions()
     check_bits()
 print("ok")

@@ -23,7 +23,7 @@ extern "C" {
 #endif
 
 #define UNET_MOST_THREADS 1024  /* that a program can be compiled for */
-#define UNET_RUNTIME_VERSION 13 /* generated code refuses to compile against another */
+#define UNET_RUNTIME_VERSION 14 /* generated code refuses to compile against another */
 
 typedef enum { UNET_F32, UNET_F64, UNET_U8, UNET_BF16, UNET_F16, UNET_UNORM8, UNET_UNORM16 } UnetType;
 
@@ -356,6 +356,8 @@ typedef enum {
     UNET_SRC_UNIFORM,  /* push: one number per sample in [value, high) */
     UNET_SRC_BORDER,   /* alone: border_weight() of the labels that the source `pattern` fills, with w0
                           `value` and sigma `high` */
+    UNET_SRC_CLASS,    /* push: the class of the sample, which the folder of the first file of the source
+                          `pattern` names */
     UNET_SRC_ADD,
     UNET_SRC_SUB,
     UNET_SRC_MUL,
@@ -370,7 +372,9 @@ typedef struct {
     const char *list; /* of files: a text file that has the text for the stars, one a line; or NULL */
     int32_t column;   /* of files: `pattern` is a text file whose words of this column are their names */
     const char *const *more; /* of files: the patterns or text files of further folders, then NULL; or NULL.
-                                All terms of files have as many. */
+                                All terms of files have as many.  A class has its folders here, in the
+                                order of the classes, then NULL; or NULL: its folder is called by a
+                                number */
     bool volumes;            /* of files: they are volumes, as all files of the section are, or none */
     int32_t channel;         /* of volumes: the channel that they fill.  From 1 on it is a channel of the
                                 operand before, and nothing is pushed */
@@ -423,6 +427,13 @@ typedef struct {
     double p;      /* probability: of each axis (flip), of each change (distort), else of the transform */
     double amount[4]; /* as UnetTransformOp says */
 } UnetTransform;
+
+/* The term of SOURCE that is the class of a folder; NULL: there is none. */
+const UnetSourceTerm *unet_class_term(const UnetSource *source);
+
+/* The class that the text NAME of LENGTH bytes names: its place among NAMES, which end with NULL; or, NAMES
+ * being NULL, the whole number that it is.  -1: no class. */
+int32_t unet_class_named(const char *const *names, const char *name, size_t length);
 
 /* The sections `data` and `eval`: the latter has sources of its own, or none (then: the holdout). */
 typedef struct {
