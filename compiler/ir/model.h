@@ -86,12 +86,13 @@ typedef struct {
     SourceOp op;
     const char *text; /* pattern or name */
     double value, high;
-    const char *list;        /* of files: what their stars stand for; NULL: all that there are */
-    int column;              /* of files: `text` is a list of their names, in this column; 0: a pattern */
-    const char *const *more; /* of files: patterns or lists of further folders; of classes: their folders, */
-    int nmore;               /*   so many */
-    bool volumes;            /* of files */
-    int bits; /* of files of images: the most that a number of theirs has, by their names; 0: any */
+    const char *list; /* of files: what their stars stand for; NULL: all that there are */
+    int column;       /* of files: `text` is a list of their names, in this column; 0: a pattern */
+    const char *const
+        *more;    /* of files: patterns or lists of further folders; of classes: their folders, */
+    int nmore;    /*   so many */
+    bool volumes; /* of files */
+    int bits;     /* of files of images: the most that a number of theirs has, by their names; 0: any */
     const char *format; /*   what these say that the first is: "PNG"; NULL: nothing */
     int channel;        /* of volumes: that they fill; from 1 on, of what the term before pushes */
     ImageWay way;       /* of files of images */
