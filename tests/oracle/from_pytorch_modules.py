@@ -276,6 +276,13 @@ def edges(s, x):
     return F.conv2d(x, sobel, padding=1, groups=4)
 
 
+def timed(s, x, t):
+    """Sines and cosines of a number, as diffusers, lucidrains' networks and guided-diffusion compute them."""
+    angles = t.flatten()[:, None].float() * torch.exp(-0.7 * torch.arange(5, dtype=torch.float32))[None]
+    waves = torch.cat([angles.sin(), angles.cos()], dim=-1).to(x.dtype)
+    return s.c(x) * (1 + s.a(waves)[:, :, None, None]) + s.b(F.silu(waves))[..., None, None]
+
+
 def tokens_with_places(s, x):
     """Positions of tokens, as in vision transformers."""
     return (x.flatten(2).transpose(1, 2) * s.t + s.p).transpose(1, 2).view(x.shape)
@@ -646,6 +653,12 @@ RIGHT = ONCE_WRONG + [
     ("tokens_out", of(lambda s, x: s.n(x.flatten(2).transpose(1, 2)), n=nn.LayerNorm(4)), (3, 8, 6)),
     ("moved_outputs", of(moved_outputs), (3, 8, 6)),
     ("moved_outputs_of_volume", lambda: Formed(lambda s, x: moved_volumes(s.c(x)), c=volume()), (2, 3, 4, 5)),
+    ("timed", lambda: Formed(timed, c=conv(), a=nn.Linear(10, 4), b=nn.Linear(10, 4)), [IMAGE, (1, 1, 1)]),
+    ("classes_told", lambda: Formed(lambda s, x, t: s.c(x) + s.e(t.flatten().long())[:, :, None, None], c=conv(), e=nn.Embedding(7, 4)),
+     [IMAGE, (1, 1, 1)]),
+    ("words_of_points", lambda: Formed(lambda s, x, t: s.c(x) + s.e(t[:, 0].long()).permute(0, 3, 1, 2), c=conv(), e=nn.Embedding(7, 4)),
+     [IMAGE, (1, 8, 8)]),
+    ("constant_as_its_neighbour", of(lambda s, x: x - s.mean.type_as(x), mean=torch.rand(1, 4, 1, 1)), IMAGE),
     ("zeros_constant", of(lambda s, x: x + torch.zeros_like(x) + 2 * x.new_ones(4, 1, 1)), IMAGE),
     ("written_over", of(change_over), IMAGE),
     ("kernel_of_linear", of(lambda s, x: F.conv2d(x, s.f.weight[:, :, None, None]), f=nn.Linear(4, 5, bias=False)), IMAGE),
@@ -694,6 +707,9 @@ REFUSED = [
     ("windows_out", of(lambda s, x: (x, x.view(1, 4, 2, 4, 8).permute(0, 2, 3, 4, 1))), IMAGE, "output 2: axes that are"),
     ("no_batch_out", of(lambda s, x: x[0].permute(1, 2, 0)), IMAGE, "no axes of a map in another order"),
     ("rows_as_batch_out", of(lambda s, x: x.permute(2, 1, 0, 3)), IMAGE, "no axes of a map in another order"),
+    ("whole_numbers_of_features", of(lambda s, x: s.e(x[:, 0].long()).permute(0, 3, 1, 2), e=nn.Embedding(7, 4)), IMAGE, "that is no input"),
+    ("row_that_stays", lambda: Formed(lambda s, x, t: s.c(x) + s.e(t.flatten().long())[:, :, None, None], c=conv(),
+                                      e=nn.Embedding(7, 4, padding_idx=0)), [IMAGE, (1, 1, 1)], "padding_idx"),
     ("whole_numbers", of(lambda s, x: x.argmax(1)), IMAGE, "unetc has no operator for it (aten.argmax)"),
     ("other_arguments", lambda: Formed(lambda s, x: F.conv2d(F.conv2d(x, s.k, padding=1), s.k, padding=2, dilation=2),
                                        k=nn.Parameter(torch.rand(3, 3, 3, 3))), IMAGE, "called several times"),

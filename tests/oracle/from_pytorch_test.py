@@ -18,7 +18,7 @@ import with_pytorch
 
 TOLERANCE = 1e-9
 # The file lacks a layer that is never called, a buffer whose numbers stand in the text, and weights that computed ones replace.
-STAY = {"unused_layer": ["unused.weight", "unused.bias"], "number_buffer": ["g"], "tokens_with_positions": ["w"],
+STAY = {"unused_layer": ["unused.weight", "unused.bias"], "number_buffer": ["g"], "tokens_with_positions": ["w"], "constant_as_its_neighbour": ["mean"],
         "normalised": ["mean", "std"], "standardised": ["c.weight", "c.bias"], "computed": ["k", "b"],
         "computed_linear": ["f.weight", "f.bias"], "computed_constant": ["m"], "constant_condition": ["m"],
         "windows": ["2.mask", "3.mask"], "computed_summand": ["b"], "summand_of_a_layer": ["e.weight", "e.bias"]}

@@ -410,15 +410,22 @@ def is_floating(dtype):
     return dtype in TRACED_FLOATS if isinstance(dtype, int) else dtype.is_floating_point
 
 
+def whole_numbers(n, value):
+    """An input may be made whole, and must then be whole: the numbers of rows of an embedding."""
+    if not isinstance(value, Value) or value.base not in [name for name, _ in n.translation.inputs]:
+        n.refuse("it makes whole numbers of a tensor that is no input")
+    n.translation.whole.add(value.base)
+
+
 @operator("clone contiguous", "self", "memory_format", True)
 @operator("detach alias lift_fresh lift_fresh_copy resolve_conj", "self", "", True)
 @operator("to.dtype _to_copy to.device to.dtype_layout type_as to.other", "self dtype other",
           "non_blocking copy memory_format device layout pin_memory", True)
 def same(n):
-    if n.raw("dtype") is not None and not is_floating(n.raw("dtype")):
-        n.refuse("it makes whole numbers of a tensor")
     value = n.value("self")
-    return value if isinstance(value, (Weight, Products)) else n.tensor("self")
+    if n.raw("dtype") is not None and not is_floating(n.raw("dtype")):
+        whole_numbers(n, value)
+    return value if isinstance(value, (Weight, Products)) or hasattr(value, "numel") else n.tensor("self")
 
 
 @operator("copy", "self src", "non_blocking")

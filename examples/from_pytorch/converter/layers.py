@@ -7,7 +7,7 @@ a convolution's own padding.
 from .axes import value_of_channels
 from .sizes import normalised
 from .table import after, given, listed, number, operator, plainly
-from .values import Value, product
+from .values import Atom, Value, product
 
 
 
@@ -132,6 +132,19 @@ def linear(n):
     name = n.emit("conv", [value.base], [(None, out), (None, number(value.points)), ("padding", 0)] + bias,
                   (out,) + (1,) * spatial, layer)
     return Value(name, (out,) + (1,) * spatial).reshaped(n.shape())
+
+
+@operator("embedding", "weight indices padding_idx", "sparse")
+def embedding(n):
+    """The rows of a table become channels, behind the axes of their numbers."""
+    if n["padding_idx"] >= 0:
+        n.refuse("an embedding with a `padding_idx`: training leaves this row as it is, and a file learns all rows")
+    weight, value = n.weight("weight"), n.made("indices")
+    if value.channels != 1:
+        n.refuse("rows of a table by the numbers of several channels")
+    count, channels = weight.shape
+    name = n.emit("embedding", [value.base], [(None, count), (None, channels)], (channels, *value.points), n.layer({"weight": weight}))
+    return Value(name, (channels, *value.points), [*value.axes, (Atom("C", channels),)])
 
 
 def fixed_linear(n, value, weight, bias):

@@ -4,7 +4,7 @@ import struct
 
 from . import naming
 from .table import given, number
-from .values import Value, Weight, letters, product
+from .values import Atom, Value, Weight, letters, product
 
 MOST_CONSTANTS = 64
 
@@ -35,12 +35,22 @@ def init_of(n, weight, default):
     return given("init", float(repr_of(first)), default) if bool((numbers == first).all()) else []
 
 
+def with_channels(value, shape):
+    """VALUE, if it has one channel, with as many as there are along the only axis of SHAPE that VALUE does not have."""
+    wider = [i for i, (axis, size) in enumerate(zip(value.axes, shape)) if size > 1 and not axis]
+    if value.channels != 1 or len(wider) != 1 or wider[0] == 0:
+        return value
+    axes = [(Atom("C", shape[i]),) if i in wider else axis for i, axis in enumerate(value.axes)]
+    return Value(value.base, (shape[wider[0]], *value.points), axes)
+
+
 def beside(n, value, shape, what):
     """The size of a tensor of this SHAPE beside VALUE, in the axes of the language, its own axes, and how its elements move to
     be in this order: sizes and order, or None twice."""
     shape = aligned(value, shape)
     if len(shape) != len(value.axes) or shape[0] != 1 and value.shape()[0] == 1:
         n.refuse("%s, which has more axes than the tensor beside it" % what)
+    value = with_channels(value, shape)
     axes = [axis if size > 1 else () for axis, size in zip(value.axes, shape)]
     own = Value(None, value.size, axes)
     held = {atom.letter for axis in axes for atom in axis}

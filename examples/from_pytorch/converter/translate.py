@@ -190,7 +190,7 @@ class Translation:
         self.cells, self.number, self.maker, self.part_of = {}, 0, {}, {}
         self.tensors = collections.OrderedDict()
         self.owner, self.parts, self.alone, self.given, self.folded = {}, {}, {}, {}, {}
-        self.probes = []
+        self.probes, self.whole = [], set()
         self.inputs = [(ref.name, shape) for ref, shape in program.inputs]
         for name, shape in self.inputs:
             self.size[name] = tuple(shape[1:])

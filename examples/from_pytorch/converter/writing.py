@@ -267,10 +267,16 @@ def block_text(block, taken):
 KIND = {3: "signal", 4: "image", 5: "volume"}  # by PyTorch's axes, the batch included
 
 
+def is_number(index, shape):
+    """Behind the first input, which says how many axes there are, a map of one point and one channel is a number."""
+    return index > 0 and all(size == 1 for size in shape[1:])
+
+
 def input_names(translation):
     count, names = len(translation.inputs), {}
     for i, (value, shape) in enumerate(translation.inputs):
-        names[value] = ("wave" if KIND[len(shape)] == "signal" else "photo") + ("" if count == 1 else str(i + 1))
+        word = "number" if is_number(i, shape) else "wave" if KIND[len(shape)] == "signal" else "photo"
+        names[value] = word + ("" if count == 1 else str(i + 1))
     return names
 
 
@@ -299,9 +305,9 @@ def head(title, translation):
             lines.append("# %s is `%s` of the state dict%s." % (name, stored.path, moved))
     lines += ["# %s." % (note[0].upper() + note[1:]) for note in outputs.notes(translation, output_names(translation))]
     names = input_names(translation)
-    for value, shape in translation.inputs:
-        lines.append("input %s : %s(%s)" % (names[value], KIND[len(shape)],
-                                            ", ".join(str(size) for size in shape[1:])))
+    for i, (value, shape) in enumerate(translation.inputs):
+        sizes = "" if is_number(i, shape) else "(%s)" % ", ".join(str(size) for size in shape[1:])
+        lines.append("input %s : %s%s" % (names[value], "number" if is_number(i, shape) else KIND[len(shape)], sizes))
     return lines + [""]
 
 
