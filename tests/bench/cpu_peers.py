@@ -4,7 +4,8 @@
 Usage: cpu_peers.py [--unetc=build/unetc] [--conv=METHOD] [--threads=N] [--rounds=5] [--seconds=2] [--json=FILE]
                     [--half] [--no-layers] [--without=PEER] [--batch=N] [--warm-up=3] [NET...]
 A NET is tiny_unet or unet_denoiser (both), or one that segments: pp_liteseg, enet, milesial, or one of volumes: nnunet,
-basic_unet, all these in f32. Predictions have one picture. tiny_unet and unet_denoiser have the size of the file, those that
+basic_unet, all these in f32; or one with attention: segformer, restormer, swinir, unetr, ddpm (of CIFAR-10), diffusion_unet (of diffusers'
+tutorial). Predictions have one picture. tiny_unet and unet_denoiser have the size of the file, those that
 segment 256 x 256 and 512 x 512, those of volumes 64 x 64 x 64 and 96 x 96 x 96 (or --size=SIZE); data is in memory already.
 Ours is what `PROGRAM bench` says. With --conv=METHOD it is compiled with that, and its rows say so. With --half, what took
 more than half of PyTorch's memory is compiled once more with a budget of that half, and has a second row. Of volumes PyTorch
@@ -45,11 +46,12 @@ BESIDE_ARENA = 24  # MiB that a program of ours takes at most beside its arena: 
 
 class Net:
     """One that is compared: its file in examples/, options of unetc, the definition in PyTorch, how that is trained, and
-    the places of pictures and masks in a folder of data."""
+    the places of pictures and masks in a folder of data.  TIMED: it reads a time beside the picture."""
 
     def __init__(self, file, torch, sizes=(None,), precisions=PRECISIONS, batch=None, classes=None, optimizer="adam",
-                 loss="cross_entropy", places=("noisy/%d.png", "clean/%d.png"), mask=1, channels=3):
+                 loss="cross_entropy", places=("noisy/%d.png", "clean/%d.png"), mask=1, channels=3, options=(), timed=False):
         self.file, self.torch, self.sizes, self.precisions = file, torch, sizes, precisions
+        self.options, self.timed = list(options), timed
         self.batch, self.classes, self.optimizer, self.loss = batch, classes, optimizer, loss
         self.places, self.mask, self.channels = places, mask, channels
         self.volumes = file.startswith("volume/")
@@ -62,10 +64,10 @@ def oracle_unet(base):
     return make
 
 
-def public(name):
+def public(name, **definitions):
     def make():
         import nets
-        return nets.NETS[name]()
+        return nets.NETS[name](**definitions)
     return make
 
 
@@ -76,6 +78,8 @@ def of_volumes(name):
     return make
 
 
+TUTORIAL = {"size": 128, "widths": [128, 128, 256, 256, 512, 512], "attends": [False, False, False, False, True, False], "ddpm": False,
+            "head_width": 8}
 BOTH = ("256x256", "512x512")
 CUBES = ("64x64x64", "96x96x96")
 NETS = {
@@ -89,6 +93,15 @@ NETS = {
     "nnunet": Net("volume/nnunet.unet", of_volumes("NNUNet"), CUBES, ("f32",), 2, 3, "sgd", "deep_supervision", channels=1),
     "basic_unet": Net("volume/basic_unet.unet", of_volumes("BasicUNet"), CUBES, ("f32",), 2, 2, "adam",
                       "cross_entropy_and_dice", channels=1),
+    "segformer": Net("segformer/segformer.unet", public("segformer"), ("512x512",), batch=2, classes=19, optimizer="adamw",
+                     places=("train/images/%d.png", "train/labels/%d.png")),
+    "restormer": Net("restormer/restormer.unet", public("restormer"), ("128x128",), batch=1, optimizer="adamw", places=("train/%d.png",)),
+    "swinir": Net("swinir/swinir.unet", public("swinir"), ("128x128",), batch=1, places=("train/%d.png",)),
+    "unetr": Net("volume/unetr.unet", public("unetr"), ("96x96x96",), ("f32",), 1, 14, "adamw", "cross_entropy_and_dice", channels=1),
+    "ddpm": Net("diffusion/ddpm.unet", public("ddpm"), ("32x32",), batch=8, places=("pictures/%d.png",), timed=True),
+    "diffusion_unet": Net("diffusion/ddpm.unet", public("ddpm", **TUTORIAL), ("128x128",), batch=1, places=("pictures/%d.png",),
+                          options=["-D%s=%s" % (name, json.dumps(value, separators=(",", ":"))) for name, value in TUTORIAL.items()],
+                          timed=True),
 }
 DEFAULT = ("tiny_unet", "unet_denoiser")
 PEERS = {  # what of a net is compared: the ways of peers, and the precisions each has
@@ -147,6 +160,11 @@ def pictures(job):
     return torch.rand(shape).contiguous(memory_format=layout(job))
 
 
+def inputs(job):
+    import torch
+    return [pictures(job)] + [torch.rand(job["batch"])] * NETS[job["net"]].timed
+
+
 def torch_loss(job):
     """Of the answer of a net: how far it is from random targets."""
     import torch
@@ -189,6 +207,8 @@ def torch_optimizer(job, parameters):
     import torch
     if NETS[job["net"]].optimizer == "adam":
         return torch.optim.Adam(parameters, lr=5e-4, fused=True)
+    if NETS[job["net"]].optimizer == "adamw":
+        return torch.optim.AdamW(parameters, lr=1e-4, fused=True)
     if NETS[job["net"]].optimizer == "sgd":
         return torch.optim.SGD(parameters, lr=5e-3, momentum=0.9, weight_decay=5e-4, fused=True)
     return torch.optim.RMSprop(parameters, lr=1e-5, momentum=0.999, weight_decay=1e-8)
@@ -198,20 +218,20 @@ def torch_step(job):
     import torch
     net = torch_net(job).to(memory_format=layout(job))
     net.train(job["program"] == "train")
-    count, noisy, loss = count_of(net), pictures(job), torch_loss(job)
+    count, noisy, loss = count_of(net), inputs(job), torch_loss(job)
     optimizer = torch_optimizer(job, net.parameters())
     run = torch.compile(net) if job["way"] == "PyTorch, compiled" else net
 
     def train():
         optimizer.zero_grad(set_to_none=True)
         with cast(job["precision"]):
-            answer = run(noisy)
+            answer = run(*noisy)
         loss(answer).backward()
         optimizer.step()
 
     def predict():
         with torch.inference_mode(), cast(job["precision"]):
-            answer = run(noisy)
+            answer = run(*noisy)
             if job["classes"]:
                 (answer[-1] if isinstance(answer, list) else answer).argmax(1)
 
@@ -220,26 +240,27 @@ def torch_step(job):
 
 def openvino_step(job):
     import openvino
-    net, picture = torch_net(job).eval(), pictures(job)
-    model = openvino.convert_model(net, example_input=picture)
-    model.reshape(list(picture.shape))
+    net, given = torch_net(job).eval(), inputs(job)
+    model = openvino.convert_model(net, example_input=tuple(given))
+    model.reshape({i: list(tensor.shape) for i, tensor in enumerate(given)})
     wanted = {"INFERENCE_PRECISION_HINT": job["precision"], "INFERENCE_NUM_THREADS": job["threads"],
               "PERFORMANCE_HINT": "LATENCY"}
     request = openvino.Core().compile_model(model, "CPU", wanted).create_infer_request()
-    data = picture.contiguous().numpy()
-    return count_of(net), lambda: request.infer([data], share_inputs=True, share_outputs=True)
+    data = [tensor.contiguous().numpy() for tensor in given]
+    return count_of(net), lambda: request.infer(data, share_inputs=True, share_outputs=True)
 
 
 def onnx_step(job):
     import onnxruntime
     import torch
-    net, picture = torch_net(job).eval(), pictures(job).contiguous()
+    net, given = torch_net(job).eval(), [tensor.contiguous() for tensor in inputs(job)]
     path = os.path.join(job["folder"], job["net"] + ".onnx")
-    torch.onnx.export(net, (picture,), path, input_names=["noisy"])
+    names = ["noisy", "time"][:len(given)]
+    torch.onnx.export(net, tuple(given), path, input_names=names)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = job["threads"], 1
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    return count_of(net), lambda: session.run(None, {"noisy": picture.numpy()})
+    return count_of(net), lambda: session.run(None, {name: tensor.numpy() for name, tensor in zip(names, given)})
 
 
 def layer_calls(job):
@@ -362,10 +383,10 @@ class Ours:
         self.path = os.path.join(shop.folder, "-".join((net, program, precision, size or "own", str(budget))))
         limits = [] if budget is None else ["--mem=%dMiB" % budget]
         self.name = " ".join(["unetc", *shop.options, *limits])
-        options = [*shop.options, *limits, "--precision=" + precision]
+        options = [*shop.options, *NETS[net].options, *limits, "--precision=" + precision]
         options += [] if size is None else ["--size=" + size, "--batch=%d" % (shop.batch or NETS[net].batch)]
         programs = "train,predict" if program == "predict" and weights is None and not NETS[net].volumes else program
-        self.weights = weights or os.path.join(self.path + "-run", net + ".safetensors")
+        self.weights = weights or os.path.join(self.path + "-run", os.path.basename(NETS[net].file)[:-5] + ".safetensors")
         source = os.path.join(ROOT, "examples", NETS[net].file)
         execute([shop.unetc, *options, "--programs=" + programs, "-o", self.path, source])
         info = json.loads(execute([self.path, "info", "--format=json"]))
@@ -383,6 +404,9 @@ class Ours:
             return peak_of(train)
         if not os.path.exists(self.weights):
             execute(train)
+        if NETS[self.net].timed:  # one step of a sample reads what a prediction reads
+            return peak_of([self.path, "sample", "--weights=" + self.weights, "-o", out + ".png", "--count=%d" % self.shape["batch"],
+                            "--steps=1", "--threads=%d" % self.threads])
         picture = self.path + "-in.png"
         write_picture(picture, *reversed(self.shape["size"][1:]))
         return peak_of([self.path, "predict", "--weights=" + self.weights, picture, "-o", out + ".png",

@@ -7,11 +7,13 @@ from torch import nn
 from torch.nn import functional as F
 
 
-def attention(q, k, v, heads, bias=0):
+def attention(q, k, v, heads, bias=None):
     """Of sequences (batch, points, channels): each point gets a mean of V; BIAS is added to the products."""
     q, k, v = (x.unflatten(-1, (heads, -1)).transpose(-3, -2) for x in (q, k, v))
+    if hasattr(F, "scaled_dot_product_attention"):  # PyTorch 2
+        return F.scaled_dot_product_attention(q, k, v, bias).transpose(-3, -2).flatten(-2)
     products = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
-    return (F.softmax(products + bias, -1) @ v).transpose(-3, -2).flatten(-2)
+    return (F.softmax(products if bias is None else products + bias, -1) @ v).transpose(-3, -2).flatten(-2)
 
 
 def sequence(x):
