@@ -271,10 +271,12 @@ static const char *output_name(const Session *s, const char *otherwise) {
     return name;
 }
 
-/* Returns the default name of the program: the plain name for the CPU. */
+/* Returns the default name of the program, the plain name for the CPU, or of the library. */
 static const char *default_program(const Session *s, const Model *model) {
     const Target *target = s->command.options.target;
-    return target == targets[0] ? model->name : pool_text(s->pool, "%s_%s", model->name, target->name);
+    const char *name =
+        target == targets[0] ? model->name : pool_text(s->pool, "%s_%s", model->name, target->name);
+    return s->command.options.shared ? pool_text(s->pool, "lib%s.so", name) : name;
 }
 
 static int command_compile(Session *s) {
