@@ -56,12 +56,12 @@ typedef struct UnetDoor {
     int32_t version, bytes; /* UNET_DOOR_VERSION, sizeof(UnetDoor) */
     const UnetModel *const *models;
     int64_t nmodels; /* one, or one for each level of processors, best first */
-    /* What the table says; `tensor` and `result` return 0 where the list is shorter. */
+    /* The facts of the model; `tensor` and `result` return 0 where the list is shorter. */
     void (*facts)(const struct UnetDoor *door, UnetDoorFacts *facts);
     int32_t (*tensor)(const struct UnetDoor *door, int32_t list, int32_t i, UnetDoorTensor *tensor);
     int32_t (*result)(const struct UnetDoor *door, int32_t i, UnetDoorResult *result);
-    /* The rate of STEP, from 1, of a run of so many STEPS, if it begins with RATE: the file's schedule.  Of
-     * a plateau the rate without any. */
+    /* The rate of STEP, from 1, of a run of so many STEPS, if it begins with RATE: the file's schedule.  A
+     * plateau that evaluations met is left out. */
     double (*rate)(const struct UnetDoor *door, double rate, int64_t step, int64_t steps,
                    int64_t steps_per_epoch);
     /* The functions of unet/embed.h. */
@@ -83,7 +83,7 @@ typedef struct UnetDoor {
     double (*value)(const UnetModel *model, int32_t i, const double *sums, int64_t samples);
 } UnetDoor;
 
-/* What generated code fills its door with. */
+/* Generated code fills its door with these. */
 void unet_door_facts(const UnetDoor *door, UnetDoorFacts *facts);
 int32_t unet_door_tensor(const UnetDoor *door, int32_t list, int32_t i, UnetDoorTensor *tensor);
 int32_t unet_door_result(const UnetDoor *door, int32_t i, UnetDoorResult *result);

@@ -91,8 +91,8 @@ UNET_MUST_USE UnetStatus unet_embed_train_step(void *buffer, int32_t n, const vo
                                                double learning_rate, double *loss, UnetError *error);
 
 /* N samples, 1 to the batch of evaluation.  Adds what was measured to SUMS, unet_embed_sums() numbers:
- * those of each of UnetModel.results behind each other, NaN where evaluation does not measure it.  BEFORE:
- * how many samples were measured before, by which the evaluation of a diffusion draws its noise. */
+ * the numbers of each of UnetModel.results behind each other, NaN where evaluation does not measure it.
+ * BEFORE: how many samples were measured before, by which the evaluation of a diffusion draws its noise. */
 UNET_MUST_USE UnetStatus unet_embed_evaluate(void *buffer, int32_t n, const void *const *inputs,
                                              int64_t before, double *sums, UnetError *error);
 int64_t unet_embed_sums(const UnetModel *model);
