@@ -171,7 +171,10 @@ static int command_check(Session *s) {
         !lower_programs(s->pool, s->diag, s->file, &s->command.lower, &s->command.options, program))
         return EXIT_ERRORS;
     Text out = text_new(s->pool);
-    report_check(model, &out);
+    if (s->command.format == REPORT_JSON)
+        report_check_json(model, &out);
+    else
+        report_check(model, &out);
     print(&out);
     return EXIT_DONE;
 }
