@@ -415,8 +415,14 @@ static void add_parts(const Build *b, Words *w) {
               stderr);
 }
 
+/* A package may have libraries in the runtime's folder. */
+static void add_home(const Build *b, Words *w) {
+    add_word(w, pool_text(b->plan->pool, "-L%s", b->home));
+}
+
 static void add_libraries(const Build *b, Words *w) {
     add_parts(b, w);
+    add_home(b, w);
     add_word(w, pool_text(b->plan->pool, "%s/libunet_runtime.a", b->home));
     if (b->step != NULL)
         b->step->add_libraries(w);
@@ -430,6 +436,7 @@ static void add_small(const Build *b, Words *w) {
     add_words(w, "-s -Wl,--gc-sections -Wl,--whole-archive");
     add_word(w, pool_text(pool, "%s/libunet_small.a", b->home));
     add_word(w, "-Wl,--no-whole-archive");
+    add_home(b, w);
     add_word(w, pool_text(pool, "%s/libunet_runtime.a", b->home));
     add_words(w, read_source(pool, pool_text(pool, "%s/libraries_small", b->home)));
 }
@@ -438,7 +445,7 @@ static void add_small(const Build *b, Words *w) {
 static void add_door(const Build *b, Words *w) {
     Pool *pool = b->plan->pool;
     add_words(w, "-shared -Wl,--exclude-libs,ALL -Wl,--gc-sections");
-    add_word(w, pool_text(pool, "-L%s", b->home)); /* the home of a package has libraries of its own */
+    add_home(b, w);
     add_word(w, pool_text(pool, "%s/libunet_runtime.a", b->home));
     if (b->step != NULL)
         b->step->add_libraries(w);

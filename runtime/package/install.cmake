@@ -68,7 +68,7 @@ install(CODE "set(zsh site-functions)
   file(INSTALL ${completions}/_unetc DESTINATION \${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATAROOTDIR}/zsh/\${zsh})")
 
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples DESTINATION ${doc} FILES_MATCHING PATTERN *.unet PATTERN README.md
-        PATTERN cat.png PATTERN from_pytorch.py PATTERN nnunet.py)
+        PATTERN cat.png PATTERN from_pytorch.py PATTERN to_pytorch.py PATTERN nnunet.py REGEX /converter/[a-z]+[.]py$)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples/embed DESTINATION ${doc}/examples)
 
 # The package needs what unetc runs: a C compiler, and the libraries that programs are linked with.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import glob
 import os
 from typing import Any, Iterator
 
@@ -67,11 +68,18 @@ class Door(ctypes.Structure):
     ]
 
 
-def _preload() -> None:
-    """Libraries that a wheel brings for the machine that has none; what is loaded is found by its name."""
-    folder = os.path.join(_tools.BROUGHT, "load")
-    for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
-        ctypes.CDLL(os.path.join(folder, name), mode=ctypes.RTLD_GLOBAL)
+def _loaded(path: str) -> Any:
+    """The library.  Where the machine lacks one that it needs, those of the wheel are loaded first, for what is loaded is found by
+    its name."""
+    try:
+        return ctypes.CDLL(path)
+    except OSError:
+        brought = sorted(glob.glob(os.path.join(_tools.BROUGHT, "lib*", "**", "lib*.so*"), recursive=True))
+        for name in brought:
+            ctypes.CDLL(name, mode=ctypes.RTLD_GLOBAL)
+        if not brought:
+            raise
+    return ctypes.CDLL(path)
 
 
 class Library:
@@ -80,9 +88,8 @@ class Library:
     def __init__(self, path: str):
         if not os.path.exists(path):
             raise ModelError("%s: there is no such library: it was deleted; compile the model again" % path)
-        _preload()
         try:
-            library = ctypes.CDLL(os.path.abspath(path))
+            library = _loaded(os.path.abspath(path))
             entry = library.unet_door
         except (OSError, AttributeError) as error:
             raise ModelError("%s: no library that `unetc --shared` made for this machine: %s" % (path, error)) from None

@@ -115,10 +115,10 @@ class Model:
             raise ArgumentError("buffer", "is read-only")
         if not _arrays.is_dense(memory):
             raise ArgumentError("buffer", "is not contiguous")
-        if memory.address % ALIGN:
-            raise ArgumentError("buffer", "lies at %#x, which is no multiple of %d: unetc.buffer() makes one that does" % (memory.address, ALIGN))
         if size < self.buffer_bytes:
             raise ArgumentError("buffer", "has %d bytes, and %s needs %d" % (size, self.name, self.buffer_bytes))
+        if memory.address % ALIGN:
+            raise ArgumentError("buffer", "lies at %#x, which is no multiple of %d: unetc.buffer() makes one that does" % (memory.address, ALIGN))
         self._memory, self._buffer = memory, memory.address
         try:
             self._call(self._door.init, self._door.models, self._door.nmodels, self._buffer, size, threads, self.seed)
