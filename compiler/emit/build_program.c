@@ -444,7 +444,8 @@ static void add_small(const Build *b, Words *w) {
 /* A door needs no files but of weights, so nothing else is linked; and all names but its own are hidden. */
 static void add_door(const Build *b, Words *w) {
     Pool *pool = b->plan->pool;
-    add_words(w, "-shared -Wl,--exclude-libs,ALL -Wl,--gc-sections");
+    add_words(w, "-shared -Wl,--gc-sections");
+    add_word(w, pool_text(pool, "-Wl,--version-script=%s/door.map", b->home));
     add_home(b, w);
     add_word(w, pool_text(pool, "%s/libunet_runtime.a", b->home));
     if (b->step != NULL)

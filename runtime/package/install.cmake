@@ -2,7 +2,7 @@
 # that the whole may be moved:
 #
 #   bin/unetc
-#   lib/unetc/                  the folder that `unetc --runtime` prints: include/unet, libunet_runtime.a, libraries, libraries_shared, libunet_small.a, libraries_small, and with MPI
+#   lib/unetc/                  the folder that `unetc --runtime` prints: include/unet, libunet_runtime.a, libraries, libraries_shared, door.map, libunet_small.a, libraries_small, and with MPI
 #                               libunet_mpi.a, libraries_mpi; with libsodium libunet_secret.a, libraries_secret; with NCCL
 #                               libunet_nccl.a, libraries_nccl;
 #                               and editors/, syntax files
@@ -17,7 +17,8 @@ set(doc ${CMAKE_INSTALL_DATAROOTDIR}/doc/unetc)
 
 install(TARGETS unetc RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES ${CMAKE_BINARY_DIR}/lib/libunet_runtime.a ${CMAKE_BINARY_DIR}/lib/libunet_small.a
-        ${CMAKE_BINARY_DIR}/lib/libraries_small ${CMAKE_BINARY_DIR}/lib/libraries_shared DESTINATION ${home})
+        ${CMAKE_BINARY_DIR}/lib/libraries_small ${CMAKE_BINARY_DIR}/lib/libraries_shared
+        ${CMAKE_BINARY_DIR}/lib/door.map DESTINATION ${home})
 if(TARGET unet_cuda)
   install(FILES ${CMAKE_BINARY_DIR}/lib/libunet_cuda.a DESTINATION ${home})
 endif()

@@ -5,7 +5,8 @@
 $UNETC_BUILD names a build that is there; else one is made, without tests.  The wheel holds no module that is bound to a version
 of Python, for the package calls the compiled models by ctypes: its tag is py3-none-PLATFORM.
 
-Beside the compiler lie libraries that programs link, so that a machine needs a C compiler alone: archives for programs;
+Beside the compiler lie libraries that programs link, so that a machine needs a C compiler alone: archives for programs (not of OpenMP,
+which gcc brings, for a model links that as a shared library);
 for models the shared libjansson, and libomp for compilers of the clang kind.  Their licences lie in _root/share/licenses.
 """
 
@@ -27,7 +28,7 @@ except ImportError:  # before setuptools 70
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 ARCHIVES = ("png16", "tiff", "deflate", "zstd", "lzma", "jpeg", "gif", "webp", "sharpyuv", "openjp2", "minizip", "niftiio", "znz", "z",
-            "jansson", "gomp", "sodium")
+            "jansson", "sodium")
 LEFT_OUT = ("share/doc", "share/bash-completion", "share/zsh", "share/fish")
 
 
@@ -74,7 +75,10 @@ def bring_libraries(root):
     brought = {"lib%s.a" % name: path_of("lib%s.a" % name) for name in ARCHIVES}
     brought["libjansson.so.4"] = path_of("libjansson.so")
     omp = sorted(glob.glob("/usr/lib/llvm-*/lib/libomp.so.5"))
-    brought["libomp.so"] = os.path.realpath(omp[0]) if omp else None
+    header = sorted(glob.glob("/usr/lib/llvm-*/lib/clang/*/include/omp.h"))
+    if omp and header:
+        brought["clang/libomp.so.5"], brought["clang/omp.h"] = os.path.realpath(omp[0]), header[0]
+        os.makedirs(os.path.join(home, "clang"), exist_ok=True)
     for name, path in brought.items():
         if path:
             shutil.copyfile(path, os.path.join(home, name))

@@ -8,6 +8,7 @@ The C compiler is $CC or `cc`, as unetc itself has it.  Where neither is there, 
 from __future__ import annotations
 
 import contextlib
+import glob
 import hashlib
 import importlib.util
 import json
@@ -74,12 +75,37 @@ def write_whole(path: str, data: bytes, mode: int = 0o666) -> None:
 
 # ---- the C compiler ----
 
+# Without -march ziglang compiles for the processor at hand, where unetc means any; and it has names of its own for levels.
+ZIG = """#!/bin/sh
+for word; do
+    shift
+    case $word in
+    -march=x86-64-v[234]) set -- "$@" "-mcpu=x86_64_${word#-march=x86-64-}" ;;
+    *) set -- "$@" "$word" ;;
+    esac
+done
+case " $* " in
+*' -march='* | *' -mcpu='*) ;;
+*) set -- -mcpu=baseline "$@" ;;
+esac
+case " $* " in
+*' -c '*) exec %(cc)s "$@" ;;
+*) exec %(cc)s "$@" %(omp)s ;;
+esac
+"""
+
+
 def _zig() -> Optional[str]:
     """A script that calls `python -m ziglang cc`; None: there is no ziglang.  Its name has `clang` in it, by which unetc knows
     how to link."""
     if importlib.util.find_spec("ziglang") is None:
         return None
-    text = "#!/bin/sh\nexec %s -m ziglang cc \"$@\"\n" % shlex.quote(sys.executable)
+    words, omp = [sys.executable, "-m", "ziglang", "cc"], []
+    for header in glob.glob(os.path.join(BROUGHT, "lib*", "**", "omp.h"), recursive=True):  # OpenMP, which ziglang lacks
+        folder = os.path.dirname(header)
+        words.append("-I" + folder)
+        omp = ["-L" + folder, "-Wl,-rpath," + folder, "-l:libomp.so.5"]
+    text = ZIG % {"cc": " ".join(map(shlex.quote, words)), "omp": " ".join(map(shlex.quote, omp))}
     path = os.path.join(cache_folder(), "zig-clang-%s" % hashlib.sha256(text.encode()).hexdigest()[:12])
     if not os.path.exists(path):
         write_whole(path, text.encode(), stat.S_IRWXU)
