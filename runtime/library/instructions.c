@@ -1,4 +1,4 @@
-/* instructions.c - the first instruction that this processor lacks of those that a model was compiled for.
+/* instructions.c - the first instruction that a model was compiled for and this processor lacks.
  *
  * The processor is asked by CPUID and not by __builtin_cpu_supports(): some compilers' libraries answer
  * that with a no to everything.  Wide registers count only where the system keeps them (XGETBV).

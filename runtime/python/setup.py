@@ -16,6 +16,7 @@ import re
 import shutil
 import subprocess
 import sysconfig
+import tempfile
 
 from setuptools import Distribution, setup
 from setuptools.command.build_py import build_py
@@ -128,4 +129,7 @@ class Binary(Distribution):
         return True
 
 
-setup(version=version(), cmdclass={"build_py": BuildPy, "bdist_wheel": Wheel}, distclass=Binary)
+# Nothing is built among the sources, for tests read those.
+with tempfile.TemporaryDirectory(prefix="unetc-wheel-") as aside:
+    setup(version=version(), cmdclass={"build_py": BuildPy, "bdist_wheel": Wheel}, distclass=Binary,
+          options={"build": {"build_base": aside}, "egg_info": {"egg_base": aside}})
