@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import glob
 import os
@@ -68,6 +69,22 @@ class Door(ctypes.Structure):
     ]
 
 
+@contextlib.contextmanager
+def _sharing() -> Iterator[None]:
+    """OpenMP reads its variables when it is loaded.  Unless they are set, threads wait for each other without spinning for long, as
+    in the model's own program, for other programs may want the processors."""
+    gentle = {"GOMP_SPINCOUNT": "2000", "KMP_BLOCKTIME": "0"}
+    if any(name in os.environ for name in ("OMP_WAIT_POLICY", *gentle)):
+        yield
+        return
+    os.environ.update(gentle)
+    try:
+        yield
+    finally:
+        for name in gentle:
+            os.environ.pop(name, None)
+
+
 def _loaded(path: str) -> Any:
     """The library.  Where the machine lacks one that it needs, those of the wheel are loaded first, for what is loaded is found by
     its name."""
@@ -89,7 +106,8 @@ class Library:
         if not os.path.exists(path):
             raise ModelError("%s: there is no such library: it was deleted; compile the model again" % path)
         try:
-            library = _loaded(os.path.abspath(path))
+            with _sharing():
+                library = _loaded(os.path.abspath(path))
             entry = library.unet_door
         except (OSError, AttributeError) as error:
             raise ModelError("%s: no library that `unetc --shared` made for this machine: %s" % (path, error)) from None
