@@ -37,7 +37,7 @@ configure_file(${package}/unetc.pc.in ${CMAKE_BINARY_DIR}/unetc.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/unetc.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${doc} RENAME copyright)
-foreach(folder . dsl runtime compiler compiler/cuda templates tests tests/bench) # the pages that the first one leads to
+foreach(folder . dsl runtime runtime/python compiler compiler/cuda templates tests tests/bench) # the pages that the first one leads to
   install(FILES ${CMAKE_SOURCE_DIR}/${folder}/README.md DESTINATION ${doc}/${folder})
 endforeach()
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/dsl/editors DESTINATION ${home} PATTERN words.py EXCLUDE)

@@ -21,12 +21,13 @@ def python():
     return SYSTEM if found and found.returncode == 0 else sys.executable
 
 
+def blocks_of(text):
+    return re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)
+
+
 def notebook(text):
-    """The page: each block of code is a cell, and what stands between them another."""
-    cells = []
-    for kind, body in re.findall(r"(```python\n)(.*?)```\n|\Z", text, re.S):
-        if kind:
-            cells.append({"cell_type": "code", "metadata": {}, "source": body, "outputs": [], "execution_count": None})
+    """The page: each block of code is a cell."""
+    cells = [{"cell_type": "code", "metadata": {}, "source": body, "outputs": [], "execution_count": None} for body in blocks_of(text)]
     return {"cells": cells, "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}},
             "nbformat": 4, "nbformat_minor": 4}
 
@@ -34,7 +35,7 @@ def notebook(text):
 def main():
     with open(PAGE, encoding="utf-8") as file:
         text = file.read()
-    blocks = re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)
+    blocks = blocks_of(text)
     assert len(blocks) > 3, "the page has no code"
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "UNETC": os.path.abspath(sys.argv[1]), "XDG_CACHE_HOME": folder, "OMP_WAIT_POLICY": "passive",

@@ -15,7 +15,7 @@ import array
 import ctypes
 import math
 import struct
-from typing import Any, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from ._errors import ArgumentError
 
@@ -76,10 +76,10 @@ class Array:
         return ctypes.addressof(self._bytes)
 
     @property
-    def data(self) -> memoryview:
+    def data(self) -> Any:
         """The numbers, writable, with the axes of the array."""
         count = elements(self.shape)
-        flat = memoryview(self._bytes).cast("B")[:count * BYTES[self._kind]]
+        flat: Any = memoryview(self._bytes).cast("B")[:count * BYTES[self._kind]]
         return flat.cast(WORDS[self._kind], self.shape) if self.shape and count else flat.cast(WORDS[self._kind])
 
     @property
@@ -143,7 +143,7 @@ class _Managed(ctypes.Structure):
     _fields_ = [("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", _DELETER)]
 
 
-_NAME, _USED = b"dltensor", b"used_dltensor"  # capsules keep the pointers
+_NAME = b"dltensor"  # capsules keep the pointer
 _KINDS = {0: "i", 1: "u", 2: "f", 6: "b"}
 _api = ctypes.pythonapi
 _api.PyCapsule_GetPointer.restype = ctypes.c_void_p
@@ -185,22 +185,20 @@ class _Lent:
         self.managed = _Managed(_Tensor(owner.address, HOST, 0, rank, code, 8 * BYTES[owner._kind], 1, self.shape, None, 0), None, _returned)
 
 
-_lent = {}  # by the address of what was lent
+_lent: Dict[int, _Lent] = {}  # by the address of what was lent
 
 
-@_DELETER
-def _returned(address: int) -> None:
+def _give_back(address: int) -> None:
     _lent.pop(address, None)
 
 
-@_DESTRUCTOR
-def _unread(capsule: int) -> None:
+def _end(capsule: int) -> None:
     """A capsule ends; where nobody has taken its memory over, it goes back."""
-    valid = _is_valid(capsule, _NAME)
-    if valid:
-        _lent.pop(_pointer(capsule, _NAME), None)
+    if _is_valid(capsule, _NAME):
+        _give_back(_pointer(capsule, _NAME))
 
 
+_returned, _unread = _DELETER(_give_back), _DESTRUCTOR(_end)
 _is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_IsValid", _api))
 _pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_GetPointer", _api))
 
@@ -261,6 +259,17 @@ def _from_buffer(name: str, value: Any) -> Memory:
         raise ArgumentError(name, "has numbers of the type %s, which is not read: make it float32" % view.format)
     held = _Held(view)
     return Memory(held.buffer.buf or 0, tuple(view.shape or ()), tuple(view.strides or ()), kinds[word], view.readonly, held)
+
+
+def is_array(value: Any) -> bool:
+    """Does it have numbers itself, and is no collection of arrays?"""
+    if hasattr(value, "__array_interface__") or hasattr(value, "__dlpack__"):
+        return True
+    try:
+        memoryview(value)
+        return True
+    except TypeError:
+        return False
 
 
 def memory_of(name: str, value: Any) -> Memory:

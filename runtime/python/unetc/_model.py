@@ -34,16 +34,16 @@ class Evaluation(Mapping[str, float]):
 
     samples: int
     loss: float
-    values: Mapping[str, float]
+    results: Mapping[str, float]
 
     def __getitem__(self, name: str) -> float:
-        return self.values[name]
+        return self.results[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.values)
+        return iter(self.results)
 
     def __len__(self) -> int:
-        return len(self.values)
+        return len(self.results)
 
 
 def _text(name: Optional[bytes]) -> str:
@@ -119,7 +119,8 @@ class Model:
             raise ArgumentError("buffer", "has %d bytes, and %s needs %d" % (size, self.name, self.buffer_bytes))
         if memory.address % ALIGN:
             raise ArgumentError("buffer", "lies at %#x, which is no multiple of %d: unetc.buffer() makes one that does" % (memory.address, ALIGN))
-        self._memory, self._buffer = memory, memory.address
+        self._memory: Optional[_arrays.Memory] = memory
+        self._buffer = memory.address
         try:
             self._call(self._door.init, self._door.models, self._door.nmodels, self._buffer, size, threads, self.seed)
         except ModelError:
@@ -261,7 +262,8 @@ class Model:
             total, count = 0.0, 0
             shown = _progress(batches, "epoch %d of %d" % (epoch + 1, epochs)) if progress else batches
             for batch in shown:
-                loss = self.train_step(**batch, lr=lr) if isinstance(batch, Mapping) else self.train_step(*batch, lr=lr)
+                arrays, named = _spread(batch)
+                loss = self.train_step(*arrays, lr=lr, **named)
                 total, count = total + loss, count + 1
                 if hasattr(shown, "set_postfix"):
                     shown.set_postfix(loss="%.5g" % (total / count), refresh=False)
@@ -294,11 +296,10 @@ class Model:
     @staticmethod
     def _batches(arrays: Sequence[Any], named: Mapping[str, Any]) -> Iterator[Tuple[Sequence[Any], Mapping[str, Any]]]:
         only = arrays[0] if len(arrays) == 1 and not named else None
-        if only is None or any(hasattr(only, name) for name in ("__array_interface__", "__dlpack__")) or not hasattr(only, "__iter__"):
+        if only is None or _arrays.is_array(only) or not hasattr(only, "__iter__"):
             yield arrays, named
             return
-        for batch in only:
-            yield ((), batch) if isinstance(batch, Mapping) else (tuple(batch), {})
+        yield from map(_spread, only)
 
     def forward(self, *arrays: Any, out: Optional[Arrays] = None, **named: Any) -> Arrays:
         """The outputs for any number of samples: float32 (n, channels, height, width); of classes uint8 (n, height, width).
@@ -408,6 +409,13 @@ class Model:
         of the file must be in the module, in its shape.  Returns the names of weights that the file does not have, which stay."""
         from . import _torch
         return _torch.load_into(module, self)
+
+
+def _spread(batch: Any) -> Tuple[Sequence[Any], Mapping[str, Any]]:
+    """The arguments that a batch is: a dict by name, several arrays, or one."""
+    if isinstance(batch, Mapping):
+        return (), batch
+    return (batch,) if _arrays.is_array(batch) else tuple(batch), {}
 
 
 def _weights(info: TensorInfo, value: Any) -> _arrays.Memory:

@@ -274,7 +274,7 @@ class Fit:
 def _fit_plan(row: Any) -> Optional[FitPlan]:
     if row is None:
         return None
-    return FitPlan(*(tuple(row[field.name]) if field.name == "size" else row[field.name] for field in dataclasses.fields(FitPlan)))
+    return FitPlan(**{field.name: row[field.name] for field in dataclasses.fields(FitPlan) if field.name != "size"}, size=tuple(row["size"]))
 
 
 def fit(source: _tools.Source, *, name: str = "model", max: str = "batch", mem: Union[str, int, None] = None, size: Any = None,
