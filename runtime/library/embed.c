@@ -81,13 +81,16 @@ static Parts parts_of(const UnetModel *model, void *buffer) {
                    .input = (char **)(void *)(base + at.input)};
 }
 
-/* The parts of a buffer that is ready. */
-UnetStatus embed_parts(void *buffer, Parts *parts, UnetError *error) {
+bool embed_find(void *buffer, Parts *parts) {
     const Head *head = buffer;
     if (head == NULL || (uintptr_t)buffer % UNET_BUFFER_ALIGN != 0 || head->mark != MARK)
-        return unet_fail(error, UNET_USAGE, "the buffer is not ready: call NAME_init first");
+        return false;
     *parts = parts_of(head->model, buffer);
-    return UNET_OK;
+    return true;
+}
+
+UnetStatus embed_not_ready(UnetError *error) {
+    return unet_fail(error, UNET_USAGE, "the buffer is not ready: call NAME_init first");
 }
 
 int64_t unet_embed_steps(const void *buffer) {
@@ -143,7 +146,7 @@ UnetStatus unet_embed_init(const UnetModel *const *models, int32_t nmodels, void
 
 void unet_embed_close(void *buffer) {
     Parts parts;
-    if (embed_parts(buffer, &parts, NULL) != UNET_OK)
+    if (!embed_find(buffer, &parts))
         return;
     if (parts.head->model->device != NULL)
         parts.head->model->device->close(parts.head->device);
@@ -339,11 +342,10 @@ static UnetStatus take_band(const Parts *parts, const UnetProgram *program, cons
 UnetStatus unet_embed_forward(void *buffer, const void *const *inputs, void *const *outputs,
                               UnetError *error) {
     Parts parts;
-    UnetStatus status = embed_parts(buffer, &parts, error);
-    if (status != UNET_OK)
-        return status;
+    if (!embed_find(buffer, &parts))
+        return embed_not_ready(error);
     const UnetProgram *program = parts.head->model->predict;
-    status = check_program(parts.head->model, program, "predict", error);
+    UnetStatus status = check_program(parts.head->model, program, "predict", error);
     if (status == UNET_OK)
         status = check_inputs(parts.head->model, program, inputs, error);
     if (status != UNET_OK)
@@ -408,11 +410,10 @@ static double loss_of(const Parts *parts, int32_t n) {
 UnetStatus unet_embed_train_step(void *buffer, int32_t n, const void *const *inputs, double learning_rate,
                                  double *loss, UnetError *error) {
     Parts parts;
-    UnetStatus status = embed_parts(buffer, &parts, error);
-    if (status != UNET_OK)
-        return status;
+    if (!embed_find(buffer, &parts))
+        return embed_not_ready(error);
     const UnetModel *model = parts.head->model;
-    status = check_samples(model, model->train, "train", n, inputs, error);
+    UnetStatus status = check_samples(model, model->train, "train", n, inputs, error);
     if (status == UNET_OK && model->training->processes > 1)
         status = unet_fail(error, UNET_USAGE,
                            "%s was compiled for %" PRId32
@@ -460,11 +461,10 @@ static void add_results(const Parts *parts, const UnetProgram *program, double *
 UnetStatus unet_embed_evaluate(void *buffer, int32_t n, const void *const *inputs, int64_t before,
                                double *sums, UnetError *error) {
     Parts parts;
-    UnetStatus status = embed_parts(buffer, &parts, error);
-    if (status != UNET_OK)
-        return status;
+    if (!embed_find(buffer, &parts))
+        return embed_not_ready(error);
     const UnetModel *model = parts.head->model;
-    status = check_samples(model, model->eval, "eval", n, inputs, error);
+    UnetStatus status = check_samples(model, model->eval, "eval", n, inputs, error);
     if (status != UNET_OK)
         return status;
     const UnetStep step = {.arena = parts.arena,

@@ -27,8 +27,9 @@ typedef struct {
     char **input;
 } Parts;
 
-/* The parts of a buffer that is ready. */
-UNET_MUST_USE UnetStatus embed_parts(void *buffer, Parts *parts, UnetError *error);
+/* The parts of a buffer that is ready; false: it is not, which the other says. */
+bool embed_find(void *buffer, Parts *parts);
+UNET_MUST_USE UnetStatus embed_not_ready(UnetError *error);
 
 /* embed_weights.c: the weights that training starts with, and the numbers that inputs are normalised by. */
 void embed_start_weights(const Parts *parts);

@@ -115,8 +115,7 @@ static UnetStatus read_file(const Parts *parts, const char *path, bool training,
 
 UnetStatus unet_embed_load(void *buffer, const char *path, UnetError *error) {
     Parts parts;
-    UnetStatus status = embed_parts(buffer, &parts, error);
-    return status == UNET_OK ? read_file(&parts, path, false, error) : status;
+    return embed_find(buffer, &parts) ? read_file(&parts, path, false, error) : embed_not_ready(error);
 }
 
 static UnetStatus check_trains(const Parts *parts, UnetError *error) {
@@ -129,9 +128,9 @@ static UnetStatus check_trains(const Parts *parts, UnetError *error) {
 
 UnetStatus unet_embed_resume(void *buffer, const char *path, UnetError *error) {
     Parts parts;
-    UnetStatus status = embed_parts(buffer, &parts, error);
-    if (status == UNET_OK)
-        status = check_trains(&parts, error);
+    if (!embed_find(buffer, &parts))
+        return embed_not_ready(error);
+    UnetStatus status = check_trains(&parts, error);
     return status == UNET_OK ? read_file(&parts, path, true, error) : status;
 }
 
@@ -207,15 +206,14 @@ static UnetStatus write_file(const Parts *parts, const char *path, bool training
 
 UnetStatus unet_embed_save(void *buffer, const char *path, UnetError *error) {
     Parts parts;
-    UnetStatus status = embed_parts(buffer, &parts, error);
-    return status == UNET_OK ? write_file(&parts, path, false, error) : status;
+    return embed_find(buffer, &parts) ? write_file(&parts, path, false, error) : embed_not_ready(error);
 }
 
 UnetStatus unet_embed_checkpoint(void *buffer, const char *path, UnetError *error) {
     Parts parts;
-    UnetStatus status = embed_parts(buffer, &parts, error);
-    if (status == UNET_OK)
-        status = check_trains(&parts, error);
+    if (!embed_find(buffer, &parts))
+        return embed_not_ready(error);
+    UnetStatus status = check_trains(&parts, error);
     return status == UNET_OK ? write_file(&parts, path, true, error) : status;
 }
 
@@ -234,11 +232,10 @@ static size_t bytes_of(const UnetModel *model, int32_t i) {
 
 UnetStatus unet_embed_get(void *buffer, void *const *values, UnetError *error) {
     Parts parts;
-    UnetStatus status = embed_parts(buffer, &parts, error);
-    if (status != UNET_OK)
-        return status;
+    if (!embed_find(buffer, &parts))
+        return embed_not_ready(error);
     const UnetModel *model = parts.head->model;
-    status = embed_fetch(&parts, 0, model->persistent, error);
+    UnetStatus status = embed_fetch(&parts, 0, model->persistent, error);
     for (int32_t i = 0; i < model->nparameter && status == UNET_OK; i++)
         if (values[i] != NULL)
             memcpy(values[i], parts.arena + unet_weights_offset(model, i), bytes_of(model, i));
@@ -255,15 +252,14 @@ static bool is_finite(const UnetModel *model, int32_t i, const void *values) {
 
 UnetStatus unet_embed_set(void *buffer, const void *const *values, UnetError *error) {
     Parts parts;
-    UnetStatus status = embed_parts(buffer, &parts, error);
-    if (status != UNET_OK)
-        return status;
+    if (!embed_find(buffer, &parts))
+        return embed_not_ready(error);
     const UnetModel *model = parts.head->model;
     for (int32_t i = 0; i < model->nparameter; i++)
         if (values[i] != NULL && !is_finite(model, i, values[i]))
             return unet_fail(error, UNET_USAGE, "%s has values that are not finite",
                              model->parameter[i].name);
-    status = embed_fetch(&parts, 0, model->persistent, error);
+    UnetStatus status = embed_fetch(&parts, 0, model->persistent, error);
     for (int32_t i = 0; i < model->nparameter && status == UNET_OK; i++) {
         if (values[i] == NULL)
             continue;
