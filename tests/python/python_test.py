@@ -404,6 +404,34 @@ class Arrays(unittest.TestCase):
         self.assertTrue(torch.equal(torch.from_dlpack(own), x))
 
 
+class Kinds(unittest.TestCase):
+    """Signals, volumes, numbers, labels."""
+
+    TRAIN = "train { loss %s\n optimizer sgd(lr = 0)\n batch 2\n steps 1 }\n"
+
+    def one(self, text, loss, shapes, dtypes):
+        with model_of(text + self.TRAIN % loss, kernels="reference") as model:
+            tensors = model.train_inputs + model.outputs
+            self.assertEqual(([info.shape for info in tensors], [info.dtype for info in tensors]), (shapes, dtypes))
+            kinds = {"float32": "f", "uint8": "B"}
+            arrays = [numbers((2,) + info.shape, 7, kinds[info.dtype]) for info in model.train_inputs]
+            self.assertGreater(model.train_step(*arrays), 0)
+            result = model.forward(**{info.name: array_ for info, array_ in zip(model.train_inputs, arrays) if info in model.inputs})
+            self.assertEqual(tuple(result.shape), (2,) + shapes[-1])
+
+    def test_signals(self):
+        self.one("\ninput s : signal(2, 64)\ntarget t : signal(1)\noutput out = conv(s, 1, 3)\n", "mse(out, t)",
+                 [(2, 64), (1, 64), (1, 64)], ["float32"] * 3)
+
+    def test_volumes(self):
+        self.one("\ninput v : volume(1, 4, 8, 8)\ntarget t : labels(3)\nl = conv(v, 3, 3)\noutput out = argmax(l)\n",
+                 "cross_entropy(l, t)", [(1, 4, 8, 8), (4, 8, 8), (4, 8, 8)], ["float32", "uint8", "uint8"])
+
+    def test_numbers(self):
+        self.one("\ninput p : image(2, 16, 16)\ninput n : number\ntarget t : image(2)\noutput out = conv(p, 2, 3) + conv(n, 2, 1)\n",
+                 "mse(out, t)", [(2, 16, 16), (), (2, 16, 16), (2, 16, 16)], ["float32"] * 4)
+
+
 class Refusals(unittest.TestCase):
     """Each names its argument."""
 

@@ -381,7 +381,7 @@ class Model:
         self._file(self._door.save, path)
 
     def load(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Takes the weights of a safetensors file, which has every tensor of the model."""
+        """Takes the weights of a safetensors file, which has every tensor of the model.  Where that fails, some may be the file's."""
         self._file(self._door.load, path)
 
     def checkpoint(self, path: Union[str, "os.PathLike[str]"]) -> None:
@@ -390,7 +390,7 @@ class Model:
         self._file(self._door.checkpoint, path)
 
     def resume(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Goes on from a checkpoint, of `checkpoint` or of the program."""
+        """Goes on from a checkpoint, of `checkpoint` or of the program.  Where that fails, some of the weights may be the file's."""
         self._file(self._door.resume, path)
 
     # ---- where it comes from ----
