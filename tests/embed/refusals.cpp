@@ -78,8 +78,7 @@ static void check_threads() {
     }
 }
 
-// Two buffers, one of which goes on from where the other is: their weights are the same, then and a step
-// later.
+// A buffer goes on from where another is: their weights are the same a step later.
 static void check_checkpoint(const float *x, const uint8_t *truth) {
     static float weights[2][64 * 64];
     UnetError error;
