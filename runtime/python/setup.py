@@ -74,7 +74,7 @@ def bring_libraries(root):
     licences = os.path.join(root, "share", "licenses")
     os.makedirs(licences, exist_ok=True)
     brought = {"lib%s.a" % name: path_of("lib%s.a" % name) for name in ARCHIVES}
-    brought["libjansson.so.4"] = path_of("libjansson.so")
+    brought["libjansson.so"] = path_of("libjansson.so")
     omp = sorted(glob.glob("/usr/lib/llvm-*/lib/libomp.so.5"))
     header = sorted(glob.glob("/usr/lib/llvm-*/lib/clang/*/include/omp.h"))
     if omp and header:
@@ -84,9 +84,6 @@ def bring_libraries(root):
         if path:
             shutil.copyfile(path, os.path.join(home, name))
             licence_of(path, licences)
-    if brought["libjansson.so.4"]:
-        with open(os.path.join(home, "libraries_shared"), "w") as file:
-            file.write("-l:libjansson.so.4 -lm -lpthread\n")
     for archive in glob.glob(os.path.join(home, "libunet_*.a")):
         subprocess.check_call(["strip", "-g", archive])
 

@@ -104,7 +104,7 @@ def _zig() -> Optional[str]:
     for header in glob.glob(os.path.join(BROUGHT, "lib*", "**", "omp.h"), recursive=True):  # OpenMP, which ziglang lacks
         folder = os.path.dirname(header)
         words.append("-I" + folder)
-        omp = ["-L" + folder, "-Wl,-rpath," + folder, "-l:libomp.so.5"]
+        omp = [os.path.join(folder, "libomp.so.5"), "-Wl,-rpath," + folder]
     text = ZIG % {"cc": " ".join(map(shlex.quote, words)), "omp": " ".join(map(shlex.quote, omp))}
     path = os.path.join(cache_folder(), "zig-clang-%s" % hashlib.sha256(text.encode()).hexdigest()[:12])
     if not os.path.exists(path):
