@@ -69,7 +69,7 @@ def licence_of(path, folder):
 
 
 def bring_libraries(root):
-    """Those that programs and models link."""
+    """Copies the libraries that programs and models link."""
     home = os.path.dirname(glob.glob(os.path.join(root, "lib*", "**", "libunet_runtime.a"), recursive=True)[0])
     licences = os.path.join(root, "share", "licenses")
     os.makedirs(licences, exist_ok=True)

@@ -138,7 +138,7 @@ def npy(path, view, descr):
 
 
 def tensors(path):
-    """Of a safetensors file, and its notes."""
+    """The tensors of a safetensors file, and its notes."""
     with open(path, "rb") as file:
         data = file.read()
     begin = 8 + struct.unpack("<Q", data[:8])[0]
@@ -148,7 +148,7 @@ def tensors(path):
 
 
 class Answers(unittest.TestCase):
-    """check, mem, fit, and what is wrong with a file."""
+    """check, mem, fit, and mistakes in a file."""
 
     def test_check(self):
         found = unetc.check(NET)

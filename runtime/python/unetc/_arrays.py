@@ -1,7 +1,7 @@
 """Arrays in and out, with NumPy or without.
 
 An input is anything with `__array_interface__` (NumPy), with `__dlpack__` (PyTorch, JAX, NumPy) or with the buffer protocol
-(`array.array`, `memoryview`, `bytes`).  Where it lies in C order and has the type that the model takes, its memory is read in
+(`array.array`, `memoryview`, `bytes`).  If it lies in C order and has the type that the model takes, its memory is read in
 place; else it is copied once.  An output must be writable memory of just the right shape, type and order.
 
     taken(name, value, "f4", shape, most) -> (Memory, samples, batched)        an input
@@ -28,7 +28,7 @@ NAMES = {"f2": "float16", "f4": "float32", "f8": "float64", "i1": "int8", "i2": 
 
 
 class Memory(NamedTuple):
-    """Where the numbers of an array lie; strides in bytes.  `owner` keeps them alive."""
+    """The place of the numbers of an array; strides in bytes.  `owner` keeps them alive."""
 
     address: int
     shape: Shape
@@ -297,7 +297,7 @@ def _numbers(memory: Memory) -> Iterator[Any]:
 
 
 class _Interface:
-    """What NumPy reads a Memory by."""
+    """NumPy reads a Memory by it."""
 
     def __init__(self, memory: Memory):
         self.owner = memory.owner

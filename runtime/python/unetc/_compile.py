@@ -90,7 +90,7 @@ def compile(source: Any, inputs: Any = None, *, name: str = "model", sections: s
 
     INPUTS      of a module: the size of its input, (channels, height, width), or a list of such
     SECTIONS    text that is added to the file, such as a target and `train { ... }` for a module, whose file has neither
-    BATCH, MEM, SIZE, TARGET and further OPTIONS are those of `unetc`: samples of a training step at most; the budget of the arena,
+    BATCH, MEM, SIZE, TARGET and further OPTIONS are options of `unetc`: samples of a training step at most; the budget of the arena,
                 "512MiB" or a number of bytes; (height, width); "cpu" or "cuda"; kernels="reference", define={"base": 8}.
                 staging= is "f32" here, for arrays may have any numbers, and pictures from files have 8 or 16 bits
     BUFFER, THREADS, SEED are the Model's.

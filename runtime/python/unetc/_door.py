@@ -86,8 +86,8 @@ def _sharing() -> Iterator[None]:
 
 
 def _loaded(path: str) -> Any:
-    """The library.  Where the machine lacks one that it needs, those of the wheel are loaded first, for what is loaded is found by
-    its name."""
+    """The library.  If the machine lacks one that it needs, the libraries of the wheel are loaded first, for whatever is loaded is
+    found by its name."""
     try:
         return ctypes.CDLL(path)
     except OSError:

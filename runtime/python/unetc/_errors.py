@@ -73,7 +73,7 @@ def _span(data: Any) -> Span:
 
 
 class Error(Exception):
-    """Whatever unetc refuses.  `diagnostics` has the compiler's, the first of which gives the attributes below."""
+    """Whatever unetc refuses.  `diagnostics` has the compiler's; the first gives the attributes below."""
 
     def __init__(self, message: str, diagnostics: Sequence[Diagnostic] = ()):
         super().__init__(message)

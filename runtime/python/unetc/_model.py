@@ -170,17 +170,17 @@ class Model:
 
     @property
     def inputs(self) -> Tuple[TensorInfo, ...]:
-        """What `forward` takes, in order."""
+        """The tensors that `forward` takes, in order."""
         return tuple(info for info in self._reads[_door.PREDICT] if info)
 
     @property
     def train_inputs(self) -> Tuple[TensorInfo, ...]:
-        """What `train_step` takes, in order: inputs and targets."""
+        """The tensors that `train_step` takes, in order: inputs and targets."""
         return tuple(info for info in self._reads[_door.TRAIN] if info)
 
     @property
     def eval_inputs(self) -> Tuple[TensorInfo, ...]:
-        """What `evaluate` takes, in order."""
+        """The tensors that `evaluate` takes, in order."""
         return tuple(info for info in self._reads[_door.EVAL] if info)
 
     def _program(self, which: int, name: str) -> List[Optional[TensorInfo]]:
@@ -355,7 +355,7 @@ class Model:
 
     def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> Tuple[List[str], List[str]]:
         """Takes the weights of STATE, arrays or tensors by name; the optimiser's state stays.  All must be there, and no other,
-        unless STRICT is False; returns the names that are missing and those that the model does not have.  Nothing changes where
+        unless STRICT is False; returns the names that are missing, and the names that the model does not have.  Nothing changes where
         one does not fit."""
         known = {info.name for info in self.parameters}
         missing = [info.name for info in self.parameters if info.name not in state]
@@ -381,7 +381,7 @@ class Model:
         self._file(self._door.save, path)
 
     def load(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Takes the weights of a safetensors file, which has every tensor of the model.  Where that fails, some may be the file's."""
+        """Takes the weights of a safetensors file, which has every tensor of the model.  If that fails, some may be the file's."""
         self._file(self._door.load, path)
 
     def checkpoint(self, path: Union[str, "os.PathLike[str]"]) -> None:
@@ -390,7 +390,7 @@ class Model:
         self._file(self._door.checkpoint, path)
 
     def resume(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Goes on from a checkpoint, of `checkpoint` or of the program.  Where that fails, some of the weights may be the file's."""
+        """Goes on from a checkpoint, of `checkpoint` or of the program.  If that fails, some of the weights may be the file's."""
         self._file(self._door.resume, path)
 
     # ---- where it comes from ----

@@ -45,7 +45,7 @@ class Checked:
 def check(source: _tools.Source, *, name: str = "model", **options: Any) -> Checked:
     """Names and shapes of SOURCE, the path of a .unet file or its text; nothing is planned.
 
-    Raises FileError with the place of a mistake.  OPTIONS are those of `unetc check`, such as size=(128, 128) or
+    Raises FileError with the place of a mistake.  OPTIONS are options of `unetc check`, such as size=(128, 128) or
     define={"base": 8}; NAME is the model's, of a text."""
     data = json.loads(_tools.run(["check", "--format=json"], _tools.read(source, name), options))
 
@@ -113,7 +113,7 @@ class Arena:
 
 @dataclasses.dataclass(frozen=True)
 class Cost:
-    """Floating point operations of a step, without those of `recompute_flops`."""
+    """Floating point operations of a step, without the `recompute_flops`."""
 
     flops: int
     recompute_flops: int
@@ -202,7 +202,7 @@ def mem(source: _tools.Source, *, name: str = "model", batch: Optional[int] = No
     """The memory plan of SOURCE, the path of a .unet file or its text.
 
     BATCH samples of SIZE, (height, width), within MEM, "512MiB" or a number of bytes; where one is left out, the file says it.
-    Further OPTIONS are those of `unetc mem`: precision="bf16", bands=4, no_recompute=True.
+    Further OPTIONS are options of `unetc mem`: precision="bf16", bands=4, no_recompute=True.
 
     Raises DoesNotFit, whose `plan` comes closest and whose `help` says what would fit; FileError."""
     return plan_of(_tools.read(source, name), {"batch": batch, "mem": mem, "size": size, "target": target, **options})
@@ -261,7 +261,7 @@ class Fit:
 
     @property
     def best(self) -> Optional[FitPlan]:
-        """Of the first row."""
+        """The best of the first row."""
         return self.rows[0].best if self.rows else None
 
     def _repr_html_(self) -> str:

@@ -1,7 +1,7 @@
 """Finds the compiler and the C compiler, and runs them.
 
 Places of unetc, in this order: $UNETC; the package itself, as a wheel brings it; the PATH.
-The C compiler is $CC or `cc`, as unetc itself has it.  Where neither is there, and the package `ziglang` is installed
+The C compiler is $CC or `cc`, as unetc itself has it.  If neither is there, and the package `ziglang` is installed
 (`pip install unetc[cc]`), it is `python -m ziglang cc`.
 """
 
@@ -118,7 +118,7 @@ def c_compiler() -> Optional[str]:
 
 
 def environment() -> Dict[str, str]:
-    """Of a process that runs unetc."""
+    """The variables of a process that runs unetc."""
     own = dict(os.environ)
     if not own.get("CC") and shutil.which("cc") is None:
         zig = _zig()

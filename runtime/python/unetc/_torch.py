@@ -66,7 +66,7 @@ class Network:
         return path
 
     def load_into(self, model: Any) -> None:
-        """The weights become those of a Model of this text."""
+        """A Model of this text takes the weights."""
         with tempfile.TemporaryDirectory(prefix="unetc-") as folder:
             path = os.path.join(folder, "weights.safetensors")
             _tools.write_whole(path, self.weights)
