@@ -378,6 +378,11 @@ class Arrays(unittest.TestCase):
         out = numpy.empty_like(x)
         self.model.forward(Foreign(x), out=Foreign(out))
         self.assertEqual(out.tobytes(), self.right)
+        if numpy.lib.NumpyVersion(numpy.__version__) >= "2.1.0":  # DLPack 1.0 tells of arrays that are read-only
+            out.flags.writeable = False
+            self.same(Foreign(out * 0 + x))
+            with self.assertRaises(unetc.ArgumentError):
+                self.model.forward(x, out=Foreign(out))
         own = unetc.Array(self.x.shape, "f4")
         own.data.cast("B")[:] = self.x.cast("B")
         view = numpy.from_dlpack(own)

@@ -143,13 +143,31 @@ class _Managed(ctypes.Structure):
     _fields_ = [("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", _DELETER)]
 
 
-_NAME = b"dltensor"  # capsules keep the pointer
+class _Versioned(ctypes.Structure):
+    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p), ("deleter", _DELETER),
+                ("flags", ctypes.c_uint64), ("tensor", _Tensor)]
+
+
+_NAME, _NAME_VERSIONED = b"dltensor", b"dltensor_versioned"  # capsules keep the pointers
 _KINDS = {0: "i", 1: "u", 2: "f", 6: "b"}
 _api = ctypes.pythonapi
 _api.PyCapsule_GetPointer.restype = ctypes.c_void_p
 _api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+_api.PyCapsule_IsValid.argtypes = [ctypes.py_object, ctypes.c_char_p]
 _api.PyCapsule_New.restype = ctypes.py_object
 _api.PyCapsule_New.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+
+
+def _exported(value: Any) -> Tuple[Any, _Tensor, bool]:
+    """The capsule, its tensor, and whether that is read-only: only DLPack from 1.0 on tells."""
+    try:
+        capsule = value.__dlpack__(max_version=(1, 0))
+    except TypeError:
+        capsule = value.__dlpack__()
+    if _api.PyCapsule_IsValid(capsule, _NAME_VERSIONED):
+        versioned = _Versioned.from_address(_api.PyCapsule_GetPointer(capsule, _NAME_VERSIONED))
+        return capsule, versioned.tensor, bool(versioned.flags & 1)
+    return capsule, _Managed.from_address(_api.PyCapsule_GetPointer(capsule, _NAME)).tensor, False
 
 
 def _from_dlpack(name: str, value: Any) -> Memory:
@@ -158,11 +176,9 @@ def _from_dlpack(name: str, value: Any) -> Memory:
         raise ArgumentError(name, "lies on %s, and a model takes memory of the host: move it there first, as with .cpu()" % (
             DEVICES.get(int(place[0]), "a device")))
     try:
-        capsule = value.__dlpack__()
-        managed = _Managed.from_address(_api.PyCapsule_GetPointer(capsule, _NAME))
+        capsule, tensor, readonly = _exported(value)
     except Exception as error:  # noqa: BLE001 - PyTorch's is a RuntimeError, and tells of requires_grad
         raise ArgumentError(name, str(error).strip() or type(error).__name__) from None
-    tensor = managed.tensor
     kind = "%s%d" % (_KINDS.get(tensor.code, "?"), tensor.bits // 8)
     if kind not in BYTES or tensor.lanes != 1:
         raise ArgumentError(name, "has numbers of a type that is not read%s: make it float32" % (
@@ -171,7 +187,7 @@ def _from_dlpack(name: str, value: Any) -> Memory:
     size = BYTES[kind]
     strides = tuple(tensor.strides[k] * size for k in range(tensor.ndim)) if tensor.strides else dense(shape, size)
     # The capsule owns the memory as long as nobody takes it over, and lives as long as this.
-    return Memory((tensor.data or 0) + tensor.byte_offset, shape, strides, kind, False, capsule)
+    return Memory((tensor.data or 0) + tensor.byte_offset, shape, strides, kind, readonly, capsule)
 
 
 class _Lent:
