@@ -285,10 +285,10 @@ static const UnetOptionRow options[] = {
      .value = "text|json|csv|html",
      .help = "text for reading; json for tools; csv: the buffers, with the columns id, lower, upper, size, "
              "offset; html: a map of the memory over time. --diff prints text or json",
-     .instead = "it is for `unetc mem` and `unetc fit`; --error-format=json is for diagnostics"},
-    {"--format", .kind = UNET_CHOICE, .commands = OF(FIT), .take = take_format, .value = "text|json",
-     .help = "text for reading, json for tools",
-     .instead = "it is for `unetc mem` and `unetc fit`; --error-format=json is for diagnostics"},
+     .instead = "it is for `unetc check`, `mem` and `fit`; --error-format=json is for diagnostics"},
+    {"--format", .kind = UNET_CHOICE, .commands = OF(FIT) | OF(CHECK), .take = take_format,
+     .value = "text|json", .help = "text for reading, json for tools",
+     .instead = "it is for `unetc check`, `mem` and `fit`; --error-format=json is for diagnostics"},
     {"--diff", .commands = OF(MEM), .place = AT(diff), .help = "compare two files or plans",
      .instead = "write `unetc mem --diff A B`"},
     {"--max", .kind = UNET_CHOICE, .commands = OF(FIT), .take = take_max, .value = "batch|size",
@@ -336,6 +336,11 @@ static const UnetOptionRow options[] = {
      .max = INT64_MAX, .value = "N", .help = "seed of training, instead of what the file says"},
     {"--programs", .kind = UNET_TEXT, .commands = FILES, .tag = PLAN, .take = take_programs,
      .value = "train,eval,predict", .help = "build these alone; `predict` has no training code"},
+    {"--shared", .commands = OF(COMPILE), .place = AT(options.shared),
+     .help =
+         "a shared library (libNAME.so) instead of a program: other programs load it while they run, as "
+         "Python does; unet/door.h describes its one symbol",
+     .instead = "write `unetc --shared FILE.unet`"},
     {"--no-images", .commands = FILES, .tag = PLAN, .place = AT(options.no_images),
      .help = "a small program that predicts, alone and by one thread: it links the C library and no reader "
              "of images, reads Netpbm, BMP and NumPy's arrays, and writes Netpbm and NumPy's"},
@@ -533,6 +538,18 @@ static void check_together(const Command *c) {
                     "`unetc fit --max=batch` looks for the batch itself: leave out --batch");
 }
 
+/* Options that a shared library leaves no place for. */
+static void check_shared(const Command *c) {
+    const char *other = c->folder != NULL      ? "-S writes sources, whose CMakeLists.txt makes a library"
+                        : c->stage != EMIT_ALL ? "--emit prints and stops"
+                        : c->options.no_images ? "--no-images makes a small program"
+                        : c->options.poison    ? "--poison makes a program that stops at mistakes"
+                                               : NULL;
+    if (c->options.shared && other != NULL)
+        usage_error((int)c->kind, "%s, and --shared makes a library that programs load: leave one out",
+                    other);
+}
+
 static void check_reports(const Command *c) {
     bool two = c->format == REPORT_TEXT || c->format == REPORT_JSON;
     if (c->diff && c->other == NULL)
@@ -650,6 +667,7 @@ Command command_read(Pool *pool, int argc, char **argv) {
     if (c->kind == COMMAND_COMPLETION)
         print_completion(c->file);
     check_together(c);
+    check_shared(c);
     check_reports(c);
     check_onnx(c);
     settle_programs(c);

@@ -171,7 +171,10 @@ static int command_check(Session *s) {
         !lower_programs(s->pool, s->diag, s->file, &s->command.lower, &s->command.options, program))
         return EXIT_ERRORS;
     Text out = text_new(s->pool);
-    report_check(model, &out);
+    if (s->command.format == REPORT_JSON)
+        report_check_json(model, &out);
+    else
+        report_check(model, &out);
     print(&out);
     return EXIT_DONE;
 }
@@ -271,10 +274,12 @@ static const char *output_name(const Session *s, const char *otherwise) {
     return name;
 }
 
-/* Returns the default name of the program: the plain name for the CPU. */
+/* Returns the default name of the program, the plain name for the CPU, or of the library. */
 static const char *default_program(const Session *s, const Model *model) {
     const Target *target = s->command.options.target;
-    return target == targets[0] ? model->name : pool_text(s->pool, "%s_%s", model->name, target->name);
+    const char *name =
+        target == targets[0] ? model->name : pool_text(s->pool, "%s_%s", model->name, target->name);
+    return s->command.options.shared ? pool_text(s->pool, "lib%s.so", name) : name;
 }
 
 static int command_compile(Session *s) {

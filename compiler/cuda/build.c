@@ -15,6 +15,8 @@ static void add_compiler(Words *w, const Options *options) {
     add_words(w, given_or("NVCC", access(beside, X_OK) == 0 ? beside : "nvcc"));
     add_words(w, "-std=c++17 -O3");
     add_word(w, pool_text(w->pool, "-arch=%s", options->architecture));
+    if (options->shared)
+        add_words(w, "-Xcompiler -fPIC,-fvisibility=hidden");
 }
 
 static void add_includes(Words *w) {

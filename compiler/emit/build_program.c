@@ -332,6 +332,8 @@ static Job c_job(const Build *b) {
     Job job = {.what = "C compiler", .variable = "CC", .words = {.pool = pool}};
     add_words(&job.words, b->compiler);
     add_words(&job.words, b->plan->target->c_flags(b->plan->options));
+    if (b->plan->options->shared)
+        add_words(&job.words, "-fPIC -fvisibility=hidden");
     if (b->step != NULL)
         b->step->add_includes(&job.words);
     return job;
@@ -413,8 +415,14 @@ static void add_parts(const Build *b, Words *w) {
               stderr);
 }
 
+/* A package may have libraries in the runtime's folder. */
+static void add_home(const Build *b, Words *w) {
+    add_word(w, pool_text(b->plan->pool, "-L%s", b->home));
+}
+
 static void add_libraries(const Build *b, Words *w) {
     add_parts(b, w);
+    add_home(b, w);
     add_word(w, pool_text(b->plan->pool, "%s/libunet_runtime.a", b->home));
     if (b->step != NULL)
         b->step->add_libraries(w);
@@ -428,8 +436,21 @@ static void add_small(const Build *b, Words *w) {
     add_words(w, "-s -Wl,--gc-sections -Wl,--whole-archive");
     add_word(w, pool_text(pool, "%s/libunet_small.a", b->home));
     add_word(w, "-Wl,--no-whole-archive");
+    add_home(b, w);
     add_word(w, pool_text(pool, "%s/libunet_runtime.a", b->home));
     add_words(w, read_source(pool, pool_text(pool, "%s/libraries_small", b->home)));
+}
+
+/* A door needs no files but of weights, so nothing else is linked; and all names but its own are hidden. */
+static void add_door(const Build *b, Words *w) {
+    Pool *pool = b->plan->pool;
+    add_words(w, "-shared -Wl,--gc-sections");
+    add_word(w, pool_text(pool, "-Wl,--version-script=%s/door.map", b->home));
+    add_home(b, w);
+    add_word(w, pool_text(pool, "%s/libunet_runtime.a", b->home));
+    if (b->step != NULL)
+        b->step->add_libraries(w);
+    add_words(w, read_source(pool, pool_text(pool, "%s/libraries_shared", b->home)));
 }
 
 static int link_program(const Build *b) {
@@ -442,7 +463,9 @@ static int link_program(const Build *b) {
         add_word(w, own_library(b));
     add_word(w, "-o");
     add_word(w, b->linked);
-    if (b->plan->options->no_images)
+    if (b->plan->options->shared)
+        add_door(b, w);
+    else if (b->plan->options->no_images)
         add_small(b, w);
     else
         add_libraries(b, w);

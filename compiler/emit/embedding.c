@@ -102,7 +102,7 @@ static int64_t aligned(int64_t bytes) {
 }
 
 static int64_t buffer_bytes(const Plan *plan) {
-    const ProgramKind kind[] = {PROGRAM_TRAIN, PROGRAM_PREDICT};
+    const ProgramKind kind[] = {PROGRAM_TRAIN, PROGRAM_EVAL, PROGRAM_PREDICT};
     int64_t staged = 0, row = 1;
     for (size_t k = 0; k < sizeof kind / sizeof *kind; k++) {
         const Program *program = program_at(plan, kind[k]);

@@ -129,7 +129,11 @@ static const char *main_file(const Plan *plan) {
 }
 
 void emit_main(const Plan *plan, Sources *sources) {
-    emit_file(plan, sources, "program/main.c.in", main_file(plan), NULL);
+    if (plan->options->shared)
+        emit_file(plan, sources, "program/door.c.in", pool_text(plan->pool, "%s_door.c", plan->model->name),
+                  NULL);
+    else
+        emit_file(plan, sources, "program/main.c.in", main_file(plan), NULL);
     sources->file[sources->count - 1].has_main = true;
 }
 

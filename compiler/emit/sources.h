@@ -8,7 +8,7 @@
 typedef struct {
     const char *name; /* of the file: "tiny_unet.c" */
     Text *text;
-    bool has_main; /* defines main() */
+    bool has_main; /* defines main(), or the door of a shared library: it knows all levels of processors */
     bool joins;    /* may be compiled as one text with others that do: no name of it is one of theirs */
 } SourceFile;
 
@@ -35,7 +35,7 @@ void emit_file(const Plan *plan, Sources *sources, const char *template, const c
                const Hole *more);
 /* NAME.h, of this template. */
 void emit_header(const Plan *plan, Sources *sources, const char *template);
-/* The file with the program's main function. */
+/* The file with the program's main function, or with the library's door. */
 void emit_main(const Plan *plan, Sources *sources);
 /* The files for CMake, last of all, of a target that takes nothing beside the C compiler. */
 void emit_cmake(const Plan *plan, Sources *sources);

@@ -39,22 +39,31 @@ static void size_line(const Graph *g, Shape input, Text *out) {
     text_add(out, "\n");
 }
 
+/* Tensors and elements of parameters. */
+typedef struct {
+    int64_t tensors, elements, frozen;
+} Count;
+
+static Count count_parameters(const Graph *g) {
+    Count count = {.tensors = 0};
+    for (ValueId v = 0; v < g->nvalue; v++) {
+        const int64_t elements =
+            g->value[v].class == CLASS_PARAMETER ? shape_elements(g->value[v].shape) : 0;
+        count.tensors += g->value[v].class == CLASS_PARAMETER;
+        count.elements += elements;
+        count.frozen += g->value[v].frozen ? elements : 0;
+    }
+    return count;
+}
+
 const char *frozen_text(const Model *model) {
-    const Graph *g = model->graph;
-    int64_t frozen = 0;
-    for (ValueId v = 0; v < g->nvalue; v++)
-        if (g->value[v].class == CLASS_PARAMETER && g->value[v].frozen)
-            frozen += shape_elements(g->value[v].shape);
+    const int64_t frozen = count_parameters(model->graph).frozen;
     return frozen > 0 ? pool_text(model->pool, ", %s of them frozen", grouped(model->pool, frozen)) : "";
 }
 
 void report_check(const Model *model, Text *out) {
     const Graph *g = model->graph;
-    int64_t parameters = 0;
-    int tensors = 0;
-    for (ValueId v = 0; v < g->nvalue; v++)
-        if (g->value[v].class == CLASS_PARAMETER)
-            parameters += shape_elements(g->value[v].shape), tensors++;
+    const Count count = count_parameters(g);
     for (int i = 0; i < model->ninput; i++) {
         const Input *input = &model->input[i];
         const char *shape = shape_text(model->pool, g->value[input->value].shape);
@@ -65,7 +74,54 @@ void report_check(const Model *model, Text *out) {
     for (int i = 0; i < model->noutput; i++)
         text_line(out, "output %-16s %s", model->output[i].name,
                   shape_text(model->pool, g->value[model->output[i].value].shape));
-    text_line(out, "%s parameter%s in %d tensor%s%s", grouped(model->pool, parameters),
-              unet_plural(parameters), tensors, unet_plural(tensors), frozen_text(model));
+    text_line(out, "%s parameter%s in %lld tensor%s%s", grouped(model->pool, count.elements),
+              unet_plural(count.elements), (long long)count.tensors, unet_plural(count.tensors),
+              frozen_text(model));
     size_line(g, g->value[model->input[0].value].shape, out);
+}
+
+/* ---- JSON ---- */
+
+/* "[3, 256, 256]" */
+static const char *shape_json(Pool *pool, Shape shape) {
+    const char *text = "";
+    for (int k = 0; k < shape.rank; k++)
+        text = pool_text(pool, "%s%s%lld", text, k > 0 ? ", " : "", (long long)shape.dim[k]);
+    return pool_text(pool, "[%s]", text);
+}
+
+/* The numbers that the axes of an input must be multiples of. */
+static const char *multiples_json(const Graph *g, Shape input, Pool *pool) {
+    int64_t by[AXES];
+    bool needed = true; /* not where sizes are made to match */
+    const char *text = "";
+    fit_multiples(g, by);
+    for (int k = AXES + 1 - input.rank; k < AXES; k++)
+        needed &= shape_extent(input, k) % by[k] == 0;
+    for (int k = AXES + 1 - input.rank; k < AXES; k++)
+        text =
+            pool_text(pool, "%s%s%lld", text, *text != '\0' ? ", " : "", needed ? (long long)by[k] : 1LL);
+    return pool_text(pool, "[%s]", text);
+}
+
+void report_check_json(const Model *model, Text *out) {
+    const Graph *g = model->graph;
+    const Count count = count_parameters(g);
+    text_add(out, "{\"schema\": \"unetc-check/1\", \"model\": %s, \"source\": %s,\n \"inputs\": [",
+             quoted(model->pool, model->name), quoted(model->pool, model->source));
+    for (int i = 0; i < model->ninput; i++) {
+        const Input *in = &model->input[i];
+        text_add(out, "%s\n  {\"name\": %s, \"target\": %s, \"shape\": %s, \"classes\": %lld}",
+                 i > 0 ? "," : "", quoted(model->pool, in->name), in->is_target ? "true" : "false",
+                 shape_json(model->pool, g->value[in->value].shape), (long long)in->classes);
+    }
+    text_add(out, "],\n \"outputs\": [");
+    for (int i = 0; i < model->noutput; i++)
+        text_add(out, "%s\n  {\"name\": %s, \"shape\": %s, \"classes\": %lld}", i > 0 ? "," : "",
+                 quoted(model->pool, model->output[i].name),
+                 shape_json(model->pool, g->value[model->output[i].value].shape),
+                 (long long)model->output[i].classes);
+    text_add(out, "],\n \"parameters\": %lld, \"tensors\": %lld, \"frozen\": %lld, \"multiples\": %s}\n",
+             (long long)count.elements, (long long)count.tensors, (long long)count.frozen,
+             multiples_json(g, g->value[model->input[0].value].shape, model->pool));
 }

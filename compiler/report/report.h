@@ -47,6 +47,7 @@ void eager_rows(const Plan *plan, const Comparison *comparison, const FitQuestio
 
 /* check.c: what `unetc check` prints. */
 void report_check(const Model *model, Text *out);
+void report_check_json(const Model *model, Text *out); /* unetc-check/1 */
 /* ", 1,234 of them frozen" parameters, or "". */
 const char *frozen_text(const Model *model);
 

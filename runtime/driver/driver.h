@@ -199,9 +199,8 @@ typedef struct {
     const UnetModel *model;
     int64_t samples, identity_samples;
     double *sum, *identity_sum;
-    int64_t *
-        *pairs; /* per metric of classes: how often each true class met each predicted one; else NULL */
-    float *row; /* two rows of a batch, to measure identities with */
+    double **pairs; /* per metric of classes: how often each true class met each predicted one; else NULL */
+    float *row;     /* two rows of a batch, to measure identities with */
 } Tally;
 
 UNET_MUST_USE UnetStatus tally_create(Tally *tally, const UnetModel *model, UnetError *error);
@@ -258,11 +257,6 @@ void tally_listener_destroy(TallyListener *listener);
 UNET_MUST_USE UnetStatus tally_evaluate(Tally *tally, UnetLoader *loader, const UnetDataset *dataset,
                                         Device *device, int32_t threads, TallyListener *listener,
                                         int *signal, UnetError *error);
-
-/* ---- class_metrics.c: what a matrix of pairs of classes says ----------------------------------- */
-
-/* The value of RESULT; NaN: no class of it is there. */
-double class_metric(const UnetResult *result, const int64_t *pairs);
 
 /* ---- loss_scale.c: the loss scale, where gradients are f16 ------------------------------------- */
 
@@ -351,7 +345,7 @@ bool run_data_elsewhere(const Driver *driver, char trained[UNET_PATH_BYTES]);
 typedef struct {
     int64_t seed;
     int64_t step;      /* updates done; the next batch of the stream has this number too */
-    int64_t samples;   /* of the data set, to notice another one */
+    int64_t samples;   /* of the data set, to notice another one; -1: unet_embed_checkpoint knew none */
     int64_t fold;      /* that is held out, or 0 */
     int64_t batch;     /* that --batch asked for; 0: the program's */
     int64_t evaluated; /* step of the last evaluation; -1: none */

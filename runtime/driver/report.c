@@ -74,17 +74,16 @@ static void put_class(Page *page, int32_t k) {
 }
 
 /* The colour is the share of the row. */
-static void put_matrix_row(Page *page, const int64_t *pairs, int32_t classes, int32_t shown) {
-    int64_t all = 0;
+static void put_matrix_row(Page *page, const double *pairs, int32_t classes, int32_t shown) {
+    double all = 0;
     for (int32_t k = 0; k < classes; k++)
         all += pairs[k];
     for (int32_t k = 0; k < shown; k++)
-        page_format(page,
-                    "<td class=\"number\" style=\"background:rgba(40,130,220,%.3f)\">%" PRId64 "</td>",
-                    all > 0 ? 0.65 * (double)pairs[k] / (double)all : 0, pairs[k]);
+        page_format(page, "<td class=\"number\" style=\"background:rgba(40,130,220,%.3f)\">%.0f</td>",
+                    all > 0 ? 0.65 * pairs[k] / all : 0, pairs[k]);
 }
 
-static void put_matrix(Page *page, const UnetResult *result, const int64_t *pairs) {
+static void put_matrix(Page *page, const UnetResult *result, const double *pairs) {
     const int32_t classes = result->classes, shown = classes < MOST_CLASSES ? classes : MOST_CLASSES;
     page_markup(page, "<h3>");
     page_text(page, result->name);

@@ -1,6 +1,7 @@
 /* tally.c - means of losses and metrics over samples, and the evaluation that fills them. */
 #include "driver.h"
 
+#include "unet/class_metrics.h"
 #include "unet/layout.h"
 
 #include <math.h>
@@ -71,7 +72,7 @@ static void add_pairs(const Tally *tally, int i, const char *at) {
     for (size_t k = 0; k < pairs; k++) {
         double count;
         memcpy(&count, at + k * sizeof count, sizeof count);
-        tally->pairs[i][k] += (int64_t)count;
+        tally->pairs[i][k] += count;
     }
 }
 
@@ -89,7 +90,7 @@ void tally_add(Tally *tally, const UnetProgram *program, const char *arena, int3
 
 double tally_value(const Tally *tally, int i) {
     if (tally->pairs[i] != NULL)
-        return class_metric(&tally->model->results[i], tally->pairs[i]);
+        return unet_class_metric(&tally->model->results[i], tally->pairs[i]);
     return tally->samples > 0 ? tally->sum[i] / (double)tally->samples : NAN;
 }
 
@@ -203,14 +204,17 @@ void tally_store(const Tally *tally, const UnetProgram *program, double *to) {
         *to++ = is_summed(tally, program, i) ? tally->sum[i] : 0;
         *to++ = tally_has_identity(program, &tally->model->results[i]) ? tally->identity_sum[i] : 0;
         for (size_t k = 0; k < stored_pairs(tally->model, i); k++)
-            *to++ = (double)tally->pairs[i][k];
+            *to++ = tally->pairs[i][k];
     }
 }
 
+static bool is_count(double value) {
+    return value >= 0 && value <= 0x1p53;
+}
+
 static bool take_count(int64_t *count, double value) {
-    const bool good = value >= 0 && value <= 0x1p53;
-    *count = good ? (int64_t)value : 0;
-    return good;
+    *count = is_count(value) ? (int64_t)value : 0;
+    return is_count(value);
 }
 
 bool tally_restore(Tally *tally, const UnetProgram *program, const double *from) {
@@ -223,8 +227,10 @@ bool tally_restore(Tally *tally, const UnetProgram *program, const double *from)
         tally->sum[i] = summed ? *from : NAN;
         tally->identity_sum[i] = compared ? from[1] : NAN;
         from += 2;
-        for (size_t k = 0; k < stored_pairs(tally->model, i); k++)
-            good &= take_count(&tally->pairs[i][k], *from++);
+        for (size_t k = 0; k < stored_pairs(tally->model, i); k++) {
+            tally->pairs[i][k] = is_count(*from) ? *from : 0;
+            good &= is_count(*from++);
+        }
     }
     return good;
 }

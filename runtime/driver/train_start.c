@@ -172,12 +172,13 @@ static UnetStatus start_state(Run *run) {
     UnetStatus status = run_resume(driver, run->device.arena, &run->state);
     if (status != UNET_OK)
         return status;
-    if (run->state.samples != samples)
+    if (run->state.samples >= 0 && run->state.samples != samples)
         return unet_fail(
             &driver->error, UNET_IO,
             "the checkpoint was made with %" PRId64 " sample%s, and the data now has %" PRId64
             ": restore the files, or begin a new run in another `--out`, with `--weights` from this one",
             run->state.samples, unet_plural(run->state.samples), samples);
+    run->state.samples = samples;
     if (run->state.fold != (options->fold > 0 ? options->fold : 0))
         return unet_fail(&driver->error, UNET_USAGE,
                          "the checkpoint was made with fold %" PRId64 " held out: give `--fold=%" PRId64

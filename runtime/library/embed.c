@@ -10,41 +10,22 @@
 #include "unet/embed.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "unet/device.h"
+#include "embed_parts.h"
+#include "unet/class_metrics.h"
 #include "unet/layout.h"
-#include "unet/normal.h"
-#include "unet/parameters.h"
 #include "unet/windows.h"
 
 static const uint64_t MARK = 0x756e65742d627566; /* of a buffer that is ready */
 
-typedef struct {
-    uint64_t mark;
-    const UnetModel *model;
-    void *device;                /* of the model's device, or NULL */
-    const UnetProgram *prepared; /* the one that ran last; NULL: weights changed since */
-    int32_t threads;
-    uint64_t seed;
-    int64_t steps;
-    UnetNormal
-        normal[UNET_MOST_NORMALIZED_INPUTS]; /* of those inputs that are normalised, in their order */
-} Head;
-_Static_assert(sizeof(Head) <= UNET_BUFFER_HEAD, "the head of a buffer");
-
-/* The parts of a buffer, with the places where they begin, and its bytes. */
+/* The places where the parts of a buffer begin, and its bytes. */
 typedef struct {
     int64_t arena, staged, row, input, bytes;
 } Places;
-typedef struct {
-    Head *head;
-    char *arena, *staged;
-    float *row;
-    char **input;
-} Parts;
 
 /* ---- the buffer ------------------------------------------------------------------------------- */
 
@@ -60,11 +41,11 @@ static int64_t row_elements(const UnetLayout *layout) {
     return (int64_t)layout->channels * layout->size[2];
 }
 
-/* The longest row of what the two programs read and write. */
+/* The longest row of what the programs read and write. */
 static int64_t longest_row(const UnetModel *model) {
-    const UnetProgram *const programs[] = {model->train, model->predict};
+    const UnetProgram *const programs[] = {model->train, model->eval, model->predict};
     int64_t longest = 1;
-    for (int p = 0; p < 2; p++)
+    for (int p = 0; p < 3; p++)
         for (int32_t i = 0; programs[p] != NULL && i < model->ninput; i++)
             longest = larger(longest, row_elements(&programs[p]->inputs[i]));
     for (int32_t i = 0; model->predict != NULL && i < model->noutput; i++)
@@ -79,7 +60,8 @@ static int64_t staged_bytes(const UnetProgram *program) {
 static Places places_of(const UnetModel *model) {
     Places at = {.arena = UNET_BUFFER_HEAD};
     at.staged = aligned(at.arena + model->arena_bytes);
-    at.row = aligned(at.staged + larger(staged_bytes(model->train), staged_bytes(model->predict)));
+    at.row = aligned(at.staged + larger(larger(staged_bytes(model->train), staged_bytes(model->eval)),
+                                        staged_bytes(model->predict)));
     at.input = aligned(at.row + longest_row(model) * (int64_t)sizeof(float));
     at.bytes = aligned(at.input + model->ninput * (int64_t)sizeof(char *));
     return at;
@@ -99,8 +81,7 @@ static Parts parts_of(const UnetModel *model, void *buffer) {
                    .input = (char **)(void *)(base + at.input)};
 }
 
-/* The parts of a buffer that is ready. */
-static bool find_parts(void *buffer, Parts *parts) {
+bool embed_find(void *buffer, Parts *parts) {
     const Head *head = buffer;
     if (head == NULL || (uintptr_t)buffer % UNET_BUFFER_ALIGN != 0 || head->mark != MARK)
         return false;
@@ -108,97 +89,14 @@ static bool find_parts(void *buffer, Parts *parts) {
     return true;
 }
 
-static UnetStatus not_ready(UnetError *error) {
+UnetStatus embed_not_ready(UnetError *error) {
     return unet_fail(error, UNET_USAGE, "the buffer is not ready: call NAME_init first");
 }
 
-/* ---- weights ---------------------------------------------------------------------------------- */
-
-/* They were changed in this memory; and they are wanted here. */
-static UnetStatus push_weights(const Parts *parts, UnetError *error) {
-    const UnetModel *model = parts->head->model;
-    parts->head->prepared = NULL;
-    return model->device == NULL
-               ? UNET_OK
-               : model->device->push(parts->head->device, parts->arena, 0, model->persistent, error);
-}
-
-static UnetStatus fetch(const Parts *parts, int64_t offset, int64_t bytes, UnetError *error) {
-    const UnetModel *model = parts->head->model;
-    return model->device == NULL
-               ? UNET_OK
-               : model->device->fetch(parts->head->device, parts->arena, offset, bytes, error);
-}
-
-/* By numbers that are known before: what each volume is normalised by itself, the caller normalises. */
-static bool is_normalized(const UnetInput *input) {
-    return input->normalizing != UNET_AS_READ && !unet_normal_is_each(input->normalizing);
-}
-
-/* Returns the numbers that normalise input I; NULL: it is not normalised. */
-static UnetNormal *normal_of(const Parts *parts, int32_t i) {
-    const UnetInput *inputs = parts->head->model->inputs;
-    int32_t before = 0;
-    for (int32_t k = 0; k < i; k++)
-        before += is_normalized(&inputs[k]);
-    return is_normalized(&inputs[i]) ? &parts->head->normal[before] : NULL;
-}
-
-/* Measured numbers stand in files of weights; until one is loaded, such an input is taken as it is.
- */
-static UnetNormal start_normal(const UnetInput *input) {
-    UnetNormal normal = input->normal;
-    for (int c = 0; c < UNET_MOST_NORMALIZED && input->normalizing != UNET_NORMALIZED; c++) {
-        normal.mean[c] = 0;
-        normal.deviation[c] = 1;
-    }
-    return normal;
-}
-
-UnetStatus unet_embed_load(void *buffer, const char *path, UnetError *error) {
-    Parts parts;
-    UnetSafetensors *file = NULL;
-    if (!find_parts(buffer, &parts))
-        return not_ready(error);
-    const UnetModel *model = parts.head->model;
-    UnetStatus status = unet_safetensors_open(&file, path, unet_parameters_header(model), error);
-    if (status != UNET_OK)
-        return status;
-    for (int32_t i = 0; i < model->ninput && status == UNET_OK; i++)
-        status = unet_normal_read(model, i, normal_of(&parts, i), file, error);
-    if (status == UNET_OK)
-        status = unet_parameters_load(model, file, UNET_LOAD_ALL, parts.arena, NULL, NULL, error);
-    unet_safetensors_close(file);
-    const char *bad = status == UNET_OK ? unet_parameters_not_finite(model, parts.arena) : NULL;
-    if (bad != NULL)
-        return unet_fail(error, UNET_IO, "%s: %s has values that are not finite", path, bad);
-    return status == UNET_OK ? push_weights(&parts, error) : status;
-}
-
-UnetStatus unet_embed_save(void *buffer, const char *path, UnetError *error) {
-    Parts parts;
-    char step[24], key[UNET_MOST_NORMALIZED_INPUTS][UNET_NORMAL_KEY_BYTES],
-        normal[UNET_MOST_NORMALIZED_INPUTS][UNET_NORMAL_BYTES];
-    UnetMetadata note[3 + UNET_MOST_NORMALIZED_INPUTS] = {{"format", "pt"}};
-    int32_t normals = 0;
-    if (!find_parts(buffer, &parts))
-        return not_ready(error);
-    const UnetModel *model = parts.head->model;
-    (void)snprintf(step, sizeof step, "%" PRId64, parts.head->steps);
-    note[1] = (UnetMetadata){"unet.model", model->name};
-    note[2] = (UnetMetadata){"unet.step", step};
-    for (int32_t i = 0; i < model->ninput; i++) {
-        if (normal_of(&parts, i) == NULL)
-            continue;
-        unet_normal_key(model, i, key[normals]);
-        unet_normal_format(normal_of(&parts, i), model->inputs[i].channels, normal[normals]);
-        note[3 + normals] = (UnetMetadata){key[normals], normal[normals]};
-        normals++;
-    }
-    UnetStatus status = fetch(&parts, 0, model->persistent, error);
-    return status == UNET_OK
-               ? unet_parameters_save(model, parts.arena, false, NULL, path, note, 3 + normals, error)
-               : status;
+int64_t unet_embed_steps(const void *buffer) {
+    const Head *head = buffer;
+    return head != NULL && (uintptr_t)buffer % UNET_BUFFER_ALIGN == 0 && head->mark == MARK ? head->steps
+                                                                                            : -1;
 }
 
 /* ---- begin and end ---------------------------------------------------------------------------- */
@@ -233,17 +131,14 @@ UnetStatus unet_embed_init(const UnetModel *const *models, int32_t nmodels, void
         return unet_fail(error, UNET_USAGE, "the buffer has %zu bytes, and %s needs %" PRId64, bytes,
                          model->name, unet_embed_bytes(model));
     *parts.head = (Head){.model = model, .threads = choose_threads(model, threads), .seed = seed};
-    for (int32_t i = 0; i < model->ninput; i++)
-        if (normal_of(&parts, i) != NULL)
-            *normal_of(&parts, i) = start_normal(&model->inputs[i]);
     memset(parts.arena, 0, (size_t)model->persistent);
-    unet_parameters_init(model, seed, parts.arena);
+    embed_start_weights(&parts);
     UnetStatus status = model->device == NULL ? UNET_OK
                                               : model->device->open(&parts.head->device, model,
                                                                     model->arena_bytes, NULL, error);
     parts.head->mark = MARK;
     if (status == UNET_OK)
-        status = push_weights(&parts, error);
+        status = embed_push(&parts, error);
     if (status != UNET_OK)
         unet_embed_close(buffer);
     return status;
@@ -251,7 +146,7 @@ UnetStatus unet_embed_init(const UnetModel *const *models, int32_t nmodels, void
 
 void unet_embed_close(void *buffer) {
     Parts parts;
-    if (!find_parts(buffer, &parts))
+    if (!embed_find(buffer, &parts))
         return;
     if (parts.head->model->device != NULL)
         parts.head->model->device->close(parts.head->device);
@@ -321,7 +216,7 @@ static UnetStatus bring_rows(const Parts *parts, const UnetProgram *program, int
         if (model->inputs[i].kind == UNET_LABELS)
             store_labels(parts, layout, base, n, row, values);
         else
-            kept = store_points(parts, layout, base, n, row, values, normal_of(parts, i));
+            kept = store_points(parts, layout, base, n, row, values, embed_normal(parts, i));
     }
     return kept ? UNET_OK
                 : unet_fail(error, UNET_USAGE,
@@ -435,7 +330,7 @@ static UnetStatus take_band(const Parts *parts, const UnetProgram *program, cons
         const UnetLayout *layout = &program->outputs[i];
         const UnetBand *band = program->units > 0 ? &program->output_bands[i] : NULL;
         const int32_t end = band == NULL ? rows_of(layout) : unet_band_end(band, step->band, step->units);
-        status = fetch(parts, program->output_offsets[i], layout->sample_bytes, error);
+        status = embed_fetch(parts, program->output_offsets[i], layout->sample_bytes, error);
         if (status == UNET_OK && outputs[i] != NULL)
             take_rows(parts, program, i,
                       band == NULL ? 0 : unet_band_end(band, step->band - 1, step->units), end, outputs[i]);
@@ -447,8 +342,8 @@ static UnetStatus take_band(const Parts *parts, const UnetProgram *program, cons
 UnetStatus unet_embed_forward(void *buffer, const void *const *inputs, void *const *outputs,
                               UnetError *error) {
     Parts parts;
-    if (!find_parts(buffer, &parts))
-        return not_ready(error);
+    if (!embed_find(buffer, &parts))
+        return embed_not_ready(error);
     const UnetProgram *program = parts.head->model->predict;
     UnetStatus status = check_program(parts.head->model, program, "predict", error);
     if (status == UNET_OK)
@@ -473,6 +368,32 @@ UnetStatus unet_embed_forward(void *buffer, const void *const *inputs, void *con
     return status;
 }
 
+/* ---- steps of several samples ----------------------------------------------------------------- */
+
+static UnetStatus check_samples(const UnetModel *model, const UnetProgram *program, const char *name,
+                                int32_t n, const void *const *inputs, UnetError *error) {
+    UnetStatus status = check_program(model, program, name, error);
+    if (status == UNET_OK)
+        status = check_inputs(model, program, inputs, error);
+    if (status == UNET_OK && (n < 1 || n > program->batch))
+        status = unet_fail(error, UNET_USAGE, "%" PRId32 " samples: %s takes 1 to %" PRId32, n, model->name,
+                           program->batch);
+    return status;
+}
+
+/* Brings the samples to where STEP finds them, and runs it. */
+static UnetStatus run_samples(const Parts *parts, const UnetProgram *program, const UnetStep *step,
+                              const void *const *inputs, UnetError *error) {
+    UnetStatus status = UNET_OK;
+    place_inputs(parts, program);
+    prepare(parts, program, step);
+    for (int32_t i = 0; i < parts->head->model->ninput; i++)
+        for (int32_t k = 0; parts->input[i] != NULL && k < step->n && status == UNET_OK; k++)
+            status = bring_rows(parts, program, i, parts->input[i], k, 0, rows_of(&program->inputs[i]),
+                                inputs[i], error);
+    return status == UNET_OK ? run(parts, program, step, error) : status;
+}
+
 static double loss_of(const Parts *parts, int32_t n) {
     const UnetModel *model = parts->head->model;
     double loss = 0;
@@ -489,16 +410,10 @@ static double loss_of(const Parts *parts, int32_t n) {
 UnetStatus unet_embed_train_step(void *buffer, int32_t n, const void *const *inputs, double learning_rate,
                                  double *loss, UnetError *error) {
     Parts parts;
-    if (!find_parts(buffer, &parts))
-        return not_ready(error);
+    if (!embed_find(buffer, &parts))
+        return embed_not_ready(error);
     const UnetModel *model = parts.head->model;
-    const UnetProgram *program = model->train;
-    UnetStatus status = check_program(model, program, "train", error);
-    if (status == UNET_OK)
-        status = check_inputs(model, program, inputs, error);
-    if (status == UNET_OK && (n < 1 || n > program->batch))
-        status = unet_fail(error, UNET_USAGE, "%" PRId32 " samples: %s takes 1 to %" PRId32, n, model->name,
-                           program->batch);
+    UnetStatus status = check_samples(model, model->train, "train", n, inputs, error);
     if (status == UNET_OK && model->training->processes > 1)
         status = unet_fail(error, UNET_USAGE,
                            "%s was compiled for %" PRId32
@@ -513,18 +428,61 @@ UnetStatus unet_embed_train_step(void *buffer, int32_t n, const void *const *inp
                            .learning_rate = learning_rate,
                            .step = parts.head->steps + 1,
                            .seed = parts.head->seed};
-    place_inputs(&parts, program);
-    prepare(&parts, program, &step);
-    for (int32_t i = 0; i < model->ninput; i++)
-        for (int32_t k = 0; parts.input[i] != NULL && k < n && status == UNET_OK; k++)
-            status = bring_rows(&parts, program, i, parts.input[i], k, 0, rows_of(&program->inputs[i]),
-                                inputs[i], error);
-    if (status == UNET_OK)
-        status = run(&parts, program, &step, error);
+    status = run_samples(&parts, model->train, &step, inputs, error);
     if (status != UNET_OK)
         return status;
     parts.head->steps++;
     if (loss != NULL)
         *loss = loss_of(&parts, n);
     return UNET_OK;
+}
+
+/* ---- evaluation ------------------------------------------------------------------------------- */
+
+int64_t unet_embed_sums(const UnetModel *model) {
+    int64_t count = 0;
+    for (int32_t i = 0; i < model->nresult; i++)
+        count += unet_result_numbers(&model->results[i]);
+    return count;
+}
+
+/* A result that the program does not measure is NaN. */
+static void add_results(const Parts *parts, const UnetProgram *program, double *sums) {
+    const UnetModel *model = parts->head->model;
+    for (int32_t i = 0; i < model->nresult; i++)
+        for (int32_t k = 0; k < unet_result_numbers(&model->results[i]); k++) {
+            double number = NAN;
+            if (program->result_offsets[i] >= 0)
+                memcpy(&number, parts->arena + program->result_offsets[i] + (int64_t)k * 8, sizeof number);
+            *sums++ += number;
+        }
+}
+
+UnetStatus unet_embed_evaluate(void *buffer, int32_t n, const void *const *inputs, int64_t before,
+                               double *sums, UnetError *error) {
+    Parts parts;
+    if (!embed_find(buffer, &parts))
+        return embed_not_ready(error);
+    const UnetModel *model = parts.head->model;
+    UnetStatus status = check_samples(model, model->eval, "eval", n, inputs, error);
+    if (status != UNET_OK)
+        return status;
+    const UnetStep step = {.arena = parts.arena,
+                           .inputs = (const void *const *)parts.input,
+                           .n = n,
+                           .threads = parts.head->threads,
+                           .step = before};
+    status = run_samples(&parts, model->eval, &step, inputs, error);
+    if (status == UNET_OK)
+        add_results(&parts, model->eval, sums);
+    return status;
+}
+
+double unet_embed_value(const UnetModel *model, int32_t i, const double *sums, int64_t samples) {
+    for (int32_t k = 0; k < i; k++)
+        sums += unet_result_numbers(&model->results[k]);
+    const UnetResult *result = &model->results[i];
+    return result->classes > 0 ? unet_class_metric(result, sums)
+           : samples > 0       ? *sums / (double)samples
+                               : NAN;
 }

@@ -50,11 +50,22 @@ static float load(UnetType type, const void *base, int64_t at) {
     return 0;
 }
 
+/* COUNT floats, APART from each other, to places TO_APART: most numbers come and go so. */
+static void copy_floats(const float *from, int64_t apart, int32_t count, float *to, int64_t to_apart) {
+    for (int64_t x = 0; x < count; x++) {
+        to[x * to_apart] = from[x * apart];
+    }
+}
+
 void unet_layout_load_row(const UnetLayout *layout, const void *base, int32_t n, int32_t d, int32_t h,
                           float *row) {
     int32_t width = layout->size[2];
     for (int32_t c = 0; c < layout->channels; c++) {
         int64_t at = row_start(layout, n, c, d, h);
+        if (layout->type == UNET_F32) {
+            copy_floats((const float *)base + at, layout->block, width, row + (int64_t)c * width, 1);
+            continue;
+        }
         for (int32_t x = 0; x < width; x++, at += layout->block) {
             row[(int64_t)c * width + x] = load(layout->type, base, at);
         }
@@ -95,6 +106,10 @@ void unet_layout_store_row(const UnetLayout *layout, void *base, int32_t n, int3
     for (int32_t c = 0; c < layout->channels; c++) {
         int64_t at = row_start(layout, n, c, d, h);
         const float *channel = row + c * stride, beside = fill != NULL ? fill[c] : 0;
+        if (layout->type == UNET_F32 && from == NULL) {
+            copy_floats(channel, 1, layout->size[2], (float *)base + at, layout->block);
+            continue;
+        }
         for (int32_t x = 0; x < layout->size[2]; x++, at += layout->block) {
             const int32_t source = from == NULL ? x : from[x];
             store(layout->type, base, at, source < 0 ? beside : channel[source]);

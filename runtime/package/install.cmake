@@ -2,7 +2,7 @@
 # that the whole may be moved:
 #
 #   bin/unetc
-#   lib/unetc/                  the folder that `unetc --runtime` prints: include/unet, libunet_runtime.a, libraries, libunet_small.a, libraries_small, and with MPI
+#   lib/unetc/                  the folder that `unetc --runtime` prints: include/unet, libunet_runtime.a, libraries, libraries_shared, door.map, libunet_small.a, libraries_small, and with MPI
 #                               libunet_mpi.a, libraries_mpi; with libsodium libunet_secret.a, libraries_secret; with NCCL
 #                               libunet_nccl.a, libraries_nccl;
 #                               and editors/, syntax files
@@ -17,7 +17,8 @@ set(doc ${CMAKE_INSTALL_DATAROOTDIR}/doc/unetc)
 
 install(TARGETS unetc RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES ${CMAKE_BINARY_DIR}/lib/libunet_runtime.a ${CMAKE_BINARY_DIR}/lib/libunet_small.a
-        ${CMAKE_BINARY_DIR}/lib/libraries_small DESTINATION ${home})
+        ${CMAKE_BINARY_DIR}/lib/libraries_small ${CMAKE_BINARY_DIR}/lib/libraries_shared
+        ${CMAKE_BINARY_DIR}/lib/door.map DESTINATION ${home})
 if(TARGET unet_cuda)
   install(FILES ${CMAKE_BINARY_DIR}/lib/libunet_cuda.a DESTINATION ${home})
 endif()
@@ -36,7 +37,7 @@ configure_file(${package}/unetc.pc.in ${CMAKE_BINARY_DIR}/unetc.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/unetc.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${doc} RENAME copyright)
-foreach(folder . dsl runtime compiler compiler/cuda templates tests tests/bench) # the pages that the first one leads to
+foreach(folder . dsl runtime runtime/python compiler compiler/cuda templates tests tests/bench) # the pages that the first one leads to
   install(FILES ${CMAKE_SOURCE_DIR}/${folder}/README.md DESTINATION ${doc}/${folder})
 endforeach()
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/dsl/editors DESTINATION ${home} PATTERN words.py EXCLUDE)
@@ -68,7 +69,7 @@ install(CODE "set(zsh site-functions)
   file(INSTALL ${completions}/_unetc DESTINATION \${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATAROOTDIR}/zsh/\${zsh})")
 
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples DESTINATION ${doc} FILES_MATCHING PATTERN *.unet PATTERN README.md
-        PATTERN cat.png PATTERN from_pytorch.py PATTERN nnunet.py)
+        PATTERN cat.png PATTERN from_pytorch.py PATTERN to_pytorch.py PATTERN nnunet.py REGEX /converter/[a-z]+[.]py$)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples/embed DESTINATION ${doc}/examples)
 
 # The package needs what unetc runs: a C compiler, and the libraries that programs are linked with.

@@ -78,6 +78,39 @@ static void check_threads() {
     }
 }
 
+// A buffer goes on from where another is: their weights are the same a step later.
+static void check_checkpoint(const float *x, const uint8_t *truth) {
+    static float weights[2][64 * 64];
+    UnetError error;
+    double loss = NAN, sums[64] = {0};
+    expect(unet_embed_checkpoint(cells[0], "cells.checkpoint.safetensors", &error), UNET_OK, error, "");
+    expect(unet_embed_resume(cells[1], "cells.checkpoint.safetensors", &error), UNET_OK, error, "");
+    expect(unet_embed_resume(cells[1], "tiny.safetensors", &error), UNET_IO, error, "tiny.safetensors");
+    if (unet_embed_steps(cells[1]) != unet_embed_steps(cells[0]) || unet_embed_steps(tiny + 64) != -1) {
+        std::printf("FAILED: %d steps\n", static_cast<int>(unet_embed_steps(cells[1])));
+        failures++;
+    }
+    for (int k = 0; k < 2; k++) {
+        void *places[] = {weights[k], nullptr, nullptr, nullptr};
+        expect(cells_train_step(cells[k], 2, x, truth, 1e-2, &loss, &error), UNET_OK, error, "");
+        expect(unet_embed_get(cells[k], places, &error), UNET_OK, error, "");
+    }
+    if (std::memcmp(weights[0], weights[1], sizeof weights[0]) != 0) {
+        std::printf("FAILED: other weights behind a checkpoint\n");
+        failures++;
+    }
+    weights[0][0] = NAN;
+    const void *const given[] = {weights[0], nullptr, nullptr, nullptr};
+    expect(unet_embed_set(cells[0], given, &error), UNET_USAGE, error, "not finite");
+    const void *const inputs[] = {x, truth};
+    expect(unet_embed_evaluate(cells[0], 9999, inputs, 0, sums, &error), UNET_USAGE, error, "samples");
+    expect(unet_embed_evaluate(cells[0], 1, inputs, 0, sums, &error), UNET_OK, error, "");
+    if (unet_embed_sums(&cells_model) > 64 || !(unet_embed_value(&cells_model, 0, sums, 1) > 0)) {
+        std::printf("FAILED: a loss of %g in evaluation\n", unet_embed_value(&cells_model, 0, sums, 1));
+        failures++;
+    }
+}
+
 int main() {
     static float photo[2][CELLS_HEIGHT][CELLS_WIDTH];
     static uint8_t truth[2][CELLS_HEIGHT][CELLS_WIDTH], mask[CELLS_HEIGHT][CELLS_WIDTH];
@@ -111,6 +144,7 @@ int main() {
     expect(unet_embed_save(tiny, "tiny.safetensors", &error), UNET_OK, error,
            ""); // a buffer knows its model
     expect(unet_embed_load(cells[0], "tiny.safetensors", &error), UNET_IO, error, "tiny.safetensors");
+    check_checkpoint(x, truth[0][0]);
     unet_embed_close(cells[0]);
     unet_embed_close(cells[0]);
     expect(cells_forward(cells[0], x, mask[0], &error), UNET_USAGE, error, "call NAME_init first");

@@ -64,7 +64,12 @@ CASES = [
     (["--micro-batches=0", FILE], USAGE, "use auto, off, or a whole number from 1"),
     (["mem", "-S", "d", FILE], USAGE, "`unetc mem` does not take -S: write `unetc -S DIR FILE.unet`"),
     (["check", "-o", "p", FILE], USAGE, "write `unetc -o PROG FILE.unet`"),
-    (["check", "--format=json", FILE], USAGE, "--error-format=json"),
+    (["check", "--format=json", FILE], DONE, '"schema": "unetc-check/1"'),
+    (["check", "--format=html", FILE], USAGE, "use text or json"),
+    (["--shared", "-S", "folder", FILE], USAGE, "leave one out"),
+    (["--shared", "--poison", FILE], USAGE, "leave one out"),
+    (["--shared", "--no-images", FILE], USAGE, "leave one out"),
+    (["mem", "--shared", FILE], USAGE, "write `unetc --shared FILE.unet`"),
     (["check", "--max=batch", FILE], USAGE, "`unetc fit --max=batch FILE.unet`"),
     (["--format=json", FILE], USAGE, "`unetc FILE.unet` does not take --format"),
     (["--diff", FILE, FILE], USAGE, "`unetc mem --diff A B`"),
@@ -131,7 +136,7 @@ def wide_help():
     failures = 0
     for command in ("check", "mem", "fit", "onnx", "explain"):
         text = subprocess.run([sys.argv[1], command, "--help"], capture_output=True, text=True).stdout
-        foreign = {"check": "--format=", "mem": "--max=", "fit": "--diff", "onnx": "--mem", "explain": "--mem"}[command]
+        foreign = {"check": "--diff", "mem": "--max=", "fit": "--diff", "onnx": "--mem", "explain": "--mem"}[command]
         if foreign in text or any(len(line) > 80 for line in text.splitlines()):
             failures += 1
             print(f"FAILED unetc {command} --help:\n{text}")

@@ -8,6 +8,7 @@
  *     tiny_unet_forward(buffer, noisy, denoised, &error)
  *     tiny_unet_train_step(buffer, n, noisy, clean, rate, &loss, &error)
  *     unet_embed_save(buffer, "tiny_unet.safetensors", &error)
+ *     unet_embed_checkpoint(buffer, "tiny_unet.checkpoint.safetensors", &error)
  *
  * The buffer holds all that lasts, so a program may have several of them, of one model or of several, and
  * use them at the same time; one buffer serves one caller at a time.  It stays where it is.  Forward and
@@ -63,6 +64,22 @@ void unet_embed_close(void *buffer);
 UNET_MUST_USE UnetStatus unet_embed_load(void *buffer, const char *path, UnetError *error);
 UNET_MUST_USE UnetStatus unet_embed_save(void *buffer, const char *path, UnetError *error);
 
+/* The same with the optimiser's state, its steps and its seed: from such a file training goes on, bit for
+ * bit.  `train --resume=FILE` of the model's program goes on from it, too, and `resume` from a checkpoint
+ * of that program.  UNET_DIVERGED: a weight is not finite, and nothing is written. */
+UNET_MUST_USE UnetStatus unet_embed_checkpoint(void *buffer, const char *path, UnetError *error);
+UNET_MUST_USE UnetStatus unet_embed_resume(void *buffer, const char *path, UnetError *error);
+
+/* The steps that the optimiser has taken; -1: the buffer is not ready. */
+int64_t unet_embed_steps(const void *buffer);
+
+/* Copies of the weights, one for each of UnetModel.parameter: dense, of the type UnetModel.real.  NULL:
+ * this one is not wanted, or stays as it is.  `get` gives the weights that evaluation and prediction use.
+ * `set` gives both training and these their values; UNET_USAGE: one is not finite, and nothing was changed.
+ */
+UNET_MUST_USE UnetStatus unet_embed_get(void *buffer, void *const *values, UnetError *error);
+UNET_MUST_USE UnetStatus unet_embed_set(void *buffer, const void *const *values, UnetError *error);
+
 /* One sample.  INPUTS: one per UnetModel.inputs, NULL for inputs that prediction does not read; OUTPUTS:
  * one per UnetModel.outputs, NULL for outputs that are not wanted. */
 UNET_MUST_USE UnetStatus unet_embed_forward(void *buffer, const void *const *inputs, void *const *outputs,
@@ -72,6 +89,17 @@ UNET_MUST_USE UnetStatus unet_embed_forward(void *buffer, const void *const *inp
  * samples.  A loss that is not finite is no error here. */
 UNET_MUST_USE UnetStatus unet_embed_train_step(void *buffer, int32_t n, const void *const *inputs,
                                                double learning_rate, double *loss, UnetError *error);
+
+/* N samples, 1 to the batch of evaluation.  Adds what was measured to SUMS, unet_embed_sums() numbers:
+ * the numbers of each of UnetModel.results behind each other, NaN where evaluation does not measure it.
+ * BEFORE: how many samples were measured before, by which the evaluation of a diffusion draws its noise. */
+UNET_MUST_USE UnetStatus unet_embed_evaluate(void *buffer, int32_t n, const void *const *inputs,
+                                             int64_t before, double *sums, UnetError *error);
+int64_t unet_embed_sums(const UnetModel *model);
+
+/* The value of UnetModel.results[I] from the SUMS over so many SAMPLES; NaN: it was not measured, or no
+ * point of its classes was there. */
+double unet_embed_value(const UnetModel *model, int32_t i, const double *sums, int64_t samples);
 
 #ifdef __cplusplus
 }

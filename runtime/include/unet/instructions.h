@@ -7,7 +7,7 @@
 #ifndef UNET_INSTRUCTIONS_H
 #define UNET_INSTRUCTIONS_H
 
-/* X(bit, the macro that says it, the name that __builtin_cpu_supports knows).  A program and the runtime
+/* X(bit, the macro that says it, its name).  A program and the runtime
  * may come from different compilers: bits keep their meaning. */
 #define UNET_INSTRUCTIONS(X)                                                                               \
     X(0, __SSE3__, "sse3")                                                                                 \

@@ -4,7 +4,7 @@
  * data set.  A class that stands neither in the labels nor in a prediction has no value, and counts in no
  * mean.
  */
-#include "driver.h"
+#include "unet/class_metrics.h"
 
 #include <math.h>
 #include <string.h>
@@ -14,11 +14,11 @@ typedef struct {
     double both, truly, predicted;
 } OfClass;
 
-static OfClass of_class(int32_t classes, const int64_t *pairs, int32_t k) {
-    OfClass of = {.both = (double)pairs[k * classes + k]};
+static OfClass of_class(int32_t classes, const double *pairs, int32_t k) {
+    OfClass of = {.both = pairs[k * classes + k]};
     for (int32_t i = 0; i < classes; i++) {
-        of.truly += (double)pairs[k * classes + i];
-        of.predicted += (double)pairs[i * classes + k];
+        of.truly += pairs[k * classes + i];
+        of.predicted += pairs[i * classes + k];
     }
     return of;
 }
@@ -27,7 +27,7 @@ static double ratio(double part, double whole) {
     return whole > 0 ? part / whole : NAN;
 }
 
-static double accuracy(int32_t classes, const int64_t *pairs) {
+static double accuracy(int32_t classes, const double *pairs) {
     double right = 0, all = 0;
     for (int32_t k = 0; k < classes; k++) {
         const OfClass of = of_class(classes, pairs, k);
@@ -37,12 +37,12 @@ static double accuracy(int32_t classes, const int64_t *pairs) {
     return ratio(right, all);
 }
 
-static double iou(int32_t classes, const int64_t *pairs, int32_t k) {
+static double iou(int32_t classes, const double *pairs, int32_t k) {
     const OfClass of = of_class(classes, pairs, k);
     return ratio(of.both, of.truly + of.predicted - of.both);
 }
 
-static double mean_iou(int32_t classes, const int64_t *pairs) {
+static double mean_iou(int32_t classes, const double *pairs) {
     double sum = 0, count = 0;
     for (int32_t k = 0; k < classes; k++) {
         const double value = iou(classes, pairs, k);
@@ -52,7 +52,7 @@ static double mean_iou(int32_t classes, const int64_t *pairs) {
     return ratio(sum, count);
 }
 
-double class_metric(const UnetResult *result, const int64_t *pairs) {
+double unet_class_metric(const UnetResult *result, const double *pairs) {
     const OfClass of = of_class(result->classes, pairs, result->of_class);
     if (strcmp(result->metric, "accuracy") == 0)
         return accuracy(result->classes, pairs);
