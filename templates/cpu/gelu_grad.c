@@ -1,25 +1,11 @@
 /* gelu_grad.c - gradient of x times the share of a normal distribution below x. */
-#include "prologue.c"
+#include "normal_shares.c"
 
 #define KERNEL gelu_grad
 #define AT_RUN_TIME H, W
 #include "../example.h"
 
 /* BEGIN */
-#include <math.h>
-
-/* The share of a normal distribution below x: x and its normal tail keep their precision on both sides. */
-INLINE Vector KERNEL_below(Vector x) {
-    for (int lane = 0; lane < LANES; lane++)
-        x[lane] = 0.5f * erfcf(-0.70710678118654752f * x[lane]);
-    return x;
-}
-
-/* Its density. */
-INLINE Vector KERNEL_density(Vector x) {
-    return 0.39894228040143268f * vector_exp(-0.5f * x * x);
-}
-
 UNUSED static void KERNEL(int n, Rows rows, stored *dx, const stored *x, const stored *dy) {
     SIZES;
 #pragma omp for collapse(3) schedule(static)
@@ -30,8 +16,9 @@ UNUSED static void KERNEL(int n, Rows rows, stored *dx, const stored *x, const s
                 for (int at = 0, left = W * DX.block; left > 0; at += LANES, left -= LANES) {
                     const Vector v = load_some(x + offset_of(&X, block, row) + at, left);
                     const Vector gradient = load_some(dy + offset_of(&DY, block, row) + at, left);
+                    const Vector bell = vector_bell(v), density = 0.39894228040143268f * bell;
                     store_some(dx + offset_of(&DX, block, row) + at,
-                               gradient * (KERNEL_below(v) + v * KERNEL_density(v)), left);
+                               gradient * (vector_normal_share(v, bell) + v * density), left);
                 }
             }
 }
