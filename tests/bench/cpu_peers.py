@@ -2,7 +2,7 @@
 """cpu_peers.py - ours beside PyTorch, OpenVINO and ONNX Runtime on processors; cpu.sh runs it where they are installed.
 
 Usage: cpu_peers.py [--unetc=build/unetc] [--conv=METHOD] [--threads=N] [--rounds=5] [--seconds=2] [--json=FILE]
-                    [--half] [--no-layers] [--without=PEER] [--batch=N] [--warm-up=3] [NET...]
+                    [--precision=f32|bf16] [--half] [--no-layers] [--without=PEER] [--batch=N] [--warm-up=3] [NET...]
 A NET is tiny_unet or unet_denoiser (both), or one that segments: pp_liteseg, enet, milesial, or one of volumes: nnunet,
 basic_unet, all these in f32; or one with attention: segformer, restormer, swinir, unetr, ddpm (of CIFAR-10), diffusion_unet (of diffusers'
 tutorial). Predictions have one picture. tiny_unet and unet_denoiser have the size of the file, those that
@@ -46,12 +46,13 @@ BESIDE_ARENA = 24  # MiB that a program of ours takes at most beside its arena: 
 
 class Net:
     """One that is compared: its file in examples/, options of unetc, the definition in PyTorch, how that is trained, and
-    the places of pictures and masks in a folder of data.  TIMED: it reads a time beside the picture."""
+    the places of pictures and masks in a folder of data.  TIMED: it reads a time beside the picture.
+    SIDE: of the pictures there."""
 
     def __init__(self, file, torch, sizes=(None,), precisions=PRECISIONS, batch=None, classes=None, optimizer="adam",
-                 loss="cross_entropy", places=("noisy/%d.png", "clean/%d.png"), mask=1, channels=3, options=(), timed=False):
+                 loss="cross_entropy", places=("noisy/%d.png", "clean/%d.png"), mask=1, channels=3, options=(), timed=False, side=None):
         self.file, self.torch, self.sizes, self.precisions = file, torch, sizes, precisions
-        self.options, self.timed = list(options), timed
+        self.options, self.timed, self.side = list(options), timed, side or (256 if classes is None else 512)
         self.batch, self.classes, self.optimizer, self.loss = batch, classes, optimizer, loss
         self.places, self.mask, self.channels = places, mask, channels
         self.volumes = file.startswith("volume/")
@@ -98,10 +99,10 @@ NETS = {
     "restormer": Net("restormer/restormer.unet", public("restormer"), ("128x128",), batch=1, optimizer="adamw", places=("train/%d.png",)),
     "swinir": Net("swinir/swinir.unet", public("swinir"), ("128x128",), batch=1, places=("train/%d.png",)),
     "unetr": Net("volume/unetr.unet", public("unetr"), ("96x96x96",), ("f32",), 1, 14, "adamw", "cross_entropy_and_dice", channels=1),
-    "ddpm": Net("diffusion/ddpm.unet", public("ddpm"), ("32x32",), batch=8, places=("pictures/%d.png",), timed=True),
+    "ddpm": Net("diffusion/ddpm.unet", public("ddpm"), ("32x32",), batch=8, places=("pictures/%d.png",), timed=True, side=32),
     "diffusion_unet": Net("diffusion/ddpm.unet", public("ddpm", **TUTORIAL), ("128x128",), batch=1, places=("pictures/%d.png",),
                           options=["-D%s=%s" % (name, json.dumps(value, separators=(",", ":"))) for name, value in TUTORIAL.items()],
-                          timed=True),
+                          timed=True, side=128),
 }
 DEFAULT = ("tiny_unet", "unet_denoiser")
 PEERS = {  # what of a net is compared: the ways of peers, and the precisions each has
@@ -481,11 +482,10 @@ class Shop:
         """A folder of data of the net, of few pictures."""
         folder, net = os.path.join(self.folder, net + "-data"), NETS[net]
         if not os.path.exists(folder):
-            width = 256 if net.classes is None else 512
             for number in range(8):
                 for kind, place in enumerate(net.places):
                     is_mask = kind == 1 and net.classes is not None
-                    write_picture(os.path.join(folder, place % number), width, width, net.mask if is_mask else None)
+                    write_picture(os.path.join(folder, place % number), net.side, net.side, net.mask if is_mask else None)
         return folder
 
     def compare(self, net, program, precision, size):
@@ -580,6 +580,7 @@ def main():
     parser.add_argument("--conv", metavar="METHOD", help="how ours computes 3x3 convolutions: see unetc --help")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--size", action="append", default=[], help="instead of those of the nets")
+    parser.add_argument("--precision", choices=PRECISIONS, help="this one alone")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--batch", type=int, help="instead of those of the nets that segment")
     parser.add_argument("--warm-up", type=int, default=3, help="steps of a peer before its first turn")
@@ -599,7 +600,8 @@ def main():
         shop = Shop(arguments, folder)
         for net in arguments.nets or DEFAULT:
             sizes = arguments.size or NETS[net].sizes
-            for size, program, precision in itertools.product(sizes, PEERS, NETS[net].precisions):
+            precisions = [known for known in NETS[net].precisions if arguments.precision in (None, known)]
+            for size, program, precision in itertools.product(sizes, PEERS, precisions):
                 shop.compare(net, program, precision, size)
     if arguments.json:
         with open(arguments.json, "w") as file:
