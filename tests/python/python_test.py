@@ -409,6 +409,52 @@ class Arrays(unittest.TestCase):
         self.assertTrue(torch.equal(torch.from_dlpack(own), x))
 
 
+class OwnLoss(unittest.TestCase):
+    """train_by: the gradient of a function in Python; the same steps as by the file's own loss."""
+
+    def trained(self, step, loss="mse(denoised, clean)"):
+        with model_of(NET.replace("mse(denoised, clean)", loss, 1), kernels="reference", seed=3) as model:
+            losses = [step(model) for _ in range(4)]
+            return losses, {name: bytes(bits(value)) for name, value in model.state_dict().items()}
+
+    def near(self, mine, theirs, tolerance=1e-5):
+        for a, b in zip(mine[0], theirs[0]):
+            self.assertLess(abs(a / b - 1), tolerance)
+        for name, value in mine[1].items():
+            for a, b in zip(array.array("f", value), array.array("f", theirs[1][name])):
+                self.assertLess(abs(a - b), tolerance)
+
+    def test_squares(self):
+        noisy, clean = pair()
+        count = _arrays.elements(clean.shape)
+
+        def squares(output):
+            far = [x - y for x, y in zip(memoryview(output).cast("B").cast("f") if numpy is not None else output.data.cast("B").cast("f"),
+                                         clean.cast("B").cast("f"))]
+            gradient = memoryview(array.array("f", [2 * x / count for x in far])).cast("B").cast("f", clean.shape)
+            return sum(x * x for x in far) / count, gradient
+        self.near(self.trained(lambda model: model.train_by(squares, noisy)), self.trained(lambda model: model.train_step(noisy, clean)))
+
+    @unittest.skipUnless(torch, "no PyTorch")
+    def test_torch(self):
+        noisy, clean = pair()
+        truth = torch.tensor(clean.tolist())
+        loss = unetc.torch_loss(lambda y: torch.nn.functional.smooth_l1_loss(y, truth))
+        self.near(self.trained(lambda model: model.train_by(loss, noisy)),
+                  self.trained(lambda model: model.train_step(noisy, clean), "smooth_l1(denoised, clean)"))
+
+    def test_refused(self):
+        noisy, clean = pair()
+        with model_of(NET.replace("mse(denoised, clean)", "l1(denoised, clean)", 1)) as model:
+            with self.assertRaisesRegex(unetc.UsageError, "l1\\(denoised, clean\\)"):
+                model.train_by(lambda output: (0, output), noisy)
+        with model_of() as model:
+            with self.assertRaisesRegex(unetc.ArgumentError, "gradient"):
+                model.train_by(lambda output: (0, numbers((2, 2, 4, 4), 1)), noisy)
+            with self.assertRaises(unetc.ArgumentError):
+                model.train_by(lambda output: (0, output))
+
+
 class Kinds(unittest.TestCase):
     """Signals, volumes, numbers, labels."""
 

@@ -16,10 +16,10 @@ from ._errors import (ArgumentError, ClosedError, Diagnostic, DoesNotFit, Error,
 from ._model import Evaluation, Model, TensorInfo, buffer
 from ._plan import Arena, Buffer, Checked, Cost, Fit, FitPlan, FitRow, Loop, Plan, Step, Tensor, check, fit, mem
 from ._tools import cache_folder, compiler
-from ._torch import ConversionError, Network, from_torch
+from ._torch import ConversionError, Network, from_torch, torch_loss
 
 __version__ = "0.1.0"
 __all__ = ["Arena", "ArgumentError", "Array", "Buffer", "Checked", "ClosedError", "ConversionError", "Cost", "Diagnostic", "DoesNotFit",
            "Error", "Evaluation", "FileError", "Fit", "FitPlan", "FitRow", "Loop", "Model", "ModelError", "Network", "Plan", "Span", "Step",
            "Tensor", "TensorInfo", "ToolError", "UsageError", "buffer", "cache_folder", "check", "compile", "compiler", "fit", "from_torch",
-           "mem"]
+           "mem", "torch_loss"]

@@ -351,6 +351,29 @@ def shape_text(shape: Sequence[Any]) -> str:
     return "(%s)" % (", ".join(map(str, shape)) + ("," if len(shape) == 1 else ""))
 
 
+def moved(name: str, output: Any, gradient: Any, factor: float) -> Any:
+    """OUTPUT + FACTOR * GRADIENT, arrays of one shape."""
+    numpy = _numpy()
+    first, second = memory_of("output", output), memory_of("gradient", gradient)
+    if tuple(first.shape) != tuple(second.shape):
+        raise ArgumentError("gradient", "has the shape %s, and the output has %s" % (shape_text(second.shape), shape_text(first.shape)))
+    if second.kind not in ("f4", "f8") or not is_dense(second):
+        second = copied("gradient", second, "f4")
+    if numpy is not None:
+        return (numpy.asarray(_Interface(first)) + factor * numpy.asarray(_Interface(second))).astype("<f4")
+    result, _ = made(first.shape, "f4")
+    to = _flat(result.address, first.shape, "f4")
+    for i, (x, slope) in enumerate(zip(*(_flat(m.address, m.shape, m.kind) for m in (first, second)))):
+        to[i] = x + factor * slope
+    return result
+
+
+def _flat(address: int, shape: Sequence[int], kind: str) -> Any:
+    """The numbers of a dense array in a row."""
+    flat: Any = memoryview((ctypes.c_char * (elements(shape) * BYTES[kind])).from_address(address)).cast("B")
+    return flat.cast(WORDS[kind])
+
+
 def taken(name: str, value: Any, kind: str, shape: Shape, most: Optional[int]) -> Tuple[Memory, int, bool]:
     """An input of samples of SHAPE: dense numbers of the KIND, how many samples, and whether there was an axis of them.
     MOST: samples at a time; None: any number."""

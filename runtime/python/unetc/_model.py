@@ -7,7 +7,7 @@ import dataclasses
 import mmap
 import os
 import threading
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _arrays, _door, _plan
 from ._errors import ArgumentError, ClosedError, ModelError, UsageError
@@ -253,6 +253,40 @@ class Model:
         with self._lock:
             self._call(self._door.train_step, self._open(), samples, self._sample(reads, memories, 0), rate, ctypes.byref(loss))
         return loss.value
+
+    def train_by(self, loss: Callable[[Any], Any], *arrays: Any, lr: Optional[float] = None, **named: Any) -> float:
+        """A step by a LOSS of your own; returns its value before the step.
+
+        LOSS gets what `forward` returns, and answers its value and its gradient by the output, an array of the same shape:
+        (value, gradient).  torch_loss() makes such a function of one of PyTorch.  ARRAYS: `inputs`, in order or by name, n samples,
+        1 to `batch`.  The loss of the file is `mse` of the output and a target of its size, and nothing else: the step aims as far
+        beside the output as makes the gradient of `mse` the one that LOSS answers.  Training and prediction compute the same
+        output for that: without dropout and without statistics of the batch.  The network is computed once more than in train_step."""
+        reads, target = self._aims()
+        memories, samples, _ = self._arguments(self._program(_door.PREDICT, "forward"), "train_by", arrays, named, self.batch)
+        given = {info.name: memory for info, memory in zip(self.inputs, (memory for memory in memories if memory))}
+        output = self.forward(*arrays, **named)
+        value, gradient = loss(output)
+        aim = _arrays.moved(target.name, output, gradient, -samples * _arrays.elements(target.shape) / 2)
+        own = _arrays.taken(target.name, aim, _kind(target), target.shape, self.batch)[0]
+        rate = self.learning_rate if lr is None else float(lr)
+        found = ctypes.c_double()
+        with self._lock:
+            self._call(self._door.train_step, self._open(), samples, self._sample(
+                reads, [own if info is target else given.get(info.name) if info else None for info in reads], 0), rate, ctypes.byref(found))
+        return float(value)
+
+    def _aims(self) -> Tuple[List[Optional[TensorInfo]], TensorInfo]:
+        """What training reads, and the target that train_by chooses."""
+        reads = self._program(_door.TRAIN, "train_step")
+        names = [info.name for info in self.inputs]
+        targets = [info for info in reads if info and info.name not in names]
+        losses = [_text(result.name) for result in self._results if result.is_loss]
+        if len(self.outputs) != 1 or len(targets) != 1 or targets[0].shape != self.outputs[0].shape or losses != [
+                "mse(%s, %s)" % (self.outputs[0].name, targets[0].name)] or any(r.weight != 1 for r in self._results if r.is_loss):
+            raise UsageError("train_by needs a file whose loss is `mse` of its one output and a target of the same size; %s has: %s" % (
+                self.name, " + ".join(losses) or "no loss"))
+        return reads, targets[0]
 
     def train(self, batches: Iterable[Any], *, epochs: int = 1, lr: Optional[float] = None, progress: bool = True) -> List[float]:
         """A step for each of BATCHES, tuples (or dicts by name) of arrays such as a DataLoader gives, EPOCHS times over; returns

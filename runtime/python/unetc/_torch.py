@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import importlib
 import os
 import sys
 import tempfile
-from typing import Any, Iterator, List, Tuple
+from typing import Any, Callable, Iterator, List, Tuple
 
 from . import _tools
 from ._errors import Error, ToolError, UsageError
@@ -91,6 +92,17 @@ def from_torch(module: Any, size: Any, *, check: bool = False) -> Network:
         name = converter.naming.snake(type(module).__name__)
         notes = converter.folded_notes(translation) + converter.outputs.notes(translation, converter.writing.output_names(translation))
         return Network(name, text, converter.weights.safetensors(tensors), tuple(notes))
+
+
+def torch_loss(function: Callable[[Any], Any]) -> Callable[[Any], Tuple[float, Any]]:
+    """FUNCTION, of a tensor of outputs to a loss, as Model.train_by takes it: PyTorch differentiates it by the outputs."""
+    def by_output(output: Any) -> Tuple[float, Any]:
+        torch = importlib.import_module("torch")
+        leaf = torch.from_dlpack(output).clone().requires_grad_()
+        value = function(leaf)
+        value.backward()
+        return float(value.detach()), leaf.grad
+    return by_output
 
 
 def load_into(module: Any, model: Any) -> List[str]:
