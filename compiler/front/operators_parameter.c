@@ -108,7 +108,7 @@ static bool argument_rows(Call *call, ValueId *x, int64_t *count, int64_t *chann
     if (found != 1) {
         diag_begin(l->diag, ERROR, "U0316", argument(call, "x")->span,
                    "`embedding` takes a map of one channel, and this has %lld", (long long)found);
-        diag_help(l->diag, "of several channels each is a call: `a, b = chunk(x, 2)`");
+        diag_help(l->diag, "make a call for each channel: `a, b = chunk(x, 2)`");
     } else {
         diag_begin(l->diag, ERROR, "U0316", call->span, "a table has at most %lld rows and %lld channels",
                    (long long)MAX_ROWS, (long long)MAX_CHANNELS);

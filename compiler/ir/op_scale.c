@@ -64,7 +64,7 @@ void gradient_embedding(Autodiff *ad, const Node *node, const ValueId *dout, Val
     gradient_node(ad, node, OP_EMBEDDING_WGRAD, (Attributes){0}, in, 2, &din[W], 1);
 }
 
-/* A row is copied, and its gradient added up. */
+/* One operation for each number of all rows that are read. */
 int64_t flops_embedding(const Graph *g, const Node *node) {
     return shape_elements(g->value[node->op == OP_EMBEDDING ? node->out[0] : node->in[1]].shape);
 }

@@ -1,12 +1,12 @@
-/* sample_condition.c - what a network is told of the samples it makes: the classes, numbers and pictures
- * that
- * `--condition` names.
+/* sample_condition.c - the classes, numbers and pictures of `--condition`, which a network reads beside the
+ * noisy picture and the time.
  *
  * Requires: a model that `diffuse` trained, its normalisation.  Provides: values of all other inputs.
  */
 #include "sample_condition.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,25 +47,31 @@ static int32_t count_values(const char *text) {
     return count;
 }
 
-/* A number, or the number of a class. */
-static UnetStatus read_number(const UnetInput *input, const char *const *names, const char *text,
-                              size_t length, float *value, UnetError *error) {
-    char *end;
-    const int32_t class = names == NULL ? -1 : unet_class_named(names, text, length);
-    *value = class >= 0 ? (float)class : strtof(text, &end);
-    if (class >= 0 || (length > 0 && end == text + length && *value - *value == 0 &&
-                       (names == NULL || unet_class_named(NULL, text, length) >= 0)))
-        return names == NULL || *value < (float)count_names(names)
-                   ? UNET_OK
-                   : unet_fail(error, UNET_USAGE,
-                               "`--condition`: %s has %" PRId32 " classes, from 0 on, and `%.*s` is beyond",
-                               input->name, count_names(names), (int)length, text);
-    return names == NULL
-               ? unet_fail(error, UNET_USAGE, "`--condition`: %s is a number, and `%.*s` is none",
-                           input->name, (int)length, text)
+/* A class by its name or its number. */
+static UnetStatus read_class(const UnetInput *input, const char *const *names, const char *text,
+                             size_t length, float *value, UnetError *error) {
+    const int32_t named = unet_class_named(names, text, length), count = count_names(names),
+                  class = named >= 0 ? named : unet_class_named(NULL, text, length);
+    *value = (float)class;
+    if (class < 0)
+        return unet_fail(error, UNET_USAGE,
+                         "`--condition`: %s has no class `%.*s`; the first is `%s`, the last `%s`",
+                         input->name, (int)length, text, names[0], names[count - 1]);
+    return class < count
+               ? UNET_OK
                : unet_fail(error, UNET_USAGE,
-                           "`--condition`: %s has no class `%.*s`; the first is `%s`, the last `%s`",
-                           input->name, (int)length, text, names[0], names[count_names(names) - 1]);
+                           "`--condition`: %s has %" PRId32 " classes, from 0 on, and `%.*s` is beyond",
+                           input->name, count, (int)length, text);
+}
+
+static UnetStatus read_number(const UnetInput *input, const char *text, size_t length, float *value,
+                              UnetError *error) {
+    char *end;
+    *value = strtof(text, &end);
+    return length > 0 && end == text + length && isfinite(*value)
+               ? UNET_OK
+               : unet_fail(error, UNET_USAGE, "`--condition`: %s is a number, and `%.*s` is none",
+                           input->name, (int)length, text);
 }
 
 /* ---- pictures ---- */
@@ -132,8 +138,9 @@ static UnetStatus read_values(const Driver *driver, Condition *c, UnetError *err
             continue;
         }
         const size_t length = strcspn(text, ",");
-        status = input->kind == UNET_SCALAR ? read_number(input, names, text, length, value, error)
-                                            : read_picture(driver, c->input, text, length, value, error);
+        status = input->kind != UNET_SCALAR ? read_picture(driver, c->input, text, length, value, error)
+                 : names != NULL            ? read_class(input, names, text, length, value, error)
+                                            : read_number(input, text, length, value, error);
         text += length + (text[length] == ',');
     }
     return status;
@@ -143,8 +150,8 @@ static UnetStatus open_condition(Condition *c, const Driver *driver, int32_t inp
     const UnetModel *model = driver->model;
     const UnetLayout *layout = &model->predict->inputs[input];
     const UnetKind kind = model->inputs[input].kind;
-    const char *text = values_of(&driver->options, model->inputs[input].name), *const *names =
-                                                                                   classes_of(model, input);
+    const char *text = values_of(&driver->options, model->inputs[input].name);
+    const char *const *names = classes_of(model, input);
     *c =
         (Condition){.input = input,
                     .numbers = (size_t)layout->channels * (size_t)layout->size[1] * (size_t)layout->size[2],
