@@ -96,28 +96,34 @@ static UnetStatus read_rows(const Driver *driver, int32_t input, UnetImageReader
     return UNET_OK;
 }
 
+/* The picture at path, by way of the memory of one row. */
+static UnetStatus read_picture_at(const Driver *driver, int32_t input, const char *path, float *row,
+                                  float *values, UnetError *error) {
+    const UnetLayout *layout = &driver->model->predict->inputs[input];
+    UnetImageReader *reader = NULL;
+    UnetStatus status =
+        unet_image_open_as(NULL, &driver->model->inputs[input].way, &reader, path, layout->channels, error);
+    if (status != UNET_OK)
+        return status;
+    const UnetImageInfo info = unet_image_info(reader);
+    status = info.height == layout->size[1] && info.width == layout->size[2]
+                 ? read_rows(driver, input, reader, row, values, error)
+                 : unet_fail(error, UNET_IO,
+                             "%s has %" PRId32 " x %" PRId32 " points, and %s has %" PRId32 " x %" PRId32,
+                             path, info.height, info.width, driver->model->inputs[input].name,
+                             layout->size[1], layout->size[2]);
+    unet_image_close(reader);
+    return status;
+}
+
 static UnetStatus read_picture(const Driver *driver, int32_t input, const char *text, size_t length,
                                float *values, UnetError *error) {
     const UnetLayout *layout = &driver->model->predict->inputs[input];
-    UnetImageReader *reader = NULL;
     char *path = strndup(text, length);
     float *row = calloc((size_t)layout->channels * (size_t)layout->size[2], sizeof *row);
-    UnetStatus status = path == NULL || row == NULL
-                            ? unet_fail(error, UNET_TOO_SMALL, "no memory for a row of a picture")
-                            : unet_image_open_as(NULL, &driver->model->inputs[input].way, &reader, path,
-                                                 layout->channels, error);
-    if (status == UNET_OK) {
-        const UnetImageInfo info = unet_image_info(reader);
-        status =
-            info.height == layout->size[1] && info.width == layout->size[2]
-                ? read_rows(driver, input, reader, row, values, error)
-                : unet_fail(error, UNET_IO,
-                            "%s has %" PRId32 " x %" PRId32 " points, and %s has %" PRId32 " x %" PRId32,
-                            path, info.height, info.width, driver->model->inputs[input].name,
-                            layout->size[1], layout->size[2]);
-    }
-    if (reader != NULL)
-        unet_image_close(reader);
+    const UnetStatus status = path != NULL && row != NULL
+                                  ? read_picture_at(driver, input, path, row, values, error)
+                                  : unet_fail(error, UNET_TOO_SMALL, "no memory for a row of a picture");
     free(path);
     free(row);
     return status;
