@@ -115,6 +115,15 @@ void constant_reals(Constants *c, const char *name, const double *value, int cou
     constant_definition(c, name, "double", count > 0 ? count : 1, list.bytes);
 }
 
+void constant_integers(Constants *c, const char *name, const int64_t *value, int count) {
+    Text list = text_new(c->emitter->pool);
+    text_add(&list, "{%lld", count > 0 ? (long long)value[0] : 0);
+    for (int i = 1; i < count; i++)
+        text_add(&list, ", %lld", (long long)value[i]);
+    text_add(&list, "}");
+    constant_definition(c, name, "long", count > 0 ? count : 1, list.bytes);
+}
+
 /* In a program for images of any height: so many rows for each unit. */
 static void constant_height(Constants *c, const char *name, ValueId v) {
     const int64_t rows = rows_at(c->program, v, 1);

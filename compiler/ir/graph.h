@@ -218,7 +218,8 @@ typedef enum {
     ATTRIBUTES_DROPOUT,
     ATTRIBUTES_DIFFUSION,
     ATTRIBUTES_VALUES,
-    ATTRIBUTES_ATTENTION
+    ATTRIBUTES_ATTENTION,
+    ATTRIBUTES_REARRANGE
 } AttributesKind;
 
 /* Which points of x the points of y are made of: point o of an axis lies at (o * step + offset) / unit of
@@ -230,6 +231,22 @@ typedef struct {
     UnetBorder border[AXES]; /* of a border alone */
     double number;
 } ResizeAttributes;
+
+enum { MAX_PARTS_OF_AXES = 12 };
+
+/* A part of an axis, which has EXTENT elements: in x X_STEP elements of axis X_AXIS apart, in y likewise.
+ * Axis 0 has the channels; the others are depth, height and width. */
+typedef struct {
+    int64_t extent, x_step, y_step;
+    int x_axis, y_axis;
+} AxisPart;
+
+typedef struct {
+    int count;
+    AxisPart part[MAX_PARTS_OF_AXES];
+    int64_t multiple[AXES]; /* depth, height and width of x are multiples of these */
+    bool mixes; /* points of an axis leave the axis: then the extents of y follow from several of x */
+} Rearrangement;
 
 /* KIND is the kind in the operator's row. */
 typedef struct {
@@ -256,6 +273,7 @@ typedef struct {
             UnetFunction function;
         } map;
         ResizeAttributes resize;
+        const Rearrangement *rearrange;
         struct {
             double factor, term;
         } affine;

@@ -12,6 +12,7 @@ void constant(Constants *c, const char *name, int64_t value);
 void constant_real(Constants *c, const char *name, double value);
 /* An array of them; without any, of a single 0. */
 void constant_reals(Constants *c, const char *name, const double *value, int count);
+void constant_integers(Constants *c, const char *name, const int64_t *value, int count);
 /* D, H, W and the like: PREFIX before the letters, the extents of V behind them. */
 void constant_extents(Constants *c, const char *prefix, ValueId v);
 /* The channels of a feature map, or all numbers of anything else. */

@@ -591,6 +591,16 @@ static const char *reshaped(OnnxGraph *o, const char *from, const char *to, cons
     return to;
 }
 
+static const char *transposed(OnnxGraph *o, const Node *node, const char *x, const int64_t *order,
+                              int axes) {
+    const char *result = between(o, node);
+    OnnxNode n = begin(o, "Transpose");
+    reads(&n, x);
+    integers(&n, "perm", order, axes);
+    (void)writes(&n, result);
+    return result;
+}
+
 /* Columns and rows of a block become channels. */
 static bool pixel_unshuffle(OnnxGraph *o, const Node *node) {
     static const int64_t order[] = {0, 1, 3, 5, 2, 4};
@@ -607,6 +617,38 @@ static bool pixel_unshuffle(OnnxGraph *o, const Node *node) {
     integers(&n, "perm", order, 6);
     (void)writes(&n, moved);
     (void)reshaped(o, moved, o->name[node->out[0]], whole, 4);
+    return true;
+}
+
+/* Returns the place of part I of x among the parts of y. */
+static int place_in_result(const Rearrangement *r, int i) {
+    const AxisPart *part = &r->part[i];
+    int place = 0;
+    for (int k = 0; k < r->count; k++) {
+        const AxisPart *other = &r->part[k];
+        const bool same = other->y_axis == part->y_axis,
+                   outer = other->y_step > part->y_step || (other->y_step == part->y_step && k < i);
+        place += other->y_axis < part->y_axis || (same && outer);
+    }
+    return place;
+}
+
+/* Each part of the axes becomes an axis; the axes take the order of y; then they are joined.  An axis of y
+ * that ends with a part of one element may have this part elsewhere, which moves nothing. */
+static bool rearrange(OnnxGraph *o, const Node *node) {
+    enum { MOST = MAX_PARTS_OF_AXES + 1 };
+    const Rearrangement *r = node->a.rearrange;
+    const Shape y = shape_of(o, node->out[0]);
+    int64_t apart[MOST] = {0}, order[MOST] = {0}, whole[MAX_RANK + 1] = {0};
+    for (int i = 0; i < r->count; i++) {
+        apart[i + 1] = r->part[i].extent;
+        order[place_in_result(r, i) + 1] = i + 1;
+    }
+    for (int k = 0; k < y.rank; k++)
+        whole[k + 1] = y.dim[k];
+    const char *parts = reshaped(o, o->name[node->in[0]], between(o, node), apart, r->count + 1);
+    (void)reshaped(o, transposed(o, node, parts, order, r->count + 1), o->name[node->out[0]], whole,
+                   y.rank + 1);
     return true;
 }
 
@@ -733,16 +775,6 @@ static const char *result_of(OnnxGraph *o, const Node *node, const char *type, c
     reads(&n, a);
     if (b != NULL)
         reads(&n, b);
-    (void)writes(&n, result);
-    return result;
-}
-
-static const char *transposed(OnnxGraph *o, const Node *node, const char *x, const int64_t *order,
-                              int axes) {
-    const char *result = between(o, node);
-    OnnxNode n = begin(o, "Transpose");
-    reads(&n, x);
-    integers(&n, "perm", order, axes);
     (void)writes(&n, result);
     return result;
 }
@@ -1246,6 +1278,7 @@ static Rule *const rules[OPS] = {
     [OP_DROPOUT] = dropout,
     [OP_DROPOUT_CHANNELS] = dropout,
     [OP_PIXEL_SHUFFLE] = pixel_shuffle,
+    [OP_REARRANGE] = rearrange,
     [OP_PIXEL_UNSHUFFLE] = pixel_unshuffle,
     [OP_SILU] = silu,
     [OP_ATTENTION] = attention,

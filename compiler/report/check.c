@@ -8,7 +8,11 @@ static void size_line(const Graph *g, Shape input, Text *out) {
     static const char *const axis[AXES] = {"depth", "height", "width"};
     const bool volume = input.rank == VOLUME_RANK;
     int64_t by[AXES];
-    fit_multiples(g, by);
+    if (!fit_multiples(g, by)) {
+        text_line(out,
+                  "other sizes may not do: `rearrange` moves points to other axes (try one with --size)");
+        return;
+    }
     bool needed = true; /* not where sizes are made to match */
     for (int k = 0; k < AXES; k++)
         needed &= shape_extent(input, k) % by[k] == 0;
@@ -95,7 +99,7 @@ static const char *multiples_json(const Graph *g, Shape input, Pool *pool) {
     int64_t by[AXES];
     bool needed = true; /* not where sizes are made to match */
     const char *text = "";
-    fit_multiples(g, by);
+    (void)fit_multiples(g, by);
     for (int k = AXES + 1 - input.rank; k < AXES; k++)
         needed &= shape_extent(input, k) % by[k] == 0;
     for (int k = AXES + 1 - input.rank; k < AXES; k++)

@@ -166,7 +166,7 @@ static Row sizes(const FitQuestion *q) {
     Model *model = lower(pool, diag_quiet(pool), q->file, &q->lower);
     if (model != NULL) {
         read_size(model, row.declared);
-        fit_multiples(model->graph, row.multiple);
+        (void)fit_multiples(model->graph, row.multiple);
         for (int k = 0; k < AXES; k++)
             if (row.declared[k] / row.multiple[k] > row.declared[row.axis] / row.multiple[row.axis])
                 row.axis = k;

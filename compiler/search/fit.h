@@ -69,7 +69,9 @@ bool fit_smaller_width(Pool *pool, const FitQuestion *question, const char *name
 
 /* "512x768" */
 const char *fit_size_text(Pool *pool, const int64_t size[AXES]);
-/* By how much each axis is smaller in the smallest feature map: sizes are multiples of it. */
-void fit_multiples(const Graph *graph, int64_t by[AXES]);
+/* By how much each axis is smaller in the smallest feature map: sizes are multiples of it.  Returns false,
+ * with multiples of 1, where points leave their axis (`rearrange`): then only trying a size tells if it
+ * will do. */
+bool fit_multiples(const Graph *graph, int64_t by[AXES]);
 
 #endif

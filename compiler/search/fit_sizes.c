@@ -22,6 +22,8 @@ static ValueId map_of(const Graph *g, const Node *node) {
 
 /* By how much NODE makes an axis smaller; 1: by no whole number. */
 static int64_t shrinks(const Graph *g, const Node *node, ValueId in, int axis) {
+    if (node->a.kind == ATTRIBUTES_REARRANGE)
+        return node->a.rearrange->multiple[axis];
     const Window *w = node_window(node);
     if (w != NULL)
         return has_trait(node, TRAIT_DOWN) ? w->stride[axis] : 1;
@@ -31,16 +33,26 @@ static int64_t shrinks(const Graph *g, const Node *node, ValueId in, int axis) {
     return a != NULL && a->step[axis] != a->unit[axis] && before % after == 0 ? before / after : 1;
 }
 
+/* The number that the extent of an axis of x must be a multiple of. */
+static int64_t axis_multiple(const Node *node, int axis) {
+    return node->a.kind == ATTRIBUTES_REARRANGE ? node->a.rearrange->multiple[axis]
+                                                : window_multiple(node, axis);
+}
+
 /* The least multiple of both, unless it is more than MOST. */
 static int64_t multiple_of_both(int64_t a, int64_t b, int64_t most) {
     const int64_t both = size_product(a, b / size_common_divisor(a, b));
     return both < most ? both : a;
 }
 
-void fit_multiples(const Graph *g, int64_t by[AXES]) {
+static bool mixes_axes(const Node *node) {
+    return node->a.kind == ATTRIBUTES_REARRANGE && node->a.rearrange->mixes;
+}
+
+bool fit_multiples(const Graph *g, int64_t by[AXES]) {
     const int64_t most = 1 << 20;
     int64_t(*shrink)[AXES] = pool_array(g->pool, (size_t)g->nvalue, sizeof *shrink);
-    int64_t whole[AXES] = {1, 1, 1};
+    int64_t whole[AXES] = {1, 1, 1}, largest[AXES] = {1, 1, 1};
     for (int k = 0; k < AXES; k++)
         by[k] = 1;
     for (ValueId v = 0; v < g->nvalue; v++)
@@ -48,6 +60,8 @@ void fit_multiples(const Graph *g, int64_t by[AXES]) {
             shrink[v][k] = 1;
     for (int i = 0; i < g->nnode; i++) {
         const Node *node = &g->node[i];
+        if (mixes_axes(node))
+            return false;
         const ValueId in = map_of(g, node);
         if (node->nout == 0 || node->out[0] < 0 || in < 0)
             continue;
@@ -58,12 +72,14 @@ void fit_multiples(const Graph *g, int64_t by[AXES]) {
             *out = by_what < most / shrink[in][k] ? shrink[in][k] * by_what : most;
             if (w != NULL && has_trait(node, TRAIT_UP) && *out % w->stride[k] == 0)
                 *out /= w->stride[k];
-            if (*out > by[k] && *out < most)
-                by[k] = *out;
-            if (window_multiple(node, k) > 1)
-                whole[k] = multiple_of_both(whole[k], size_product(*out, window_multiple(node, k)), most);
+            if (*out > largest[k] && *out < most)
+                largest[k] = *out;
+            if (axis_multiple(node, k) > 1)
+                whole[k] =
+                    multiple_of_both(whole[k], size_product(shrink[in][k], axis_multiple(node, k)), most);
         }
     }
     for (int k = 0; k < AXES; k++)
-        by[k] = multiple_of_both(by[k], whole[k], most);
+        by[k] = multiple_of_both(largest[k], whole[k], most);
+    return true;
 }

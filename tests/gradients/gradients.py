@@ -716,6 +716,19 @@ def waves_net(seed, axes):
     return net
 
 
+def rearranged(net, x):
+    """The axes of X turned, and turned back; then its points as channels, its channels as points, and back."""
+    names, ones = "dhw"[-len(x.size):], "1 " * (len(x.size) - 1)
+    turn = "c %s -> c %s" % (" ".join(names), " ".join(reversed(names)))
+    turned = net.write('rearrange(%s, "%s")' % (x.name, turn), x.channels, x.size[::-1])
+    back = net.write('rearrange(silu(conv(%s, 4, 3)), "(a=2 c) %s -> (c a) %s")' % (turned.name, *map(" ".join, (names, names[::-1]))), 4, x.size)
+    tokens = net.write('rearrange(%s, "c %s -> (%s) %sc")' % (back.name, *map(" ".join, (names, names)), ones),
+                       math.prod(x.size), [1] * (len(x.size) - 1) + [4])
+    mixed = net.write("conv(%s, %d, 3)" % (tokens.name, tokens.channels), tokens.channels, tokens.size)
+    sized = " ".join("%s=%d" % item for item in zip(names, x.size))
+    return net.write('rearrange(silu(%s), "(%s) %sc -> c %s")' % (mixed.name, sized, ones, " ".join(names)), 4, x.size)
+
+
 def bordered_net(seed, axes):
     """Points around a tensor, fewer points of it, and other orders."""
     net = Net(Draw(seed), axes)
@@ -730,6 +743,7 @@ def bordered_net(seed, axes):
                          2, larger)
         part = net.write("conv(%s, 2, 3)" % part.name, 2, larger)
         parts.append(net.write("crop(%s, %s, %s)" % (part.name, listed([front for front, _ in sides]), listed(x.size)), 2, x.size))
+    parts.append(rearranged(net, x))
     rolled = net.write("roll(%s, %s)" % (x.name, listed([-1, 2, 1][-axes:])), 2, x.size)
     flipped = net.write('flip(%s, "%s")' % (rolled.name, "w"), 2, x.size)
     parts += [net.write("conv(%s, 2, 3)" % flipped.name, 2, x.size), rolled]

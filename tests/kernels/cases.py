@@ -5,9 +5,14 @@ in compiler/ir/ops.def does; the row says in which order a kernel takes them and
 lie in memory and what the kernel is told.  For a new operator add such a case: one without is refused by name.
 
 Usage: cases.py FILE SEED CONVOLUTIONS ROUNDS; ROUNDS: of the other operators."""
+import itertools
 import math
 import random
+import os
 import sys
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import rearranging  # noqa: E402
 
 STAGED = ["staged", "bytes", "shorts"]  # what the loader may leave of an image
 # Operators that the kernel `function` computes, in the order of UnetFunction (unet/functions.h), with numbers of their own.
@@ -353,6 +358,12 @@ def across(cases):
         for name, (count, extents) in channels.items():
             cases.tensor(name, count, extents, *cases.halo(1))
         cases.node(operator, {"y": "y", "x": "x"}, parameter=fold)
+    for flat in (True, False):
+        x, y, split = rearranging.rearranged(r, 3000, flat)
+        cases.case("rearrange of %s to %s, %s" % (x, y, split), nearness="EXACT")
+        for name, (count, *extents) in (("y", y), ("x", x)):
+            cases.tensor(name, count, extents, *cases.halo(1))
+        cases.node("rearrange", {"y": "y", "x": "x"}, split=split)
     case("adaptive_avg_pool", {"y": "y", "x": "x"}, [("y", c, parts), whole])
     case("adaptive_avg_pool_grad", {"dx": "x", "dy": "y"}, [whole, ("y", c, parts)])
     cut = max(1, c - 2 - r.randint(0, 2))
@@ -967,13 +978,15 @@ def updates(cases, variant):
 
 def main():
     file, seed, convolutions, rounds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
-    cases, count = Cases(), {}
+    begin, every = map(int, sys.argv[5:7]) if len(sys.argv) > 5 else (0, 1)  # of all cases the one at BEGIN and each EVERY-th behind it
+    cases, count, numbers = Cases(), {}, itertools.count()
 
     def draw(case, *arguments, **options):
         """Each from a seed of its own, so that one case more or less leaves the others as they are."""
         count[case] = count.get(case, -1) + 1
         cases.random = random.Random("%d %s %d" % (seed, case.__name__, count[case]))
-        case(cases, *arguments, **options)
+        if next(numbers) % every == begin:
+            case(cases, *arguments, **options)
 
     for i in range(convolutions):
         draw(convolution, "upconv" if i % 3 == 2 else "conv")

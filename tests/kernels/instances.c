@@ -244,6 +244,25 @@ static const LabelAttributes *labels_of(Pool *pool, const Line *line) {
     return a->classes == 0 ? NULL : a;
 }
 
+/* "axis of y, step there, extent, axis of x, step there, ...": five numbers for each part of the axes. */
+static Rearrangement *rearrangement_of(Pool *pool, const Line *line) {
+    Rearrangement *r = NEW(pool, Rearrangement);
+    for (const char *text = setting(line, "split"); text != NULL && *text != '\0'; r->count++) {
+        int64_t of_part[5];
+        for (int k = 0; k < 5; k++) {
+            char *end;
+            of_part[k] = strtoll(text, &end, 10);
+            text = *end == ',' ? end + 1 : end;
+        }
+        r->part[r->count] = (AxisPart){.y_axis = (int)of_part[0],
+                                       .y_step = of_part[1],
+                                       .extent = of_part[2],
+                                       .x_axis = (int)of_part[3],
+                                       .x_step = of_part[4]};
+    }
+    return r;
+}
+
 static Attributes attributes_of(Pool *pool, const Line *line, Op op) {
     Attributes a = {.kind = op_table[op].attributes};
     switch (a.kind) {
@@ -323,6 +342,9 @@ static Attributes attributes_of(Pool *pool, const Line *line, Op op) {
                                             .normalize = number(line, "normalize") != 0};
         three(line, "window", a.attention.window);
         three(line, "shift", a.attention.shift);
+        break;
+    case ATTRIBUTES_REARRANGE:
+        a.rearrange = rearrangement_of(pool, line);
         break;
     case ATTRIBUTES_DROPOUT:
         a.dropout.rate = real_number(line, "rate");

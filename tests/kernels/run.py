@@ -41,12 +41,14 @@ BUILDS += [("aarch64-linux-gnu-gcc", OPTIMISED + " -static", "armv8-a", 6, store
 
 
 # The short form: each compiler, width of vector and type once, and two ways to convolve; fewer convolutions, and fewer rounds
-# of the other operators, each of which is another kernel to compile. clang takes twice as long where there are sanitizers or
-# the widest vectors; whole nets have --conv=fast in other tests.
+# of the other operators, each of which is another kernel to compile. The builds under sanitizers have all cases; the optimised ones
+# of an instruction set share them. clang takes twice as long where there are sanitizers or the widest vectors; whole nets have
+# --conv=fast in other tests.
 ROUNDS, SHORT_CONVOLUTIONS, SHORT_ROUNDS = 4, 3, 1
 SHORT = [("gcc", SANITIZERS, "native", "F32", "winograd"), ("gcc", OPTIMISED, "x86-64-v3", "F16", "winograd"),
          ("clang", OPTIMISED, BASELINE, "BF16", "direct"),
          ("aarch64-linux-gnu-gcc", OPTIMISED + " -static", "armv8-a", "F32", "winograd")]
+SHARING = [("gcc", OPTIMISED), ("clang", OPTIMISED)]
 
 
 def supported(processor, conv):
@@ -75,7 +77,8 @@ def build_and_run(build, seed, folder):
     fast = lambda: [cc, *flags, os.path.join(HERE, "kernels.c"), *glob.glob("fast_*.c", root_dir=folder), "cases.o",
                     "reference_kernels.o", "-o", "kernels", "-lm"]
     count, rounds = (convolutions, ROUNDS) if LONG else (SHORT_CONVOLUTIONS, SHORT_ROUNDS)
-    steps = [lambda: [sys.executable, "-B", os.path.join(HERE, "cases.py"), "cases", str(seed), str(count), str(rounds)],
+    share = [] if LONG or build[:2] not in SHARING else [str(SHARING.index(build[:2])), str(len(SHARING))]
+    steps = [lambda: [sys.executable, "-B", os.path.join(HERE, "cases.py"), "cases", str(seed), str(count), str(rounds), *share],
              lambda: [INSTANCES, ".", "cases", stored.lower(), conv],
              lambda: [cc, *reference, "-O1", "-c", "reference_kernels.c", "cases.c"], fast,
              lambda: [*emulator, "./kernels"]]

@@ -6,7 +6,7 @@ programs/NAME.unet  NAME.prune holds what is left of the graph in each of its pr
 passes/NAME.unet  a small one;  NAME.PASS holds the graph after that pass of pipeline.c, with the options of PASSES
 
 Every code that the compiler can report must have a text for `unetc explain`, and the JSON form of a diagnostic
-must hold the human one.  A first line `# options: ...` adds options.  `golden.py UNETC --update` writes the expectations anew: read the
+must hold the human one.  `--every=N` takes each Nth file alone.  A first line `# options: ...` adds options.  `golden.py UNETC --update` writes the expectations anew: read the
 difference before committing it.
 """
 import difflib
@@ -44,15 +44,22 @@ def stage_text(unetc, path, stage, *more):
     return result.stdout + result.stderr
 
 
+EVERY = next((int(word[len("--every="):]) for word in sys.argv if word.startswith("--every=")), 1)
+
+
+def files(folder):
+    return sorted((HERE / folder).glob("*.unet"))[::EVERY]
+
+
 def cases(unetc):
-    for path in sorted((HERE / "errors").glob("*.unet")):
+    for path in files("errors"):
         yield path.with_suffix(".expect"), error_text(unetc, path)
-    for path in sorted((HERE / "right").glob("*.unet")):
+    for path in files("right"):
         for stage in ("ast", "graph"):
             yield path.with_suffix("." + stage), stage_text(unetc, path, stage)
-    for path in sorted((HERE / "programs").glob("*.unet")):
+    for path in files("programs"):
         yield path.with_suffix(".prune"), stage_text(unetc, path, "graph:after=prune")
-    for path in sorted((HERE / "passes").glob("*.unet")):
+    for path in files("passes"):
         for name, (last, *more) in PASSES.items():
             yield path.with_suffix("." + name), stage_text(unetc, path, "graph:after=" + last, *more)
 
@@ -86,7 +93,7 @@ def is_documented(diagnostic, source):
 
 def unlike_json(unetc):
     """Files of which the JSON diagnostics say something else than the human ones, or in other fields."""
-    for path in sorted((HERE / "errors").glob("*.unet")):
+    for path in files("errors"):
         human = run(unetc, path, "check", "--color=never").stderr
         lines = run(unetc, path, "check", "--error-format=json").stderr.splitlines()
         diagnostics = [json.loads(line) for line in lines]

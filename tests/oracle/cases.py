@@ -78,6 +78,7 @@ CASES = [
     _case("windows", "tests/oracle/cases/windows.unet", "windows", (8, 12), 2, 8),
     _case("volume_windows", "tests/oracle/cases/volume_windows.unet", "volume_windows", (4, 6, 6), 2, 8),
     _case("borders", "tests/oracle/cases/borders.unet", "borders", (10, 9), 2, 8),
+    _case("rearranged", "tests/oracle/cases/rearranged.unet", "rearranged", (8, 6), 2, 2),
     _case("signals", "tests/oracle/cases/signals.unet", "signals", (40,), 2, 8),
     _case("scales", "tests/oracle/cases/scales.unet", "scales", (9, 14), 2, 9),
     _case("resizing", "tests/oracle/cases/resizing.unet", "resizing", (9, 10), 2, 7),

@@ -475,6 +475,31 @@ class Windows(nn.Module):
         return self.answer(torch.cat(parts, 1))
 
 
+class Rearranged(nn.Module):
+    """ShuffleNet's groups, ECA's convolution along the channels, the mixer of an MLP-Mixer, MobileViT's attention over a grid."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(3, 8, 3, padding=1)
+        self.second = nn.Conv2d(8, 8, 3, padding=1, groups=4)
+        self.along = nn.Conv2d(1, 1, (1, 3), padding=(0, 1), bias=False)
+        self.inner, self.outer, self.qkv = nn.Linear(48, 12), nn.Linear(12, 48), nn.Linear(8, 24)
+        self.answer = nn.Conv2d(16, 3, 3, padding=1)
+
+    def forward(self, photo):
+        n = photo.shape[0]
+        first = self.first(photo)
+        second = self.second(first.reshape(n, 4, 2, *first.shape[2:]).transpose(1, 2).reshape(first.shape))
+        along = self.along(second.mean((2, 3)).reshape(n, 1, 1, 8)).reshape(n, 8, 1, 1)
+        gated = second * torch.sigmoid(along)
+        mixed = gated + self.outer(F.silu(self.inner(gated.flatten(2)))).reshape(gated.shape)
+        grid = mixed.reshape(n, 8, 4, 2, 3, 2).permute(0, 3, 5, 2, 4, 1).reshape(n * 4, 12, 8)
+        q, k, v = self.qkv(grid).reshape(n * 4, 12, 3, 2, 4).permute(2, 0, 3, 1, 4)
+        seen = (torch.softmax(q @ k.transpose(2, 3) / 2, 3) @ v).transpose(1, 2).reshape(n, 2, 2, 4, 3, 8)
+        back = seen.permute(0, 5, 3, 1, 4, 2).reshape(mixed.shape)
+        return self.answer(torch.cat([mixed, back], 1))
+
+
 class VolumeWindows(nn.Module):
     def __init__(self):
         super().__init__()
@@ -611,7 +636,7 @@ class Scales(nn.Module):
 
 NETS = {"unet": UNet, "simple": Simple, "two_convolutions": TwoConvolutions, "variants": Variants,
         "activations": Activations, "resizing": Resizing, "classes": Classes, "batch_norm": BatchNorm,
-        "groups": Groups, "operators": Operators, "functions": Functions, "arithmetic": Arithmetic, "given": Given, "time": Time, "attention": Attention, "channel_attention": ChannelAttention, "windows": Windows, "volume_windows": VolumeWindows, "borders": Borders, "signals": Signals, "heads": Heads, "scales": Scales, "volumes": Volumes}
+        "groups": Groups, "operators": Operators, "functions": Functions, "arithmetic": Arithmetic, "given": Given, "time": Time, "attention": Attention, "channel_attention": ChannelAttention, "windows": Windows, "volume_windows": VolumeWindows, "rearranged": Rearranged, "borders": Borders, "signals": Signals, "heads": Heads, "scales": Scales, "volumes": Volumes}
 
 # ---- losses over classes; in a target of labels 255 counts nowhere ----------------------------------
 

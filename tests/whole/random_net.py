@@ -139,7 +139,8 @@ class Varied(Net):
     BASES, BATCHES, MOST_CONVOLUTIONS = [2, 3, 4, 5], (1, 3), 1
     ENLARGED = {1: ["upconv({x}, {c})", "resize(conv({x}, {c}, 1), scale = 2, mode = \"linear\")"],
                 2: ["upconv({x}, {c})", "resize(conv({x}, {c}, 1), scale = 2, mode = \"bilinear\")",
-                    "pixel_shuffle(conv({x}, 4 * {c}, 3), 2)"],
+                    "pixel_shuffle(conv({x}, 4 * {c}, 3), 2)",
+                    "rearrange(conv({x}, 4 * {c}, 3), \"(p=2 c q=2) h w -> c (p h) (w q)\")"],
                 3: ["upconv({x}, {c})", "resize(conv({x}, {c}, 1), scale = 2)"]}
 
     def __init__(self, number):

@@ -10,12 +10,15 @@ __nv_bfloat16 or __half, ROWS the program that prints the rows of the operators.
 A case names the operands of a kernel.  The row of the operator (rows.py) says in which order the kernel
 takes them, and which are poisoned before a call, compared behind it, or must be what they were (Cases.run).  For a new
 operator add such a case: one without is refused by name."""
+import itertools
 import math
 import os
 import random
 import re
 import sys
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+import rearranging  # noqa: E402
 from rows import Rows, WRITTEN
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
@@ -744,9 +747,9 @@ def across(cases):
             name, "coarse" if name == "x" else "numbers", name)]
         lines += ["Tensor out_%s = test.output(shape_%s), same_out_%s = test.output(shape_%s);" % (4 * (name,))]
 
-    def check(operator, output, inputs, layouts, more=None, rows=size[0] * size[1]):
+    def check(operator, output, inputs, layouts, more=None, rows=size[0] * size[1], arrays=None):
         """INPUTS: operands by name; LAYOUTS: for each layout the name of a tensor."""
-        kernels = cases.both(operator, {**numbers, **(more or {})}, {k: shapes[v] for k, v in layouts.items()}, reals)
+        kernels = cases.both(operator, {**numbers, **(more or {})}, {k: shapes[v] for k, v in layouts.items()}, reals, arrays)
         first = cases.rows.row[operator]["operands"][0]["name"]
         given = {first: "out_" + output, **inputs}
         if rows:
@@ -784,6 +787,16 @@ def across(cases):
                                                   ("pixel_unshuffle", "many", "few", c * fold * fold, small)):
         check(operator, output, {"x": x}, {"Y": output, "X": x}, {"C": channels, "FOLD": fold, **extents("", extent)},
               rows=extent[1])
+    for flat in (True, False):
+        x, y, split = rearranging.rearranged(r, 40000 if cases.wide else 1000, flat)
+        suffix = "flat" if flat else "deep"
+        shapes.update({name + suffix: cases.shape(shape[0], n, shape[1:]) for name, shape in (("to_", y), ("from_", x))})
+        for name in ("to_" + suffix, "from_" + suffix):
+            lines += ["const Shape shape_%s = %s;" % (name, shapes[name].cpp()), "Tensor %s = test.numbers(shape_%s);" % (name, name),
+                      "Tensor out_%s = test.output(shape_%s), same_out_%s = test.output(shape_%s);" % (4 * (name,))]
+        check("rearrange", "to_" + suffix, {"x": "from_" + suffix}, {"Y": "to_" + suffix, "X": "from_" + suffix},
+              {"C": y[0], "SPLITS": len(split) // 5, **extents("", y[1:]), **extents("I", x[1:])},
+              arrays={"SPLIT": ("long", list(map(str, split)))}, rows=y[1] * y[2])
     pools = {**extents("I", size), **extents("", parts)}
     check("adaptive_avg_pool", "pooled", {"x": "x"}, {"Y": "pooled", "X": "x"}, pools, rows=None)
     check("adaptive_avg_pool_grad", "y", {"dy": "pooled"}, {"DX": "y", "DY": "pooled"}, pools, rows=None)
@@ -1620,18 +1633,18 @@ def grouped_convolution(cases):
                    adds=numbers["ACCUMULATE"], before=[n])])
 
 
-def make(seed, stored, rounds, rows, wide=False, only=()):
-    """ONLY: the names of some cases, in place of all."""
+def make(seed, stored, rounds, rows, wide=False, only=(), share=(0, 1)):
+    """ONLY: the names of some cases, in place of all.  SHARE: the case at the first number, and each second-number-th behind it."""
     cases = Cases(seed, stored, Rows(rows), wide)
 
     def draw(case, *arguments):
         """Each from a seed of its own, so that one case more or less leaves the others as they are."""
         count[case] = count.get(case, -1) + 1
         cases.random = random.Random("%d %s %d" % (seed, case.__name__, count[case]))
-        if not only or case.__name__ in only:
+        if next(numbers) % share[1] == share[0] and (not only or case.__name__ in only):
             case(cases, *arguments)
 
-    count = {}
+    count, numbers = {}, itertools.count()
     for i in range(rounds):
         kind = 1 if rounds == 1 and stored == "__half" else i  # of two kinds, one round of one type has the other
         for case in (mapping, functions, pairs, repeating, bordering, giving, waving, embedding, diffusing, attending, attending_channels, joining, casting):
@@ -1665,11 +1678,12 @@ def make(seed, stored, rounds, rows, wide=False, only=()):
         draw(case)
     for i in range(rounds if cases.wide or cases.lanes == 8 else 0): # nvcc knows no tensor cores of this kind for f32
         draw(cells, i == 0)
-    if not only:
+    if not only and share[1] == 1:
         cases.rows.check_tested(cases.tested)
     return cases
 
 
 if __name__ == "__main__":
     some = [word[len("--only="):].split(",") for word in sys.argv if word.startswith("--only=")]
-    make(int(sys.argv[2]), sys.argv[3], int(sys.argv[4]), sys.argv[5], "--wide" in sys.argv, some[0] if some else ()).write(sys.argv[1])
+    share = next((tuple(map(int, word[len("--share="):].split("/"))) for word in sys.argv if word.startswith("--share=")), (0, 1))
+    make(int(sys.argv[2]), sys.argv[3], int(sys.argv[4]), sys.argv[5], "--wide" in sys.argv, some[0] if some else (), share).write(sys.argv[1])
