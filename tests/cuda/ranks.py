@@ -8,8 +8,8 @@ batch.  Captured as graphs or not, with memory that is used again or not, one pr
 processes, which send each other gradients through the memory of the host, or by NCCL, whose calls nccl/ stands in for, behind the
 backward pass or beside it, in whatever order streams take turns; also where each updates a slice of the weights, and where batch norms have statistics of all samples of a step.  What forgets to wait
 for a bucket, or a bucket that does not wait for its gradients, is noticed.  By --reduce=fast they leave weights that are near.  A process that is killed or stopped is named.  Without Open MPI, and without
-the header of NCCL, what needs them is left out, and a line says so.  The short form starts 4 processes by MPI, has one fault less, and
-updates slices with clipping alone.  Exits with 77 without the headers of CUDA and cuDNN.
+the header of NCCL, what needs them is left out, and a line says so.  The short form starts 4 processes by MPI, has one fault less,
+updates slices with clipping alone, and leaves out --reduce=fast, times, trees and slow processes.  Exits with 77 without the headers of CUDA and cuDNN.
 Standard library only."""
 import argparse
 import csv
@@ -306,7 +306,8 @@ def main():
                   "skipped: several processes by MPI (there is no mpirun of Open MPI, or unetc was built without MPI)")
             connects = nccl(shop)
             print(check_synchronised(shop, connects), flush=True)
-            for check in (check_nccl, check_overlap, check_planted, check_times, check_ways, check_fast, check_depth, check_shards, check_faults, check_slow) if connects else ():
+            for check in (check_nccl, check_overlap, check_planted, check_shards, check_faults,
+                          *((check_times, check_ways, check_fast, check_depth, check_slow) if shop.long else ())) if connects else ():
                 print(check(shop), flush=True)
             if not connects:
                 print("skipped: NCCL (there is no nccl.h)")

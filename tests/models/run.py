@@ -2,7 +2,7 @@
 """The networks of examples/ against their public implementations in PyTorch (vectors/, made by record.py).
 
     run.py --unetc=build/unetc names [MODEL...]
-    run.py --unetc=build/unetc --runtime=build/lib/libunet_runtime.a double|float|poison [MODEL...]
+    run.py --unetc=build/unetc --runtime=build/lib/libunet_runtime.a [--every=N] double|float|poison [MODEL...]
 
 names    the full networks have as many parameters, with the same names and shapes; a window of 128 x 128 x 128 voxels trains in
          what nnU-Net's convolutions alone leave, their norms and activations being computed again
@@ -192,6 +192,7 @@ def main():
     parser.add_argument("--unetc", required=True)
     parser.add_argument("--runtime", help="the library that generated programs link")
     parser.add_argument("--flags", default="", help="more flags for the C compiler, such as sanitizers")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="each Nth network alone")
     parser.add_argument("mode", choices=["names", "double", "float", "poison", "onnx"])
     parser.add_argument("model", nargs="*")
     tools = parser.parse_args()
@@ -200,7 +201,7 @@ def main():
         tools.flags.append("-fsanitize=address")
         os.environ["ASAN_OPTIONS"] = "detect_leaks=0"  # of the harness
     tools.include = os.path.join(models.ROOT, "runtime", "include")
-    for model in models.MODELS:
+    for model in models.MODELS[::tools.every]:
         if tools.model and model.name not in tools.model:
             continue
         if tools.mode == "names":

@@ -5,8 +5,8 @@ fit: what it returns fits, its successor does not, both asked of `unetc mem`; ov
 the arena that was promised, two options together where one is not enough, and the smallest budget is enough and comes before a
 narrower network; what ends bands of rows; --diff: exit codes and amounts; the HTML page is well
 formed, needs nothing from outside and holds every buffer of the arena; the eager framework's bytes are those that
-PyTorch's saved tensors add up to.  --short: fewer plans over budget.  --quick: fewer nets, for builds
-that run slowly."""
+PyTorch's saved tensors add up to.  --short: fewer plans over budget.  --quick: nothing that searches
+for long, for builds that run slowly."""
 
 import csv
 import html.parser
@@ -505,11 +505,11 @@ def main():
             test_proposals()
             test_pairs()
             test_size_and_width()
-        test_narrower()
-        test_fit_tables()
-        test_waiting()
-        test_other_norms(folder)
         if "--quick" not in sys.argv:
+            test_narrower()
+            test_fit_tables()
+            test_waiting()
+            test_other_norms(folder)
             test_bands()
             test_sweep_end(folder)
             test_floor()

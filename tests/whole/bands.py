@@ -47,7 +47,7 @@ WINOGRAD = Net("../../examples/denoise/tiny_unet.unet", ["--size=32x32", "--batc
 TALL = Net("../../examples/denoise/tiny_unet.unet", ["--conv=direct", "--size=768x32", "--batch=3"], "(denoised, clean)",
            set(), set())
 LEAST = "the least memory"  # instead of a number of bands: each iteration packs weights, too, and some rows are computed again
-LONG = ("narrow U-Net", "reference", "poison, reference", "U-Net, bf16", "Winograd, poison", "tall U-Net, poison")  # of KINDS, those of the long form
+LONG = ("narrow U-Net", "reference", "poison, reference", "U-Net, bf16", "U-Net, poison", "Winograd, poison", "tall U-Net, poison")  # of KINDS, those of the long form
 SHORT_BANDS = {"fast": [64], "bf16": [3], "U-Net": [16], "Winograd": [4]}  # in place of all
 KINDS = {"fast": (CHAIN, [], [2, 5, 3, 64]), "reference": (CHAIN, ["--kernels=reference"], [2, 5, 3, 64]),
          "bf16": (CHAIN, ["--precision=bf16"], [2, 5, 3, 64]), "poison": (CHAIN, ["--poison"], [3]),

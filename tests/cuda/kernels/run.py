@@ -6,7 +6,7 @@ Tensors of these geometries are small; all kernels also run once on tensors of m
 2^18 elements, where an index of 16 bits is too short, and `unsigned` has 18 bits in place of 32 (narrow.h).
 
 Usage: run.py [--long] ROWS [SEED]; ROWS: the program that prints the rows of the operators.  --long: more
-geometries and compilers, and all faults, of which else only every eighth one is planted."""
+geometries and compilers, all cases for each type of 16 bits, which else share them, and for large tensors, and all faults, of which else only every eighth one is planted."""
 import concurrent.futures
 import os
 import re
@@ -27,6 +27,9 @@ ORDERS = ("forward", "reverse", "permuted")
 LONG = "--long" in sys.argv
 ARGUMENTS = [word for word in sys.argv[1:] if word != "--long"]
 BUILDS = [("g++", "float", 4), ("g++", "__half", 3), ("clang++", "__nv_bfloat16", 3)]
+# Of the cases, by the number of a build; large tensors have one of their own.
+LARGE = 3
+SHARES = {} if LONG else {1: ["--share=0/2"], 2: ["--share=1/2"], LARGE: ["--share=0/2"]}
 if LONG:
     BUILDS += [("clang++", "float", 3), ("g++", "__nv_bfloat16", 4)]
 SHORT_ROUNDS, FAULT_ROUNDS = 1, 4
@@ -163,7 +166,7 @@ class Build:
         self.folder = os.path.join(shop.folder, "_".join(["wide" if wide else str(number), *only]))
         os.mkdir(self.folder)
         run([sys.executable, "-B", os.path.join(HERE, "cases.py"), self.folder, str(self.seed), stored, str(rounds),
-             os.path.abspath(ARGUMENTS[0])] + ["--wide"] * wide + ["--only=" + ",".join(only)] * bool(only), self.folder)
+             os.path.abspath(ARGUMENTS[0])] + ["--wide"] * wide + ([] if only else SHARES.get(LARGE if wide else number, [])) + ["--only=" + ",".join(only)] * bool(only), self.folder)
         run(["gcc", "-std=gnu11", "-O2", "-I", cuda.ROOT + "/runtime/include", "-c", "reference.c", "-Wno-unknown-pragmas"], self.folder)
         self.number, self.narrower = number, {}
         own = ["cases.cpp"] + ([] if only else [os.path.join(HERE, "test.cpp")])
