@@ -488,6 +488,49 @@ def looking_at_numbers():
 
 
 Pair = collections.namedtuple("Pair", "mask edge")
+def shuffled_channels(s, x):
+    """ShuffleNet's, and halves of them."""
+    y = s.a(x)
+    first, second = y.view(len(y), 2, 4, *y.shape[2:]).transpose(1, 2).reshape(y.shape).chunk(2, 1)
+    return torch.cat([first, s.b(second)], 1)
+
+
+def mixed_tokens(s, x):
+    """MLP-Mixer's: a linear layer over points."""
+    y = s.a(x)
+    return y + s.d(F.gelu(s.b(y.flatten(2)))).view(y.shape)
+
+
+def attention_of_a_grid(s, x):
+    """MobileViT's: points that lie alike in patches of 2 x 2 see each other, by two heads."""
+    y = s.a(x)
+    n, c, h, w = y.shape
+    rows = y.reshape(n, c, h // 2, 2, w // 2, 2).permute(0, 3, 5, 2, 4, 1).reshape(n * 4, h * w // 4, c)
+    q, k, v = s.qkv(rows).reshape(n * 4, h * w // 4, 3, 2, c // 2).permute(2, 0, 3, 1, 4)
+    seen = torch.softmax(q @ k.transpose(2, 3) / 2, 3) @ v
+    return y + seen.transpose(1, 2).reshape(n, 2, 2, h // 2, w // 2, c).permute(0, 5, 3, 1, 4, 2).reshape(y.shape)
+
+
+def attention_along_rows(s, x):
+    """Points of a row see each other, and points of a column."""
+    y = s.a(x)
+    n, c, h, w = y.shape
+    across = torch.softmax(s.q(y).permute(0, 2, 3, 1).reshape(n * h, w, 4) @ s.k(y).permute(0, 2, 1, 3).reshape(n * h, 4, w), 2)
+    down = torch.softmax(s.q(y).permute(0, 3, 2, 1).reshape(n * w, h, 4) @ s.k(y).permute(0, 3, 1, 2).reshape(n * w, 4, h), 2)
+    values = y.permute(0, 2, 3, 1)
+    return (across @ values.reshape(n * h, w, c)).view(n, h, w, c).permute(0, 3, 1, 2) + (
+        down @ values.transpose(1, 2).reshape(n * w, h, c)).view(n, w, h, c).permute(0, 3, 2, 1)
+
+
+def turned_axes(s, x):
+    """Rows as columns, channels of a group by their length, and a factor that they share."""
+    y = s.a(x)
+    y = y + s.b(y.transpose(2, 3)).transpose(2, 3)
+    groups = y.reshape(len(y), 2, 4, *y.shape[2:])
+    lengths = (groups * groups).sum(2, keepdim=True).sqrt()
+    return torch.cat([(groups / lengths).reshape(y.shape), lengths.expand_as(groups).reshape(y.shape)], 1)
+
+
 IMAGE = (3, 8, 8)
 ODD = (3, 7, 9)
 VOLUME = (2, 4, 8, 8)
@@ -667,10 +710,18 @@ RIGHT = ONCE_WRONG + [
 ]
 if hasattr(nn, "RMSNorm"):  # PyTorch 2.4
     RIGHT.append(("rms", of(lambda s, x: s.n(x.permute(0, 2, 3, 1)).permute(0, 3, 1, 2), n=nn.RMSNorm(4)), IMAGE))
+RIGHT += [  # parts of axes in the places of others
+    ("channels_in_a_row", of(lambda s, x: x * torch.sigmoid(s.k(x.mean((2, 3))[:, None])).transpose(1, 2)[..., None],
+                             k=nn.Conv1d(1, 1, 3, padding=1)), IMAGE),
+    ("shuffled_channels", of(shuffled_channels, a=nn.Conv2d(4, 8, 3, padding=1), b=nn.Conv2d(4, 4, 1)), IMAGE),
+    ("mixed_tokens", of(mixed_tokens, a=nn.Conv2d(4, 8, 2, stride=2), b=nn.Linear(16, 6), d=nn.Linear(6, 16)), IMAGE),
+    ("attention_of_a_grid", of(attention_of_a_grid, a=nn.Conv2d(4, 8, 3, padding=1), qkv=nn.Linear(8, 24)), IMAGE),
+    ("attention_along_rows", of(attention_along_rows, a=nn.Conv2d(4, 8, 3, padding=1), q=nn.Conv2d(8, 4, 1), k=nn.Conv2d(8, 4, 1)), IMAGE),
+    ("turned_axes", of(turned_axes, a=nn.Conv2d(4, 8, 3, padding=1), b=nn.Conv2d(8, 8, 3, padding=1)), IMAGE),
+    ("softmax_of_parts", of(lambda s, x: s.a(x).reshape(len(x), 2, 4, 8, 8).softmax(2).reshape(len(x), 8, 8, 8), a=nn.Conv2d(4, 8, 3, padding=1)), IMAGE),
+]
 # Name, what makes it, size, what the error says.
 REFUSED = [
-    ("channels_in_a_row", of(lambda s, x: x * torch.sigmoid(s.k(x.mean((2, 3))[:, None])).transpose(1, 2)[..., None],
-                             k=nn.Conv1d(1, 1, 3, padding=1)), IMAGE, "a convolution along 1 of the 2 axes of a map"),
     ("batch_statistics", lambda: Formed(batch_statistics, c=conv(), b=nn.BatchNorm2d(4)), IMAGE, "statistics of the batch"),
     ("into_zeros", of(lambda s, x: x + x.new_zeros(x.shape).copy_(x)), IMAGE, "writes into a tensor of constants"),
     ("in_place_on_rows", of(lambda s, x: (x[:, :, 2:4].mul_(2), x)[1]), IMAGE, "changes a part of a tensor in place"),

@@ -6,7 +6,7 @@ be added, until values are multiplied with them.  Products of channels are a `Ch
 
 import math
 
-from . import covariance, windows
+from . import arranging, covariance, windows
 from .axes import settled
 from .table import given, number, operator
 from .covariance import OTHERS
@@ -18,10 +18,27 @@ def same(atoms, *wanted):
 
 
 def side_of(n, value, points, channels):
-    """A Value whose last two axes have the points and the channels of a head; those before them have the heads."""
+    """A Value whose last two axes have the points and the channels of a head; the axes before them have the heads, or anything."""
     value = settled(n, value)
     if len(value.axes) < 2:
         n.refuse(OTHERS)
+    return plain_side(value, points, channels) or side_in_rows(n, value, points, channels) or n.refuse(OTHERS)
+
+
+def side_in_rows(n, value, points, channels):
+    """The points that see each other as one row, a window of the map; the axes before them have the rows."""
+    lead, last = value.axes[:-2], value.axes[-2:]
+    row = arranging.arranged(n, value, arranging.in_a_row(value, last[channels], (*lead, last[points])))
+    if row is None:
+        return None
+    window = (*[1] * (len(row.points) - 1), product(atom.size for atom in last[points]))
+    side = Side(row, 1, window if window != row.points else None)
+    side.again = lambda n: side
+    return side
+
+
+def plain_side(value, points, channels):
+    """A side whose heads are groups of channels, and whose points are all points of the map, or of a window; else None."""
     lead, last = [atom for axis in value.axes[:-2] for atom in axis], value.axes[-2:]
     of_head = product(atom.size for atom in last[channels])
     count = value.channels // of_head
@@ -29,7 +46,8 @@ def side_of(n, value, points, channels):
     outer = [Atom(atom.letter, all_points // atom.size, atom.size) for atom, all_points in zip(side.place(), value.points)]
     if not (same(last[points], *side.place()) and same(last[channels], Atom("C", of_head)) and
             same(lead, *outer, Atom("C", count, of_head)) and count * of_head == value.channels):
-        n.refuse(OTHERS)
+        return None
+    side.again = lambda n: side_in_rows(n, value, points, channels)
     return side
 
 
@@ -49,14 +67,28 @@ def spread(n, side, other):
     heads = [[Atom("C", atom.size, atom.inner // own * of_head) if atom.letter == "C" else atom for atom in axis]
              for axis in other.value.axes[:-2]]
     name = n.emit("concat", [side.value.base] * other.heads, size=size)
-    return Side(Value(name, size, heads + list(side.value.axes[-2:])), other.heads, side.window)
+    wide = Side(Value(name, size, heads + list(side.value.axes[-2:])), other.heads, side.window)
+    wide.again = side.again
+    return wide
+
+
+def fit(q, k, v):
+    return (q.heads == k.heads == v.heads and q.value.channels == k.value.channels and k.value.points == v.value.points and
+            q.window == k.window == v.window and (not q.window or q.value.points == k.value.points))
+
+
+def fitting(n, products, v):
+    """PRODUCTS and values, all in rows if they do not fit as they are."""
+    if fit(products.left, products.right, v) or products.bias or products.shift:
+        return products, v
+    q, k, rows = (side.again(n) for side in (products.left, products.right, v))
+    return (products.changed(left=q, right=k), rows) if q and k and rows else (products, v)
 
 
 def attended(n, products, v, causal=False):
     """The name of the tensor; PRODUCTS as the queries see them."""
     q, k = products.left, products.right
-    if not q.heads == k.heads == v.heads or q.value.channels != k.value.channels or k.value.points != v.value.points or not (
-            q.window == k.window == v.window) or q.window and q.value.points != k.value.points:
+    if not fit(q, k, v):
         n.refuse(OTHERS)
     usual = 1 / math.sqrt(q.value.channels // q.heads)
     scale, shift = products.scale, products.shift or ()
@@ -91,7 +123,8 @@ def scaled_dot_product_attention(n):
     products = Products(q, k, 1 / math.sqrt(q.value.channels // q.heads) if scale is None else scale)
     if n["attn_mask"] is not None:
         products = windows.biased(n, products, n.value("attn_mask"))
-    return result(attended(n, products, v, n["is_causal"]), q, v, False)
+    products, v = fitting(n, products, v)
+    return result(attended(n, products, v, n["is_causal"]), products.left, v, False)
 
 
 # ---- spelt out ----------------------------------------------------------------------------------------------------
@@ -131,8 +164,8 @@ def weighted(n, products, values, turned):
     v = side_of(n, values, *(1, 0) if turned != of_channels else (0, 1))
     if of_channels:
         return covariance.result(covariance.attended(n, products, v), q, v, turned)
-    v = spread(n, v, q)
-    return result(attended(n, products, v), q, v, turned)
+    products, v = fitting(n, products, spread(n, v, q))
+    return result(attended(n, products, v), products.left, v, turned)
 
 
 @operator("einsum", "equation tensors", "path")

@@ -7,7 +7,7 @@
 import itertools
 import math
 
-from . import rows
+from . import arranging, rows
 from .capture import Ref
 from .table import listed, number, operator, plainly
 from .values import Atom, Products, Value, Weight, every_point, joined, product
@@ -23,14 +23,18 @@ def cat(n):
     rank = len(values[0].axes)
     axis = n["dim"] % rank
     hint = next((value.base for value in values if value.is_plain() and not value.pads), None)
-    values = [settled(n, v, hint) for v in values]
+    values = [copied(n, settled(n, v, hint)) for v in values]
     if not all(v.is_plain() for v in values) and all(rows.has_every_point(v, axis) for v in values):
         return rows.beside(n, values, axis)
-    if any(atom.letter in "DHW" for atom in values[0].axes[axis]):
-        return beside(n, [plainly(n, n.translation.forced(n, v)) for v in values], axis)
+    if any(atom.letter in "DHW" for value in values for atom in value.axes[axis]):
+        values = [plainly(n, n.translation.forced(n, v)) for v in values]
+        if axis > 1:
+            return beside(n, values, axis)
     rest = [[tuple(a.key() for a in atoms) for i, atoms in enumerate(v.axes) if i != axis] for v in values]
     if any(r != rest[0] for r in rest) or not all(v.whole_channels(axis) for v in values):
-        n.refuse("concatenation along another axis than channels")
+        values = [arranging.with_channels(n, v, axis) for v in values]
+        if not all(values) or any(v.points != values[0].points for v in values):
+            n.refuse("concatenation along another axis than channels")
     channels = sum(value.channels for value in values)
     if len(values) == 1:
         return values[0]
@@ -83,7 +87,10 @@ def channel_part(n, value, axis, begin, end):
         value = stacked(n, value)
     atoms = value.axes[axis]
     if len(atoms) != 1 or atoms[0].letter != "C":
-        n.refuse("a part of an axis other than channels, or of a group of them")
+        value = arranging.in_order_of_axes(n, value) if axis == 1 else arranging.with_channels(n, value, axis)
+        if value is None:
+            n.refuse("a part of an axis other than channels, or of a group of them")
+        return channel_part(n, value, axis, begin, end)
     inner = atoms[0].inner
     if atoms[0].inner * atoms[0].size != value.channels:
         return part_of_groups(n, value, axis, begin, end)
@@ -260,7 +267,8 @@ def stack(n):
     values = [settled(n, v) for v in values]
     first = values[0]
     if any(v.key() != first.key() or v.size != first.size for v in values):
-        n.refuse("a stack of tensors whose axes are in different orders")
+        values = arranging.alike(n, values) or n.refuse("a stack of tensors whose axes are in different orders")
+        first = values[0]
     axis = n["dim"] % (len(first.axes) + 1)
     atom = Atom("C", len(values), first.channels)
     size = (first.channels * len(values), *first.points)
@@ -293,19 +301,23 @@ def laid_out(n, value):
     shape = value.shape()
     repeated = [i for i, axis in enumerate(value.axes) if any(a.letter == "*" for a in axis)]
     if repeated:
-        return repeat_axes(n, value, shape)
-    map_name = rows.of_row(n, value)
-    if map_name is not None:
-        return map_name
-    if len(value.points) != 2 or len(shape) != 4 or shape[0] != 1:
-        return None
+        name = repeat_axes(n, value, shape)
+        value = arranging.copies(n, value) if name is None else None
+        if value is None:
+            return name
+    if len(value.points) == 2 and len(shape) == 4 and shape[0] == 1 and is_shuffled(value):
+        return n.emit("pixel_shuffle", [value.base], [(None, value.axes[2][1].size)], shape[1:])
+    moved = arranging.in_order_of_axes(n, value)
+    return None if moved is None else moved.base
+
+
+def is_shuffled(value):
+    """Have rows and columns, each, a part of the channels behind them, as pixel_shuffle makes them?"""
     channels, high, wide = value.axes[1:]
-    if (len(high) == len(wide) == 2 and len(channels) < 2 and high[0].letter == "H" and wide[0].letter == "W"
+    return (len(high) == len(wide) == 2 and len(channels) < 2 and high[0].letter == "H" and wide[0].letter == "W"
             and high[1].letter == wide[1].letter == "C" and high[1].size == wide[1].size
             and wide[1].inner == 1 and high[1].inner == wide[1].size
-            and product(a.size for a in channels) * high[1].size ** 2 == value.channels):
-        return n.emit("pixel_shuffle", [value.base], [(None, high[1].size)], shape[1:])
-    return None
+            and product(a.size for a in channels) * high[1].size ** 2 == value.channels)
 
 
 def repeat_axes(n, value, shape):

@@ -4,6 +4,7 @@ Each names its weights by `n.layer`, which also says how the file calls them.  Z
 a convolution's own padding.
 """
 
+from . import arranging
 from .axes import value_of_channels
 from .sizes import normalised
 from .table import after, given, listed, number, operator, plainly
@@ -29,6 +30,8 @@ def conv(n):
     out, _, *kernel = weight.shape
     if is_pointwise(n, kernel):
         return pointwise(n, weight, bias)
+    if len(n.tensor("input").points) > len(kernel):
+        return conv_along(n, weight, bias)
     dilation, padding = listed(n["dilation"], len(kernel)), n["padding"]
     zeros = (same_zeros if padding == "same" else no_zeros)(kernel, dilation) if isinstance(padding, str) else [
         (p, p) for p in listed(padding, len(kernel))]
@@ -40,6 +43,26 @@ def conv(n):
                              + zeros_given(zeros, kernel, dilation) + given("dilation", number(dilation), 1)
                              + given("groups", n["groups"], 1) + given("bias", bias is not None, True)
                              + n.weights_given(weight, bias), after(n), layer))
+
+
+def conv_along(n, weight, bias):
+    """A convolution along fewer axes than maps have: over rows of points, each of which may have been anything."""
+    value = n.made("input")
+    out, each, *kernel = weight.shape
+    missing = len(value.points) - len(kernel)
+    row = arranging.arranged(n, value, [value.axes[1], *[()] * missing, *value.axes[2:]]) if not value.axes[0] else None
+    if row is None or isinstance(n["padding"], str):
+        n.refuse("a convolution along %d of the %d axes of a map; unetc convolves along all of them" % (len(kernel), len(value.points)))
+    one, none = [1] * missing, [0] * missing
+    kernel, dilation = one + kernel, one + listed(n["dilation"], len(kernel))
+    zeros = [(p, p) for p in none + listed(n["padding"], len(kernel) - missing)]
+    layer = n.layer({"weight": weight, "bias": bias}, {"weight": (out, each, *kernel)})
+    size = (out, *one, *n.shape()[2:])
+    name = n.emit("conv", [row.base], [(None, out), (None, number(kernel))]
+                  + given("stride", number(one + listed(n["stride"], len(kernel) - missing)), 1) + zeros_given(zeros, kernel, dilation)
+                  + given("dilation", number(dilation), 1) + given("groups", n["groups"], 1) + given("bias", bias is not None, True)
+                  + n.weights_given(weight, bias), size, layer)
+    return Value(name, size).reshaped(n.shape())
 
 
 def is_pointwise(n, kernel):
@@ -119,6 +142,8 @@ def linear(n):
     """Over whichever axis has the channels; of all points at once a convolution with their kernel."""
     value, weight, bias = n.made("input"), *all_folded(n, n.filter("weight"), n.filter("bias"))
     out, spatial = weight.shape[0], len(value.points)
+    if not value.whole_channels(-1) and not (value.in_order() and product(n.shape()[:-1]) == 1):
+        value = arranging.with_channels(n, value, -1) or value
     if n.is_fixed(weight) or n.is_fixed(bias):
         return fixed_linear(n, value, weight, bias)
     bias = given("bias", n["bias"] is not None, True)

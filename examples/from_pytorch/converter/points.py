@@ -6,7 +6,7 @@ Of two tensors that differ in size the smaller one is repeated, by `*` itself or
 
 import math
 
-from . import covariance, windows
+from . import arranging, covariance, windows
 from .axes import laid_out, narrowed, settled
 from .learnt import constant, fits_scale, parameter, scale_by
 from .table import given, operator, plainly
@@ -292,19 +292,32 @@ def of_two(n, sign, left, right):
         left, right = (in_language_order(n, v) for v in (left, right))
     rank = max(len(left.axes), len(right.axes))
     left, right = (v.seen(((),) * (rank - len(v.axes)) + v.axes) for v in (left, right))
-    axes = [a if product(x.size for x in a) >= product(x.size for x in b) else b
-            for a, b in zip(unrepeated(left, right), unrepeated(right, left))]
-    want = Value(None, merged_size(left, right), axes)
+    want = joint(left, right)
+    if why_not(left, want) or why_not(right, want):
+        left, right = arranging.alike(n, (left, right)) or arranging.beside_fewer(n, left, right) or (left, right)
+        want = joint(left, right)
     sides = [fitted(n, v, want) for v in (left, right)]
     return want.with_base(n.emit(sign, sides, size=want.size))
 
 
+def joint(left, right):
+    """What both are together, without a base: each axis as the one has it that repeats nothing."""
+    axes = [a if product(x.size for x in a) >= product(x.size for x in b) else b
+            for a, b in zip(unrepeated(left, right), unrepeated(right, left))]
+    return Value(None, [max(a, b) for a, b in zip(left.size, right.size)], axes)
+
+
 def in_language_order(n, value):
     """The value as a tensor with axes N C [D] H W, where an operator lays it out so."""
-    if value.is_plain() or any(atom.letter == "*" for axis in value.axes for atom in axis):
+    if value.is_plain():
         return value
-    name = laid_out(n, value)
-    return value if name is None else plainly(n, name)
+    repeated = [axis if any(atom.letter == "*" for atom in axis) else () for axis in value.axes]
+    if not any(repeated):
+        name = laid_out(n, value)
+        return value if name is None else plainly(n, name)
+    kept = value.seen([() if again else axis for again, axis in zip(repeated, value.axes)])
+    moved = arranging.in_order_of_axes(n, kept) if all(len(again) < 2 for again in repeated) else None
+    return value if moved is None else moved.seen([again or axis for again, axis in zip(repeated, moved.axes)])
 
 
 def unrepeated(value, other):
@@ -313,18 +326,18 @@ def unrepeated(value, other):
             and product(x.size for x in a) == product(x.size for x in b) else a for a, b in zip(value.axes, other.axes)]
 
 
-def merged_size(left, right):
-    return [max(a, b) for a, b in zip(left.size, right.size)]
+def why_not(value, want):
+    """What keeps the language from repeating VALUE along axes of one point, as WANT has them; None: nothing does."""
+    for atoms, mine in zip(want.axes, value.axes):
+        keys = [a.key() for a in mine]
+        if any(a.letter == "*" for a in atoms):
+            return "both tensors are repeated along an axis"
+        if keys and keys != [a.key() for a in atoms] and not any(a.letter == "*" for a in mine):
+            return "of two tensors whose axes are in different orders"
+    return "of two tensors of different sizes" if any(s not in (1, w) for s, w in zip(value.size, want.size)) else None
 
 
 def fitted(n, value, want):
     """The name of VALUE, which the language repeats along axes of one point."""
-    for atoms, mine in zip(want.axes, value.axes):
-        keys = [a.key() for a in mine]
-        if any(a.letter == "*" for a in atoms):
-            n.refuse("both tensors are repeated along an axis")
-        if keys and keys != [a.key() for a in atoms] and not any(a.letter == "*" for a in mine):
-            n.refuse("of two tensors whose axes are in different orders")
-    if any(s not in (1, w) for s, w in zip(value.size, want.size)):
-        n.refuse("of two tensors of different sizes")
-    return value.base
+    why = why_not(value, want)
+    return n.refuse(why) if why else value.base

@@ -1,13 +1,12 @@
 """Tokens of a map in one row: tokens that stand beside them, such as class tokens, have no place in the map.
 
     in_row(n, value, axis)      the points of a value whose axis AXIS has all of them
-    of_row(n, value)            the name of a map, of a value that sees a row as one; None where it is none
+    beside(n, values, axis)     tokens behind others, along an axis that has all of them
 """
 
+from . import arranging
 from .learnt import parameter
 from .values import Atom, Value, every_point, joined
-
-MOST = 256
 
 
 def keys(atoms):
@@ -20,33 +19,14 @@ def has_every_point(value, axis):
 
 
 def in_row(n, value, axis):
-    *outer, columns = value.points
-    count = 1
-    for size in outer:
-        count *= size
-    if count > MOST:
-        n.refuse("tokens of %d rows of a map, with others beside them; a file has a row for each" % count)
-    name, size = value.base, (value.channels, *[1] * len(outer), count * columns)
-    if count > 1:
-        one = [1] * len(outer) + [columns]
-        parts = [n.emit("crop", [name], [(None, front_of(i, outer) + [0]), (None, one)], (value.channels, *one))
-                 for i in range(count)]
-        name = n.emit("concat", parts, [("axis", "w")], size)
-    return Value(name, size, with_axis(value, axis, size[-1]))
+    plain = Value(value.base, value.size)
+    row = arranging.arranged(n, plain, arranging.in_a_row(plain, plain.axes[1], plain.axes[2:]))
+    return Value(row.base, row.size, with_axis(value, axis, row.size[-1]))
 
 
 def with_axis(value, axis, count):
     """The axes of a value; axis AXIS gets COUNT columns of a row."""
     return value.axes[:axis] + ((Atom("W", count),),) + value.axes[axis + 1:]
-
-
-def front_of(index, outer):
-    """The place of row INDEX on the axes before the last one."""
-    place = []
-    for size in outer[::-1]:
-        place.insert(0, index % size)
-        index //= size
-    return place
 
 
 def beside(n, values, axis):
@@ -70,18 +50,3 @@ def learnt(n, weight, like, axis):
 
 def keys_beside(value, axis):
     return [keys(atoms) for i, atoms in enumerate(value.axes) if i != axis]
-
-
-def of_row(n, value):
-    """A row whose columns are seen as rows and columns, as a map."""
-    height, width = value.points[:-1], value.points[-1]
-    shape = value.shape()
-    if any(size > 1 for size in height) or len(shape) != len(value.points) + 2 or shape[0] != 1:
-        return None
-    atoms = [atom for axis in value.axes[2:] for atom in axis]
-    if not value.whole_channels(1) or keys(atoms) != [("W", width, 1)] or len(shape) != 4 or shape[2] > MOST:
-        return None
-    one = [1, shape[3]]
-    parts = [n.emit("crop", [value.base], [(None, [0, i * shape[3]]), (None, one)], (shape[1], *one))
-             for i in range(shape[2])]
-    return n.emit("concat", parts, [("axis", "h")], shape[1:]) if len(parts) > 1 else parts[0]

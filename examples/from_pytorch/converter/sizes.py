@@ -5,7 +5,7 @@ Variances, norms and softmax over axes for which the language has no word are sp
 
 import fractions
 
-from . import attention, windows
+from . import arranging, attention, windows
 from .axes import channel_part, copied, settled, whole_axis
 from .points import arithmetic, combined, of_two, scaled, shifted
 from .table import after, given, listed, number, operator, plainly
@@ -133,13 +133,14 @@ def reduced(n, value, dims, keepdim, over_points, over_channels, over_parts):
     if any(atom.letter == "*" for atom in atoms):
         n.refuse("a reduction over an axis that only repeats")
     channel = [atom for atom in atoms if atom.letter == "C"]
+    turned = lambda why: reduced(n, arranging.with_reduced(n, value, dims) or n.refuse(why), dims, keepdim, over_points, over_channels, over_parts)
     names = {letter: size for letter, size in zip(letters(len(value.points)), value.size)}
     if any(atom.size != names[atom.letter] for atom in atoms if atom.letter != "C"):
-        n.refuse("a reduction over a part of the rows or columns")
+        return turned("a reduction over a part of the rows or columns")
     base, size = value.base, list(value.size)
     if channel and product(atom.size for atom in channel) != value.channels:
         if len(channel) != 1 or channel[0].inner * channel[0].size != value.channels:
-            n.refuse("a reduction over a part of the channels that is no outer group of them")
+            return turned("a reduction over a part of the channels that is no outer group of them")
         base = over_parts(value, channel[0].size)
         size[0] = channel[0].inner
     elif channel:

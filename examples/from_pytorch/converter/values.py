@@ -158,10 +158,10 @@ class Indices:
 
 class Side:
     """Queries, keys or values of attention: a Value without anything that waits, how many heads it has, and the points of a
-    window, or None."""
+    window, or None.  again(n): the same with its points in rows, or None."""
 
-    def __init__(self, value, heads, window=None):
-        self.value, self.heads, self.window = value, heads, window
+    def __init__(self, value, heads, window=None, again=None):
+        self.value, self.heads, self.window, self.again = value, heads, window, again
 
     def extent(self):
         """The points of a window, or of the map."""
