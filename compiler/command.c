@@ -341,6 +341,8 @@ static const UnetOptionRow options[] = {
          "a shared library (libNAME.so) instead of a program: other programs load it while they run, as "
          "Python does; unet/door.h describes its one symbol",
      .instead = "write `unetc --shared FILE.unet`"},
+    {"--no-cache", .commands = OF(COMPILE), .place = AT(options.no_cache),
+     .help = "compile every file, and keep no object for the next build"},
     {"--no-images", .commands = FILES, .tag = PLAN, .place = AT(options.no_images),
      .help = "a small program that predicts, alone and by one thread: it links the C library and no reader "
              "of images, reads Netpbm, BMP and NumPy's arrays, and writes Netpbm and NumPy's"},
@@ -507,7 +509,9 @@ static const UnetGrammar grammar = {
     .where = "the program that unetc makes: `unetc NAME.unet`, then `./NAME COMMAND`",
     .epilogue = "Exit codes: 0 done, 1 errors in the file, 2 usage, 3 does not fit, 4 input or output, "
                 "5 a compiler failed, 70 a bug of unetc.\n"
-                "The C compiler is $CC, or cc.  For cuda: nvcc is $NVCC, or that of $CUDA_HOME or "
+                "The C compiler is $CC, or cc.  Objects are kept for the next build in $UNETC_CACHE, or in "
+                "unetc in $XDG_CACHE_HOME or in ~/.cache; UNETC_CACHE=off keeps none.  For cuda: nvcc is "
+                "$NVCC, or that of $CUDA_HOME or "
                 "/usr/local/cuda; cuDNN is looked for there, too, and in $CUDNN_ROOT/lib.",
     .seen = record,
 };

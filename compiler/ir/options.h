@@ -33,6 +33,7 @@ typedef struct Options {
     bool tf32;             /* products may be rounded to tf32 */
     bool has_precision;    /* the command line says it; else the file may */
     bool no_images;        /* --no-images: a program that links the C library alone, and has one thread */
+    bool no_cache;         /* --no-cache: every file is compiled, and no object is kept */
     bool shared;           /* --shared: a library that programs load while they run, and no program */
     bool portable;         /* --isa=portable: for every processor, not for the one at hand */
     bool nondeterministic; /* sums may be in an order that changes from run to run */

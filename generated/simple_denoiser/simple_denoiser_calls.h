@@ -6,6 +6,7 @@
 #define UNETC_SIMPLE_DENOISER_CALLS_H
 
 #include "simple_denoiser.h"
+#include "simple_denoiser_plan.h"
 #include "simple_denoiser_sizes.h"
 
 /* A place in the arena; the first sample of an input, as the loader left it. */

@@ -6,6 +6,7 @@
 #define UNETC_TINY_UNET_CALLS_H
 
 #include "tiny_unet.h"
+#include "tiny_unet_plan.h"
 #include "tiny_unet_sizes.h"
 
 /* A place in the arena; the first sample of an input, as the loader left it. */

@@ -2,8 +2,8 @@
 """build_time.py UNETC [--peer=UNETC] [--rounds=3] [FILE.unet...] - how long `unetc -o PROG FILE` takes.
 
 For each file, the examples unless some are named: seconds by the clock and of the processor, unetc and the C compilers that
-it starts together, medians of the rounds; with a peer, another build of unetc, the same of it, in turns, and the ratio of
-the processor's seconds. Runs nothing beside."""
+it starts together, medians of the rounds; no object of a build before is used. With a peer, another build of unetc, the same
+of it, in turns, and the ratio of the processor's seconds. Runs nothing beside."""
 import argparse
 import glob
 import os
@@ -17,7 +17,7 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 def build(unetc, file, folder):
     """Seconds by the clock and of the processor."""
     begin = time.monotonic()
-    process = os.posix_spawn(unetc, [unetc, "-o", os.path.join(folder, "program"), file], os.environ)
+    process = os.posix_spawn(unetc, [unetc, "-o", os.path.join(folder, "program"), file], dict(os.environ, UNETC_CACHE="off"))
     _, status, usage = os.wait4(process, 0)
     if status != 0:
         raise SystemExit(f"{unetc} {file} failed")
