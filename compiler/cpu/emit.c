@@ -391,8 +391,11 @@ static void emit_declarations_header(const Emitter *e, const Parts *parts, Sourc
 static void emit_calls(const Emitter *e, const Parts *parts, const char *programs, const char *tables,
                        Sources *sources) {
     const Plan *plan = e->plan;
+    Text all_rows = text_new(e->pool);
+    emit_all_rows(e, &all_rows);
     const Hole header[] = {{"poison", plan->options->poison ? template_text("program/poison.c.in") : ""},
                            {"bands", bands_text(plan)},
+                           {"all_rows", all_rows.bytes},
                            {"parts", parts_declared(parts)},
                            {NULL, NULL}};
     const Hole calls[] = {{"programs", programs}, {"tables", tables}, {NULL, NULL}};

@@ -29,6 +29,9 @@ UNUSED static void zero_tail(void *slice, size_t used, size_t stored_bytes) {
     memset((char *)slice + used, 0, stored_bytes - used);
 }
 
+/* All rows of a tensor. */
+static const Rows rows_64 = {0, 64}, rows_32 = {0, 32}, rows_16 = {0, 16}, rows_8 = {0, 8};
+
 /* The samples of this iteration, from `start` on; of groups, behind the last sample of this process; the band; sums of
  * labels.  All threads of the parallel region call such a function. */
 #define PART_PARAMETERS                                                                                                \
