@@ -8,6 +8,7 @@
 #include "ir/target.h"
 #include "emit/build_program.h"
 #include "emit/object_cache.h"
+#include "emit/other_machine.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -334,7 +335,7 @@ static Job c_job(const Build *b) {
     Pool *pool = b->plan->pool;
     Job job = {.what = "C compiler", .variable = "CC", .words = {.pool = pool}};
     add_words(&job.words, b->compiler);
-    add_words(&job.words, b->plan->target->c_flags(b->plan->options));
+    add_words(&job.words, c_flags_of(b->plan));
     if (b->plan->options->shared)
         add_words(&job.words, "-fPIC -fvisibility=hidden");
     if (b->step != NULL)
@@ -587,11 +588,27 @@ static ObjectCache *open_cache(const Build *b, const Sources *sources) {
     return cache_open(&job.words, sources, b->home, b->folder);
 }
 
+static int build_with_cache(Build *b, const Sources *sources, const char *program) {
+    b->cache = open_cache(b, sources);
+    const int result = build_in_folders(b, sources, program);
+    if (b->cache != NULL)
+        cache_close(b->cache);
+    return result;
+}
+
+/* The runtime library for the machine that the compiler compiles for; the usual one asks no question. */
+static int find_home(Build *b) {
+    if (strcmp(b->compiler, "cc") != 0 && b->step == NULL)
+        b->home = home_for_compiler(b->plan, b->compiler, b->home, b->folder);
+    return b->home == NULL ? EXIT_TOOLS : EXIT_DONE;
+}
+
 int build_program(const Plan *plan, const Sources *sources, const char *program) {
     Build b = {.plan = plan,
                .step = plan->target->build,
                .home = runtime_folder(plan->pool),
-               .compiler = given_or("CC", "cc")};
+               .compiler =
+                   plan->options->compiler != NULL ? plan->options->compiler : given_or("CC", "cc")};
     sigset_t before;
     if (!can_link(&b))
         return EXIT_TOOLS;
@@ -599,10 +616,9 @@ int build_program(const Plan *plan, const Sources *sources, const char *program)
     int result = make_folders(&b, program);
     if (result == EXIT_DONE) {
         list_objects(&b, sources);
-        b.cache = open_cache(&b, sources);
-        result = build_in_folders(&b, sources, program);
-        if (b.cache != NULL)
-            cache_close(b.cache);
+        result = find_home(&b);
+        if (result == EXIT_DONE)
+            result = build_with_cache(&b, sources, program);
         remove_folders(&b, sources);
     }
     (void)sigprocmask(SIG_SETMASK, &before, NULL);

@@ -11,16 +11,10 @@
 #include "base/sha256.h"
 #include "base/table.h"
 
-#include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 typedef struct {
     const char *name;
@@ -60,33 +54,13 @@ static const char *found_program(Pool *pool, const char *program) {
     return NULL;
 }
 
-/* Runs the command with its output in the file OUT, and without messages. */
-static bool run_into(char *const *word, const char *out) {
-    posix_spawn_file_actions_t files;
-    pid_t process;
-    int status = -1;
-    if (posix_spawn_file_actions_init(&files) != 0)
-        return false;
-    bool started = posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, out,
-                                                    O_WRONLY | O_CREAT | O_TRUNC, 0600) == 0 &&
-                   posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0) == 0 &&
-                   posix_spawnp(&process, word[0], &files, NULL, word, environ) == 0;
-    (void)posix_spawn_file_actions_destroy(&files);
-    return started && waitpid(process, &status, 0) == process && WIFEXITED(status) &&
-           WEXITSTATUS(status) == 0;
-}
-
 /* The macros that the compiler predefines under its options; NULL: it does not run. */
 static const char *macros(const Words *compiler, const char *scratch) {
-    const char *out = pool_text(compiler->pool, "%s/macros", scratch);
     Words command = {.pool = compiler->pool};
     for (int i = 0; i < compiler->count; i++)
         add_word(&command, compiler->word[i]);
     add_words(&command, "-dM -E -x c /dev/null");
-    PUSH(command.pool, command.word, command.count, NULL);
-    const char *text = run_into(command.word, out) ? read_source(command.pool, out) : NULL;
-    (void)unlink(out);
-    return text;
+    return command_output(&command, scratch);
 }
 
 static void add_text(Sha256 *hash, const char *text) {
