@@ -43,6 +43,10 @@ entries() { find cache -name '*.o' | wc -l; }
 built some first "$net"
 all=$(wc -l <notes.txt)
 [ "$(entries)" = "$all" ] || fail "$all files are compiled, and $(entries) objects are kept"
+for entry in cache/*.o; do # an object, and its SHA-256 as the tool of the system has it
+    [ "$(head -c -32 "$entry" | sha256sum | cut -d ' ' -f 1)" = "$(tail -c 32 "$entry" | od -An -v -tx1 | tr -d ' \n')" ] ||
+        fail "$entry does not end in the SHA-256 of what stands before it"
+done
 built 0 second "$net"
 cmp first second || fail "objects of the cache make another program"
 
