@@ -142,8 +142,17 @@ static UnetStatus take_target(void *result, const UnetValue *value, UnetError *e
 }
 
 static UnetStatus take_isa(void *result, const UnetValue *value, UnetError *error) {
-    (void)error;
-    ((Reading *)result)->command.options.portable = value->choice == 1;
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789.+_-";
+    Options *options = &((Reading *)result)->command.options;
+    const bool is_name = strspn(value->text, letters) == strlen(value->text) && *value->text != '\0';
+    if (!is_name)
+        return unet_fail(error, UNET_USAGE,
+                         "--isa=%s: write native or portable, or a name that the C compiler knows, such as "
+                         "armv8-a",
+                         value->text);
+    options->portable = strcmp(value->text, "portable") == 0;
+    if (!options->portable && strcmp(value->text, "native") != 0)
+        options->instructions = value->text;
     return UNET_OK;
 }
 
@@ -341,6 +350,8 @@ static const UnetOptionRow options[] = {
          "a shared library (libNAME.so) instead of a program: other programs load it while they run, as "
          "Python does; unet/door.h describes its one symbol",
      .instead = "write `unetc --shared FILE.unet`"},
+    {"--no-cache", .commands = OF(COMPILE), .place = AT(options.no_cache),
+     .help = "compile every file, and keep no object for the next build"},
     {"--no-images", .commands = FILES, .tag = PLAN, .place = AT(options.no_images),
      .help = "a small program that predicts, alone and by one thread: it links the C library and no reader "
              "of images, reads Netpbm, BMP and NumPy's arrays, and writes Netpbm and NumPy's"},
@@ -348,11 +359,14 @@ static const UnetOptionRow options[] = {
      .value = "cpu|cuda[:ARCH]",
      .help = "the machine to compile for (cpu). ARCH: sm_90 (H100), h200, sm_100 (B200), sm_120 (RTX "
              "5090), or sm_80 (A100, GeForce 30 and 40 series)"},
-    {"--isa", .kind = UNET_CHOICE, .commands = FILES, .tag = PLAN, .take = take_isa,
-     .value = "native|portable",
+    {"--isa", .kind = UNET_TEXT, .commands = FILES, .tag = PLAN, .take = take_isa,
+     .value = "native|portable|ARCH",
      .help = "native: for processors that have all instructions of this one; portable: for all of its "
              "kind; on x86-64 the program then holds code for several levels of instructions, and picks "
-             "the best when it starts"},
+             "the best when it starts. ARCH: a name that the C compiler knows, such as armv8-a"},
+    {"--cc", .kind = UNET_TEXT, .commands = OF(COMPILE), .place = AT(options.compiler), .value = "COMPILER",
+     .help = "the C compiler; of another kind of processor, such as aarch64-linux-gnu-gcc, with "
+             "--no-images and --isa=ARCH"},
     {"--precision", .kind = UNET_CHOICE, .commands = FILES, .tag = PLAN, .take = take_precision,
      .value = "f32|f64|tf32|bf16|f16",
      .help = "bf16, f16: activations and their gradients take 16 bits, everything else is f32; f16 scales "
@@ -507,7 +521,9 @@ static const UnetGrammar grammar = {
     .where = "the program that unetc makes: `unetc NAME.unet`, then `./NAME COMMAND`",
     .epilogue = "Exit codes: 0 done, 1 errors in the file, 2 usage, 3 does not fit, 4 input or output, "
                 "5 a compiler failed, 70 a bug of unetc.\n"
-                "The C compiler is $CC, or cc.  For cuda: nvcc is $NVCC, or that of $CUDA_HOME or "
+                "The C compiler is $CC, or cc.  Objects are kept for the next build in $UNETC_CACHE, or in "
+                "unetc in $XDG_CACHE_HOME or in ~/.cache; UNETC_CACHE=off keeps none.  For cuda: nvcc is "
+                "$NVCC, or that of $CUDA_HOME or "
                 "/usr/local/cuda; cuDNN is looked for there, too, and in $CUDNN_ROOT/lib.",
     .seen = record,
 };

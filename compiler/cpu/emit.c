@@ -4,7 +4,8 @@
  *     NAME_steps_0.c ...  of a long program: its steps (parts.c)
  *     NAME_calls.h     what stands before the steps
  *     NAME_sizes.h     the sizes that kernels are handed
- *     NAME_plan.h      where every buffer lies; the kernels
+ *     NAME_plan.h      where every buffer lies
+ *     NAME_declarations.h  the kernels as callers see them, and the types of their sizes
  *     NAME_kernels.h   what the kernels share
  *     NAME_conv.c ...  the kernels, a file a template, or for several that share NAME_winograd.h; or, of
  *                      reference kernels, NAME_kernels.c
@@ -369,24 +370,32 @@ static void emit_level_names(const Emitter *e, const Parts *parts, Text *out) {
         text_line(out, "#define %s LEVEL_NAME(%s)", parts->name[i], parts->name[i]);
 }
 
-static void emit_plan_header(const Emitter *e, const Parts *parts, Sources *sources) {
-    Text offsets = text_new(e->pool), names = text_new(e->pool), declarations = text_new(e->pool);
+static void emit_plan_header(const Emitter *e, Sources *sources) {
+    Text offsets = text_new(e->pool);
     emit_offsets(e, &offsets);
+    const Hole hole[] = {{"offsets", offsets.bytes}, {NULL, NULL}};
+    emit_file(e->plan, sources, "program/plan.h.in", file_name(e, "_plan.h"), hole);
+}
+
+/* Kernels follow from this header alone, so that another batch or budget leaves their objects as they are.
+ */
+static void emit_declarations_header(const Emitter *e, const Parts *parts, Sources *sources) {
+    Text names = text_new(e->pool), declarations = text_new(e->pool);
     emit_level_names(e, parts, &names);
     emit_declarations(e, &declarations);
-    const Hole hole[] = {{"offsets", offsets.bytes},
-                         {"level_names", names.bytes},
-                         {"declarations", declarations.bytes},
-                         {NULL, NULL}};
-    emit_file(e->plan, sources, "program/plan.h.in", file_name(e, "_plan.h"), hole);
+    const Hole hole[] = {{"level_names", names.bytes}, {"declarations", declarations.bytes}, {NULL, NULL}};
+    emit_file(e->plan, sources, "program/declarations.h.in", file_name(e, "_declarations.h"), hole);
 }
 
 /* NAME.c, and what stands before the steps, in a header. */
 static void emit_calls(const Emitter *e, const Parts *parts, const char *programs, const char *tables,
                        Sources *sources) {
     const Plan *plan = e->plan;
+    Text all_rows = text_new(e->pool);
+    emit_all_rows(e, &all_rows);
     const Hole header[] = {{"poison", plan->options->poison ? template_text("program/poison.c.in") : ""},
                            {"bands", bands_text(plan)},
+                           {"all_rows", all_rows.bytes},
                            {"parts", parts_declared(parts)},
                            {NULL, NULL}};
     const Hole calls[] = {{"programs", programs}, {"tables", tables}, {NULL, NULL}};
@@ -422,7 +431,8 @@ void emit_cpu(const Plan *plan, Sources *sources) {
         {"types", type_definitions(plan)}, {"prologue", prologue_text(&e)}, {NULL, NULL}};
     emit_main(plan, sources);
     emit_header(plan, sources, "program/model.h.in");
-    emit_plan_header(&e, &parts, sources);
+    emit_plan_header(&e, sources);
+    emit_declarations_header(&e, &parts, sources);
     emit_file(plan, sources, "program/kernels.h.in", file_name(&e, "_kernels.h"), kernels);
     emit_parts(&parts, sources);
     emit_kernels(&e, sources);

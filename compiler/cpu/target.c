@@ -72,7 +72,7 @@ static const char *refuses(const Options *options, bool builds) {
 
 /* Reference kernels round as the language says, on any processor. */
 static bool is_native(const Options *options) {
-    return !options->portable && (options->poison || !options->reference);
+    return !options->portable && options->instructions == NULL && (options->poison || !options->reference);
 }
 
 static const char *c_flags(const Options *options) {
@@ -87,6 +87,8 @@ static const char *c_flags(const Options *options) {
 }
 
 static const char *isa(const Options *options) {
+    if (options->instructions != NULL)
+        return options->instructions;
     return is_native(options) ? "native" : "portable";
 }
 

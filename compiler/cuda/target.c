@@ -81,8 +81,8 @@ static const char *refuses(const Options *options, bool builds) {
         return "--kernels=reference is for --target=cpu";
     if (options->no_images)
         return "--no-images is for --target=cpu";
-    if (options->portable)
-        return "--isa=portable is for --target=cpu: what is not for the GPU runs on any processor as it is";
+    if (options->portable || options->instructions != NULL)
+        return "--isa is for --target=cpu: what is not for the GPU runs on any processor as it is";
     if (options->conv == CONV_WINOGRAD || options->conv == CONV_FAST)
         return "--conv=winograd and fast are for --target=cpu: cuDNN chooses how a GPU computes "
                "convolutions";

@@ -7,6 +7,8 @@
 #define _DEFAULT_SOURCE /* realpath */
 #include "ir/target.h"
 #include "emit/build_program.h"
+#include "emit/object_cache.h"
+#include "emit/other_machine.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -254,7 +256,8 @@ typedef struct {
     const char *path;
     const SourceFile **along;
     int nalong;
-    size_t length; /* of all texts */
+    size_t length;   /* of all texts */
+    const char *key; /* of the cache; NULL: the object is not kept there */
 } Object;
 
 enum { SHORT_TEXT = 4096, TEXT_TOGETHER = 16384 };
@@ -266,6 +269,7 @@ typedef struct {
     const char *beside;        /* a folder beside the program, */
     const char *linked;        /* and in it the program, until it is moved into place */
     const char *compiler;
+    ObjectCache *cache; /* or NULL */
     Object *object;
     int nobject;
 } Build;
@@ -331,7 +335,7 @@ static Job c_job(const Build *b) {
     Pool *pool = b->plan->pool;
     Job job = {.what = "C compiler", .variable = "CC", .words = {.pool = pool}};
     add_words(&job.words, b->compiler);
-    add_words(&job.words, b->plan->target->c_flags(b->plan->options));
+    add_words(&job.words, c_flags_of(b->plan));
     if (b->plan->options->shared)
         add_words(&job.words, "-fPIC -fvisibility=hidden");
     if (b->step != NULL)
@@ -346,21 +350,18 @@ static Job own_job(const Build *b) {
     return job;
 }
 
-/* The words that tell the file with main() of the levels, and other files their own level. */
-static void add_level(Words *words, const Build *b, const Object *object) {
-    if (object->level != NULL) {
-        add_words(words, object->level->flags);
-        add_word(words, pool_text(b->plan->pool, "-DUNET_LEVEL=%s", object->level->name));
-    } else if (object->file->has_main && levels_of(b->plan)->name != NULL) {
-        add_word(words, "-DUNET_LEVELS");
-    }
+/* Options that tell the file with main() of the levels, and other files their own level. */
+static const char *level_options(const Build *b, const Object *object) {
+    if (object->level != NULL)
+        return pool_text(b->plan->pool, "%s -DUNET_LEVEL=%s", object->level->flags, object->level->name);
+    return object->file->has_main && levels_of(b->plan)->name != NULL ? "-DUNET_LEVELS" : "";
 }
 
 static Job compile_job(const Build *b, const Object *object) {
     const SourceFile *file = object->file;
     const bool own = b->step != NULL && strcmp(strrchr(file->name, '.'), b->step->suffix) == 0;
     Job job = own ? own_job(b) : c_job(b);
-    add_level(&job.words, b, object);
+    add_words(&job.words, level_options(b, object));
     add_word(&job.words, pool_text(b->plan->pool, "-I%s/include", b->home));
     for (int i = 0; i < object->nalong; i++) {
         add_word(&job.words, "-include");
@@ -373,12 +374,33 @@ static Job compile_job(const Build *b, const Object *object) {
     return job;
 }
 
+/* The object is in the cache, and is there now. */
+static bool is_taken(const Build *b, Object *object) {
+    const SourceFile **file = NULL;
+    int nfile = 0;
+    if (b->cache == NULL)
+        return false;
+    for (int i = 0; i < object->nalong; i++)
+        PUSH(b->plan->pool, file, nfile, object->along[i]);
+    PUSH(b->plan->pool, file, nfile, object->file);
+    object->key = cache_key(b->cache, &(Compiled){file, nfile, level_options(b, object)});
+    return object->key != NULL && cache_take(b->cache, object->key, object->path);
+}
+
 static int compile_program(const Build *b) {
     Job *job = NULL;
-    int count = 0;
+    Object **compiled = NULL;
+    int count = 0, ncompiled = 0;
     for (int i = 0; i < b->nobject; i++)
-        PUSH(b->plan->pool, job, count, compile_job(b, &b->object[i]));
-    return run_all(job, count);
+        if (!is_taken(b, &b->object[i])) {
+            PUSH(b->plan->pool, job, count, compile_job(b, &b->object[i]));
+            PUSH(b->plan->pool, compiled, ncompiled, &b->object[i]);
+        }
+    const int result = run_all(job, count);
+    for (int i = 0; i < ncompiled && result == EXIT_DONE; i++)
+        if (compiled[i]->key != NULL)
+            cache_keep(b->cache, compiled[i]->key, compiled[i]->path);
+    return result;
 }
 
 static const char *own_library(const Build *b) {
@@ -557,11 +579,36 @@ static int build_in_folders(const Build *b, const Sources *sources, const char *
     return result;
 }
 
+/* Objects of another target follow from its own compiler and headers, too, which the cache does not know.
+ */
+static ObjectCache *open_cache(const Build *b, const Sources *sources) {
+    if (b->step != NULL || b->plan->options->no_cache)
+        return NULL;
+    const Job job = c_job(b);
+    return cache_open(&job.words, sources, b->home, b->folder);
+}
+
+static int build_with_cache(Build *b, const Sources *sources, const char *program) {
+    b->cache = open_cache(b, sources);
+    const int result = build_in_folders(b, sources, program);
+    if (b->cache != NULL)
+        cache_close(b->cache);
+    return result;
+}
+
+/* The runtime library for the machine that the compiler compiles for; the usual one asks no question. */
+static int find_home(Build *b) {
+    if (strcmp(b->compiler, "cc") != 0 && b->step == NULL)
+        b->home = home_for_compiler(b->plan, b->compiler, b->home, b->folder);
+    return b->home == NULL ? EXIT_TOOLS : EXIT_DONE;
+}
+
 int build_program(const Plan *plan, const Sources *sources, const char *program) {
     Build b = {.plan = plan,
                .step = plan->target->build,
                .home = runtime_folder(plan->pool),
-               .compiler = given_or("CC", "cc")};
+               .compiler =
+                   plan->options->compiler != NULL ? plan->options->compiler : given_or("CC", "cc")};
     sigset_t before;
     if (!can_link(&b))
         return EXIT_TOOLS;
@@ -569,7 +616,9 @@ int build_program(const Plan *plan, const Sources *sources, const char *program)
     int result = make_folders(&b, program);
     if (result == EXIT_DONE) {
         list_objects(&b, sources);
-        result = build_in_folders(&b, sources, program);
+        result = find_home(&b);
+        if (result == EXIT_DONE)
+            result = build_with_cache(&b, sources, program);
         remove_folders(&b, sources);
     }
     (void)sigprocmask(SIG_SETMASK, &before, NULL);

@@ -22,6 +22,8 @@ typedef struct {
 void add_word(Words *words, const char *text);
 /* The words of TEXT, separated by blanks. */
 void add_words(Words *words, const char *text);
+/* The output of a command that succeeds, by way of a file in the folder SCRATCH; else NULL. */
+const char *command_output(const Words *command, const char *scratch);
 /* The environment's VARIABLE, or OTHERWISE where that is not set or empty. */
 const char *given_or(const char *variable, const char *otherwise);
 

@@ -114,9 +114,32 @@ void emit_call(Emitter *e, const Constants *c, const Instance *k, const char *fi
     text_wrapped(e->out, call.bytes);
 }
 
-const char *rows_text(const Emitter *e, const Program *program, ValueId v) {
+/* "rows_256": a constant of the program. */
+static const char *all_rows_name(Emitter *e, int64_t rows) {
+    int known = 0;
+    while (known < e->nall_rows && e->all_rows[known] != rows)
+        known++;
+    if (known == e->nall_rows)
+        PUSH(e->keeps, e->all_rows, e->nall_rows, rows);
+    return pool_text(e->pool, "rows_%lld", (long long)rows);
+}
+
+void emit_all_rows(const Emitter *e, Text *out) {
+    const char *text = "";
+    for (int i = 0; i < e->nall_rows; i++)
+        text = pool_text(e->pool, "%s%s rows_%lld = {0, %lld}", text, i == 0 ? "static const Rows" : ",",
+                         (long long)e->all_rows[i], (long long)e->all_rows[i]);
+    if (e->nall_rows == 0)
+        return;
+    text_line(out, "\n/* All rows of a tensor. */");
+    text_wrapped(out, pool_text(e->pool, "%s;", text));
+}
+
+const char *rows_text(Emitter *e, const Program *program, ValueId v) {
     const Value *value = &program->graph->value[v];
     const long long rows = value->per_sample ? shape_rows(value->shape) : 1;
+    if (e->step->rows == 0 && e->dialect->form != FORM_COPIED)
+        return all_rows_name(e, rows);
     if (e->step->rows == 0)
         return pool_text(e->pool, "(Rows){0, %lld}", rows);
     const bool tall = program->units > 0;

@@ -64,7 +64,9 @@ typedef struct {
     Table instance_of; /* from a template and its sizes, as one text, to elements of `instance` */
     Table function_of; /* from a template and its constants to the first instance with this function */
     Table count_of; /* from each template to how many instances it has, from "functions of" it to theirs */
-    const Step *step; /* that is being emitted */
+    const Step *step;  /* that is being emitted */
+    int64_t *all_rows; /* each number of rows of a whole tensor that a call names, once */
+    int nall_rows;
 } Emitter;
 
 /* STEP is emitted between these two: texts that are made for it are given back. */
@@ -135,9 +137,13 @@ const char *offset_name(const Emitter *e, int buffer);
 void emit_offsets(const Emitter *e, Text *out);
 /* "AT(real, B012_enc1_0)", "NULL" */
 const char *pointer_text(const Emitter *e, const Program *program, ValueId v);
-/* The rows of V that the step computes: "(Rows){0, 65536}", all of them; in a loop over bands a call of
- * band_rows(), or, where images may have any height, of tall_rows(). */
-const char *rows_text(const Emitter *e, const Program *program, ValueId v);
+/* The rows of V that the step computes: "rows_65536", all of them, or, of a copied kernel, "(Rows){0,
+ * 65536}"; in a loop over bands a call of band_rows(), or, where images may have any height, of
+ * tall_rows(). */
+const char *rows_text(Emitter *e, const Program *program, ValueId v);
+/* Defines "rows_65536" and the like.  With a literal in each call, steps take a compiler half as long
+ * again. */
+void emit_all_rows(const Emitter *e, Text *out);
 /* "8 * step->units": so many rows for each unit of an image. */
 const char *times_units(Pool *pool, int64_t rows);
 /* The functions that loops over bands call, if there may be such loops. */

@@ -128,6 +128,14 @@ static const char *main_file(const Plan *plan) {
     return strcmp(plan->model->name, "main") == 0 ? "program.c" : "main.c";
 }
 
+const char *c_flags_of(const Plan *plan) {
+    const Options *options = plan->options;
+    const char *flags = plan->target->c_flags(options);
+    return options->instructions == NULL
+               ? flags
+               : pool_text(plan->pool, "%s -march=%s", flags, options->instructions);
+}
+
 void emit_main(const Plan *plan, Sources *sources) {
     if (plan->options->shared)
         emit_file(plan, sources, "program/door.c.in", pool_text(plan->pool, "%s_door.c", plan->model->name),
@@ -186,7 +194,7 @@ static Text fill(const Plan *plan, const Sources *sources, const char *template,
         {"extents", extents(plan)},
         {"models", models(plan)},
         {"declared_levels", declared_levels(plan)},
-        {"flags", plan->target->c_flags(plan->options)},
+        {"flags", c_flags_of(plan)},
         {"main", main_file(plan)},
         {"compiled", compiled_files(pool, sources)},
         {"transport", ranks ? template_text("program/ranks.cmake.in") : ""},

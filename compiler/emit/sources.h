@@ -22,6 +22,8 @@ typedef struct Sources {
 bool is_compiled(const SourceFile *file);
 /* For what levels the sources are compiled besides, then one without a name. */
 const Level *levels_of(const Plan *plan);
+/* The options of the C compiler for all files. */
+const char *c_flags_of(const Plan *plan);
 /* A new file, still empty. */
 Text *source_new(Pool *pool, Sources *sources, const char *name);
 

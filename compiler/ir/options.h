@@ -24,18 +24,21 @@ typedef struct DeviceModel DeviceModel; /* the target's own: what it knows of th
 /* The wishes of the user. */
 typedef struct Options {
     bool wanted[PROGRAMS];
-    bool reference;        /* --kernels=reference */
-    ConvMethod conv;       /* --conv */
-    UpconvMethod upconv;   /* --upconv */
-    Type real;             /* of parameters and arithmetic: TYPE_F32, or TYPE_F64 with reference kernels */
-    Type stored;           /* of activations and their gradients: that, or one of 16 bits */
-    Staging staging;       /* --staging */
-    bool tf32;             /* products may be rounded to tf32 */
-    bool has_precision;    /* the command line says it; else the file may */
-    bool no_images;        /* --no-images: a program that links the C library alone, and has one thread */
-    bool shared;           /* --shared: a library that programs load while they run, and no program */
-    bool portable;         /* --isa=portable: for every processor, not for the one at hand */
-    bool nondeterministic; /* sums may be in an order that changes from run to run */
+    bool reference;      /* --kernels=reference */
+    ConvMethod conv;     /* --conv */
+    UpconvMethod upconv; /* --upconv */
+    Type real;           /* of parameters and arithmetic: TYPE_F32, or TYPE_F64 with reference kernels */
+    Type stored;         /* of activations and their gradients: that, or one of 16 bits */
+    Staging staging;     /* --staging */
+    bool tf32;           /* products may be rounded to tf32 */
+    bool has_precision;  /* the command line says it; else the file may */
+    bool no_images;      /* --no-images: a program that links the C library alone, and has one thread */
+    bool no_cache;       /* --no-cache: every file is compiled, and no object is kept */
+    bool shared;         /* --shared: a library that programs load while they run, and no program */
+    bool portable;       /* --isa=portable: for every processor, not for the one at hand */
+    const char *instructions; /* --isa=ARCH: of the processor, as compilers call it; else NULL */
+    const char *compiler;     /* --cc: the C compiler, or NULL: $CC or cc */
+    bool nondeterministic;    /* sums may be in an order that changes from run to run */
     const Target *target;
     const char *architecture; /* of a target that has several: "sm_90" */
     const char *card; /* the card that is planned for: the architecture, or a certain card of it, "h200" */

@@ -70,104 +70,93 @@ static void train(const UnetStep *step) {
             (void)valid;
             begin(step, 18, "cast of noisy cast", 4, 73728, 461184);
             /* noisy[n,3,64,64] -> noisy cast[n,3,64,64] */
-            simple_denoiser_zero_halo_0(&simple_denoiser_zero_halo_sizes_0, n, (Rows){0, 64},
-                AT(real, B045_noisy_cast));
-            simple_denoiser_cast_0(&simple_denoiser_cast_sizes_0, n, (Rows){0, 64}, AT(real, B045_noisy_cast),
+            simple_denoiser_zero_halo_0(&simple_denoiser_zero_halo_sizes_0, n, rows_64, AT(real, B045_noisy_cast));
+            simple_denoiser_cast_0(&simple_denoiser_cast_sizes_0, n, rows_64, AT(real, B045_noisy_cast),
                 INPUT(uint16_t, 0, 12288));
             begin(step, 19, "conv of net.0", 7, 84934656, 7047552);
             /* noisy cast[n,3,64,64] net.0 weights[1728] net.0.bias[64] -> net.1[n,64,64,64] */
-            simple_denoiser_zero_halo_1(&simple_denoiser_zero_halo_sizes_1, n, (Rows){0, 64},
-                AT(real, B046_net_1));
-            simple_denoiser_conv_0(&simple_denoiser_conv_sizes_0, n, (Rows){0, 64}, AT(real, B046_net_1),
+            simple_denoiser_zero_halo_1(&simple_denoiser_zero_halo_sizes_1, n, rows_64, AT(real, B046_net_1));
+            simple_denoiser_conv_0(&simple_denoiser_conv_sizes_0, n, rows_64, AT(real, B046_net_1),
                 (const real *const[]){AT(real, B045_noisy_cast)}, AT(real, B036_net_0_weights),
                 AT(real, B008_net_0_bias));
             begin(step, 20, "conv of net.2", 8, 1811939328, 38611968);
             /* net.1[n,64,64,64] net.2 weights[148032] net.2.bias[64] -> net.3[n,64,64,64]
                 net.2 workspace[903168] */
-            simple_denoiser_zero_halo_1(&simple_denoiser_zero_halo_sizes_1, n, (Rows){0, 64},
-                AT(real, B047_net_3));
-            simple_denoiser_conv_winograd_0(&simple_denoiser_conv_winograd_sizes_0, n, (Rows){0, 64},
-                AT(real, B047_net_3), AT(real, B048_net_2_workspace),
-                NULL, (const real *const[]){AT(real, B046_net_1)}, AT(real, B037_net_2_weights),
-                AT(real, B006_net_2_bias));
+            simple_denoiser_zero_halo_1(&simple_denoiser_zero_halo_sizes_1, n, rows_64, AT(real, B047_net_3));
+            simple_denoiser_conv_winograd_0(&simple_denoiser_conv_winograd_sizes_0, n, rows_64, AT(real, B047_net_3),
+                AT(real, B048_net_2_workspace), NULL, (const real *const[]){AT(real, B046_net_1)},
+                AT(real, B037_net_2_weights), AT(real, B006_net_2_bias));
             begin(step, 21, "conv of net.4", 9, 1811939328, 38611968);
             /* net.3[n,64,64,64] net.4 weights[148032] net.4.bias[64] -> net.5[n,64,64,64]
                 net.4 workspace[903168] */
-            simple_denoiser_zero_halo_1(&simple_denoiser_zero_halo_sizes_1, n, (Rows){0, 64},
-                AT(real, B049_net_5));
-            simple_denoiser_conv_winograd_0(&simple_denoiser_conv_winograd_sizes_0, n, (Rows){0, 64},
-                AT(real, B049_net_5), AT(real, B050_net_4_workspace),
-                NULL, (const real *const[]){AT(real, B047_net_3)}, AT(real, B038_net_4_weights),
-                AT(real, B004_net_4_bias));
+            simple_denoiser_zero_halo_1(&simple_denoiser_zero_halo_sizes_1, n, rows_64, AT(real, B049_net_5));
+            simple_denoiser_conv_winograd_0(&simple_denoiser_conv_winograd_sizes_0, n, rows_64, AT(real, B049_net_5),
+                AT(real, B050_net_4_workspace), NULL, (const real *const[]){AT(real, B047_net_3)},
+                AT(real, B038_net_4_weights), AT(real, B004_net_4_bias));
             begin(step, 22, "conv of net.6", 10, 84934656, 7207296);
             /* net.5[n,64,64,64] net.6 weights[9216] net.6.bias[3] -> net.6[n,3,64,64] */
-            simple_denoiser_conv_1(&simple_denoiser_conv_sizes_1, n, (Rows){0, 64}, AT(real, B051_net_6),
+            simple_denoiser_conv_1(&simple_denoiser_conv_sizes_1, n, rows_64, AT(real, B051_net_6),
                 (const real *const[]){AT(real, B049_net_5)}, AT(real, B039_net_6_weights),
                 AT(real, B002_net_6_bias));
             begin(step, 23, "mse", 21, 73728, 446208);
             /* net.6[n,3,64,64] clean[n,3,64,64] -> mse[1] mse scratch[64] */
-            simple_denoiser_mse_0(&simple_denoiser_mse_sizes_0, n, (Rows){0, 64}, AT(double, B043_mse),
+            simple_denoiser_mse_0(&simple_denoiser_mse_sizes_0, n, rows_64, AT(double, B043_mse),
                 AT(double, B052_mse_scratch), AT(real, B051_net_6), INPUT(uint16_t, 1, 12288), valid);
             begin(step, 24, "psnr", 22, 73728, 446208);
             /* net.6[n,3,64,64] clean[n,3,64,64] -> psnr[1] psnr scratch[64] */
-            simple_denoiser_psnr_0(&simple_denoiser_psnr_sizes_0, n, (Rows){0, 64}, AT(double, B044_psnr),
+            simple_denoiser_psnr_0(&simple_denoiser_psnr_sizes_0, n, rows_64, AT(double, B044_psnr),
                 AT(double, B053_psnr_scratch), AT(real, B051_net_6), INPUT(uint16_t, 1, 12288), valid);
             begin(step, 25, "mse_grad of mse", 21, 73728, 756096);
             /* net.6[n,3,64,64] clean[n,3,64,64] -> d net.6[n,3,64,64] */
-            simple_denoiser_zero_halo_0(&simple_denoiser_zero_halo_sizes_0, n, (Rows){0, 64},
-                AT(real, B054_d_net_6));
-            simple_denoiser_mse_grad_0(&simple_denoiser_mse_grad_sizes_0, n, step->n, (Rows){0, 64},
-                AT(real, B054_d_net_6), AT(real, B051_net_6), INPUT(uint16_t, 1, 12288), NULL);
+            simple_denoiser_zero_halo_0(&simple_denoiser_zero_halo_sizes_0, n, rows_64, AT(real, B054_d_net_6));
+            simple_denoiser_mse_grad_0(&simple_denoiser_mse_grad_sizes_0, n, step->n, rows_64, AT(real, B054_d_net_6),
+                AT(real, B051_net_6), INPUT(uint16_t, 1, 12288), NULL);
             begin(step, 26, "conv_wgrad of net.6", 10, 84934656, 7309824);
             /* net.5[n,64,64,64] d net.6[n,3,64,64] -> d net.6.weight[3,64,3,3] d net.6.bias[3]
                 net.6 scratch[9232] */
             zero_tail(AT(real, B029_d_net_6_bias), 12, 64);
-            simple_denoiser_conv_wgrad_0(n, (Rows){0, 64}, AT(real, B028_d_net_6_weight),
+            simple_denoiser_conv_wgrad_0(n, rows_64, AT(real, B028_d_net_6_weight),
                 AT(real, B029_d_net_6_bias), AT(real, B055_net_6_scratch),
                 NULL, (const real *const[]){AT(real, B049_net_5)}, AT(real, B054_d_net_6));
             begin(step, 27, "conv_dgrad of net.6", 10, 84934656, 13736832);
             /* d net.6[n,3,64,64] net.6 weights[1728] net.5[n,64,64,64] -> d net.4[n,64,64,64] */
-            simple_denoiser_zero_halo_1(&simple_denoiser_zero_halo_sizes_1, n, (Rows){0, 64},
-                AT(real, B056_d_net_4));
-            simple_denoiser_conv_dgrad_0(&simple_denoiser_conv_dgrad_sizes_0, n, (Rows){0, 64},
-                AT(real, B056_d_net_4), AT(real, B054_d_net_6), AT(real, B040_net_6_weights),
-                AT(real, B049_net_5));
+            simple_denoiser_zero_halo_1(&simple_denoiser_zero_halo_sizes_1, n, rows_64, AT(real, B056_d_net_4));
+            simple_denoiser_conv_dgrad_0(&simple_denoiser_conv_dgrad_sizes_0, n, rows_64, AT(real, B056_d_net_4),
+                AT(real, B054_d_net_6), AT(real, B040_net_6_weights), AT(real, B049_net_5));
             begin(step, 28, "conv_wgrad of net.4", 9, 1811939328, 26798976);
             /* net.3[n,64,64,64] d net.4[n,64,64,64] -> d net.4.weight[64,64,3,3] d net.4.bias[64]
                 net.4 scratch[485200] */
-            simple_denoiser_conv_wgrad_winograd_0(&simple_denoiser_conv_wgrad_winograd_sizes_0, n, (Rows){0, 64},
-                AT(real, B030_d_net_4_weight), AT(real, B031_d_net_4_bias), AT(real, B057_net_4_scratch),
+            simple_denoiser_conv_wgrad_winograd_0(&simple_denoiser_conv_wgrad_winograd_sizes_0, n, rows_64, AT(real, B030_d_net_4_weight),
+                AT(real, B031_d_net_4_bias), AT(real, B057_net_4_scratch),
                 NULL, (const real *const[]){AT(real, B047_net_3)}, AT(real, B056_d_net_4));
             begin(step, 29, "conv_dgrad of net.4", 9, 1811939328, 45301248);
             /* d net.4[n,64,64,64] net.4 weights[148032] net.3[n,64,64,64] -> d net.2[n,64,64,64]
                 net.4 workspace[903168] */
-            simple_denoiser_zero_halo_1(&simple_denoiser_zero_halo_sizes_1, n, (Rows){0, 64},
-                AT(real, B058_d_net_2));
-            simple_denoiser_conv_dgrad_winograd_0(&simple_denoiser_conv_dgrad_winograd_sizes_0, n, (Rows){0, 64},
-                AT(real, B058_d_net_2), AT(real, B059_net_4_workspace), AT(real, B056_d_net_4),
-                AT(real, B041_net_4_weights), AT(real, B047_net_3));
+            simple_denoiser_zero_halo_1(&simple_denoiser_zero_halo_sizes_1, n, rows_64, AT(real, B058_d_net_2));
+            simple_denoiser_conv_dgrad_winograd_0(&simple_denoiser_conv_dgrad_winograd_sizes_0, n, rows_64, AT(real, B058_d_net_2),
+                AT(real, B059_net_4_workspace), AT(real, B056_d_net_4), AT(real, B041_net_4_weights),
+                AT(real, B047_net_3));
             begin(step, 30, "conv_wgrad of net.2", 8, 1811939328, 26798976);
             /* net.1[n,64,64,64] d net.2[n,64,64,64] -> d net.2.weight[64,64,3,3] d net.2.bias[64]
                 net.2 scratch[485200] */
-            simple_denoiser_conv_wgrad_winograd_0(&simple_denoiser_conv_wgrad_winograd_sizes_0, n, (Rows){0, 64},
-                AT(real, B032_d_net_2_weight), AT(real, B033_d_net_2_bias), AT(real, B060_net_2_scratch),
+            simple_denoiser_conv_wgrad_winograd_0(&simple_denoiser_conv_wgrad_winograd_sizes_0, n, rows_64, AT(real, B032_d_net_2_weight),
+                AT(real, B033_d_net_2_bias), AT(real, B060_net_2_scratch),
                 NULL, (const real *const[]){AT(real, B046_net_1)}, AT(real, B058_d_net_2));
             begin(step, 31, "conv_dgrad of net.2", 8, 1811939328, 44901888);
             /* d net.2[n,64,64,64] net.2 weights[148032] net.1[n,64,64,64] -> d net.0[n,64,64,64]
                 net.2 workspace[903168] */
-            simple_denoiser_conv_dgrad_winograd_0(&simple_denoiser_conv_dgrad_winograd_sizes_1, n, (Rows){0, 64},
-                AT(real, B061_d_net_0), AT(real, B062_net_2_workspace), AT(real, B058_d_net_2),
-                AT(real, B042_net_2_weights), AT(real, B046_net_1));
+            simple_denoiser_conv_dgrad_winograd_0(&simple_denoiser_conv_dgrad_winograd_sizes_1, n, rows_64, AT(real, B061_d_net_0),
+                AT(real, B062_net_2_workspace), AT(real, B058_d_net_2), AT(real, B042_net_2_weights),
+                AT(real, B046_net_1));
             begin(step, 32, "cast of noisy cast", 4, 73728, 461184);
             /* noisy[n,3,64,64] -> noisy cast[n,3,64,64] */
-            simple_denoiser_zero_halo_0(&simple_denoiser_zero_halo_sizes_0, n, (Rows){0, 64},
-                AT(real, B063_noisy_cast));
-            simple_denoiser_cast_0(&simple_denoiser_cast_sizes_0, n, (Rows){0, 64}, AT(real, B063_noisy_cast),
+            simple_denoiser_zero_halo_0(&simple_denoiser_zero_halo_sizes_0, n, rows_64, AT(real, B063_noisy_cast));
+            simple_denoiser_cast_0(&simple_denoiser_cast_sizes_0, n, rows_64, AT(real, B063_noisy_cast),
                 INPUT(uint16_t, 0, 12288));
             begin(step, 33, "conv_wgrad of net.0", 7, 84934656, 6734208);
             /* noisy cast[n,3,64,64] d net.0[n,64,64,64] -> d net.0.weight[64,3,3,3] d net.0.bias[64]
                 net.0 scratch[1792] */
-            simple_denoiser_conv_wgrad_1(n, (Rows){0, 64}, AT(real, B034_d_net_0_weight),
+            simple_denoiser_conv_wgrad_1(n, rows_64, AT(real, B034_d_net_0_weight),
                 AT(real, B035_d_net_0_bias), AT(real, B064_net_0_scratch),
                 NULL, (const real *const[]){AT(real, B063_noisy_cast)}, AT(real, B061_d_net_0));
         }
@@ -188,51 +177,45 @@ static void eval(const UnetStep *step) {
 #pragma omp parallel num_threads(step->threads)
     {
         begin(step, 0, "cast of noisy cast", 4, 12288, 76864);
-        simple_denoiser_zero_halo_0(&simple_denoiser_zero_halo_sizes_0, n, (Rows){0, 64},
-            AT(real, B065_noisy_cast));
-        simple_denoiser_cast_0(&simple_denoiser_cast_sizes_0, n, (Rows){0, 64}, AT(real, B065_noisy_cast),
+        simple_denoiser_zero_halo_0(&simple_denoiser_zero_halo_sizes_0, n, rows_64, AT(real, B065_noisy_cast));
+        simple_denoiser_cast_0(&simple_denoiser_cast_sizes_0, n, rows_64, AT(real, B065_noisy_cast),
             INPUT(uint16_t, 0, 12288));
         begin(step, 1, "conv_pack of net.0", 7, 0, 13824);
         simple_denoiser_conv_pack_0(&simple_denoiser_conv_pack_sizes_0, AT(real, B066_net_0_weights),
             AT(real, B007_net_0_weight));
         begin(step, 2, "conv of net.0", 7, 14155776, 1174592);
-        simple_denoiser_zero_halo_1(&simple_denoiser_zero_halo_sizes_1, n, (Rows){0, 64},
-            AT(real, B067_net_1));
-        simple_denoiser_conv_0(&simple_denoiser_conv_sizes_0, n, (Rows){0, 64}, AT(real, B067_net_1),
+        simple_denoiser_zero_halo_1(&simple_denoiser_zero_halo_sizes_1, n, rows_64, AT(real, B067_net_1));
+        simple_denoiser_conv_0(&simple_denoiser_conv_sizes_0, n, rows_64, AT(real, B067_net_1),
             (const real *const[]){AT(real, B065_noisy_cast)}, AT(real, B066_net_0_weights),
             AT(real, B008_net_0_bias));
         begin(step, 3, "conv_pack of net.2", 8, 0, 739584);
         simple_denoiser_conv_winograd_pack_0(&simple_denoiser_conv_winograd_pack_sizes_0, AT(real, B068_net_2_weights),
             AT(real, B005_net_2_weight));
         begin(step, 4, "conv of net.2", 8, 301989888, 6435328);
-        simple_denoiser_zero_halo_1(&simple_denoiser_zero_halo_sizes_1, n, (Rows){0, 64},
-            AT(real, B069_net_3));
-        simple_denoiser_conv_winograd_0(&simple_denoiser_conv_winograd_sizes_0, n, (Rows){0, 64},
-            AT(real, B069_net_3), AT(real, B070_net_2_workspace),
-            NULL, (const real *const[]){AT(real, B067_net_1)}, AT(real, B068_net_2_weights),
-            AT(real, B006_net_2_bias));
+        simple_denoiser_zero_halo_1(&simple_denoiser_zero_halo_sizes_1, n, rows_64, AT(real, B069_net_3));
+        simple_denoiser_conv_winograd_0(&simple_denoiser_conv_winograd_sizes_0, n, rows_64, AT(real, B069_net_3),
+            AT(real, B070_net_2_workspace), NULL, (const real *const[]){AT(real, B067_net_1)},
+            AT(real, B068_net_2_weights), AT(real, B006_net_2_bias));
         begin(step, 5, "conv_pack of net.4", 9, 0, 739584);
         simple_denoiser_conv_winograd_pack_0(&simple_denoiser_conv_winograd_pack_sizes_0, AT(real, B071_net_4_weights),
             AT(real, B003_net_4_weight));
         begin(step, 6, "conv of net.4", 9, 301989888, 6435328);
-        simple_denoiser_zero_halo_1(&simple_denoiser_zero_halo_sizes_1, n, (Rows){0, 64},
-            AT(real, B072_net_5));
-        simple_denoiser_conv_winograd_0(&simple_denoiser_conv_winograd_sizes_0, n, (Rows){0, 64},
-            AT(real, B072_net_5), AT(real, B073_net_4_workspace),
-            NULL, (const real *const[]){AT(real, B069_net_3)}, AT(real, B071_net_4_weights),
-            AT(real, B004_net_4_bias));
+        simple_denoiser_zero_halo_1(&simple_denoiser_zero_halo_sizes_1, n, rows_64, AT(real, B072_net_5));
+        simple_denoiser_conv_winograd_0(&simple_denoiser_conv_winograd_sizes_0, n, rows_64, AT(real, B072_net_5),
+            AT(real, B073_net_4_workspace), NULL, (const real *const[]){AT(real, B069_net_3)},
+            AT(real, B071_net_4_weights), AT(real, B004_net_4_bias));
         begin(step, 7, "conv_pack of net.6", 10, 0, 43776);
         simple_denoiser_conv_pack_1(&simple_denoiser_conv_pack_sizes_1, AT(real, B074_net_6_weights),
             AT(real, B001_net_6_weight));
         begin(step, 8, "conv of net.6", 10, 14155776, 1201216);
-        simple_denoiser_conv_1(&simple_denoiser_conv_sizes_1, n, (Rows){0, 64}, AT(real, B075_net_6),
+        simple_denoiser_conv_1(&simple_denoiser_conv_sizes_1, n, rows_64, AT(real, B075_net_6),
             (const real *const[]){AT(real, B072_net_5)}, AT(real, B074_net_6_weights),
             AT(real, B002_net_6_bias));
         begin(step, 9, "mse", 21, 12288, 74304);
-        simple_denoiser_mse_1(&simple_denoiser_mse_sizes_1, n, (Rows){0, 64}, AT(double, B076_mse),
+        simple_denoiser_mse_1(&simple_denoiser_mse_sizes_1, n, rows_64, AT(double, B076_mse),
             AT(double, B077_mse_scratch), AT(real, B075_net_6), INPUT(uint16_t, 1, 12288), valid);
         begin(step, 10, "psnr", 22, 12288, 74304);
-        simple_denoiser_psnr_1(&simple_denoiser_psnr_sizes_1, n, (Rows){0, 64}, AT(double, B078_psnr),
+        simple_denoiser_psnr_1(&simple_denoiser_psnr_sizes_1, n, rows_64, AT(double, B078_psnr),
             AT(double, B079_psnr_scratch), AT(real, B075_net_6), INPUT(uint16_t, 1, 12288), valid);
     }
 }
@@ -269,31 +252,25 @@ static void predict(const UnetStep *step) {
 #pragma omp parallel num_threads(step->threads)
     {
         /* 4: load of noisy (simple_denoiser.unet:4): -> noisy[n,3,64,64] */
-        simple_denoiser_zero_halo_0(&simple_denoiser_zero_halo_sizes_0, n, (Rows){0, 64},
-            AT(real, B084_noisy));
+        simple_denoiser_zero_halo_0(&simple_denoiser_zero_halo_sizes_0, n, rows_64, AT(real, B084_noisy));
         begin(step, 5, "conv of net.0", 7, 14155776, 1174592);
         /* noisy[n,3,64,64] net.0 weights[1728] net.0.bias[64] -> net.1[n,64,64,64] */
-        simple_denoiser_zero_halo_1(&simple_denoiser_zero_halo_sizes_1, n, (Rows){0, 64},
-            AT(real, B085_net_1));
-        simple_denoiser_conv_0(&simple_denoiser_conv_sizes_0, n, (Rows){0, 64}, AT(real, B085_net_1),
+        simple_denoiser_zero_halo_1(&simple_denoiser_zero_halo_sizes_1, n, rows_64, AT(real, B085_net_1));
+        simple_denoiser_conv_0(&simple_denoiser_conv_sizes_0, n, rows_64, AT(real, B085_net_1),
             (const real *const[]){AT(real, B084_noisy)}, AT(real, B080_net_0_weights),
             AT(real, B008_net_0_bias));
         begin(step, 6, "conv of net.2", 8, 301989888, 6435328);
-        simple_denoiser_zero_halo_1(&simple_denoiser_zero_halo_sizes_1, n, (Rows){0, 64},
-            AT(real, B086_net_3));
-        simple_denoiser_conv_winograd_0(&simple_denoiser_conv_winograd_sizes_0, n, (Rows){0, 64},
-            AT(real, B086_net_3), AT(real, B087_net_2_workspace),
-            NULL, (const real *const[]){AT(real, B085_net_1)}, AT(real, B081_net_2_weights),
-            AT(real, B006_net_2_bias));
+        simple_denoiser_zero_halo_1(&simple_denoiser_zero_halo_sizes_1, n, rows_64, AT(real, B086_net_3));
+        simple_denoiser_conv_winograd_0(&simple_denoiser_conv_winograd_sizes_0, n, rows_64, AT(real, B086_net_3),
+            AT(real, B087_net_2_workspace), NULL, (const real *const[]){AT(real, B085_net_1)},
+            AT(real, B081_net_2_weights), AT(real, B006_net_2_bias));
         begin(step, 7, "conv of net.4", 9, 301989888, 6435328);
-        simple_denoiser_zero_halo_1(&simple_denoiser_zero_halo_sizes_1, n, (Rows){0, 64},
-            AT(real, B088_net_5));
-        simple_denoiser_conv_winograd_0(&simple_denoiser_conv_winograd_sizes_0, n, (Rows){0, 64},
-            AT(real, B088_net_5), AT(real, B089_net_4_workspace),
-            NULL, (const real *const[]){AT(real, B086_net_3)}, AT(real, B082_net_4_weights),
-            AT(real, B004_net_4_bias));
+        simple_denoiser_zero_halo_1(&simple_denoiser_zero_halo_sizes_1, n, rows_64, AT(real, B088_net_5));
+        simple_denoiser_conv_winograd_0(&simple_denoiser_conv_winograd_sizes_0, n, rows_64, AT(real, B088_net_5),
+            AT(real, B089_net_4_workspace), NULL, (const real *const[]){AT(real, B086_net_3)},
+            AT(real, B082_net_4_weights), AT(real, B004_net_4_bias));
         begin(step, 8, "conv of net.6", 10, 14155776, 1201216);
-        simple_denoiser_conv_1(&simple_denoiser_conv_sizes_1, n, (Rows){0, 64}, AT(real, B090_net_6),
+        simple_denoiser_conv_1(&simple_denoiser_conv_sizes_1, n, rows_64, AT(real, B090_net_6),
             (const real *const[]){AT(real, B088_net_5)}, AT(real, B083_net_6_weights),
             AT(real, B002_net_6_bias));
     }

@@ -6,6 +6,7 @@
 #define UNETC_SIMPLE_DENOISER_CALLS_H
 
 #include "simple_denoiser.h"
+#include "simple_denoiser_plan.h"
 #include "simple_denoiser_sizes.h"
 
 /* A place in the arena; the first sample of an input, as the loader left it. */
@@ -27,6 +28,9 @@ UNUSED static void zero_tail(void *slice, size_t used, size_t stored_bytes) {
 #pragma omp single nowait
     memset((char *)slice + used, 0, stored_bytes - used);
 }
+
+/* All rows of a tensor. */
+static const Rows rows_64 = {0, 64};
 
 /* The samples of this iteration, from `start` on; of groups, behind the last sample of this process; the band; sums of
  * labels.  All threads of the parallel region call such a function. */

@@ -5,7 +5,7 @@
 #ifndef UNETC_SIMPLE_DENOISER_SIZES_H
 #define UNETC_SIMPLE_DENOISER_SIZES_H
 
-#include "simple_denoiser_plan.h"
+#include "simple_denoiser_declarations.h"
 
 
 /* conv_pack: net.0 of train, net.0 of eval, net.0 of predict: net.0.weight[64,3,3,3]

@@ -5,7 +5,7 @@
 #ifndef UNETC_TINY_UNET_SIZES_H
 #define UNETC_TINY_UNET_SIZES_H
 
-#include "tiny_unet_plan.h"
+#include "tiny_unet_declarations.h"
 
 
 /* cast: noisy cast of train, noisy cast of train, noisy cast of eval: noisy[n,3,64,64]

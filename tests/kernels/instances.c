@@ -864,7 +864,7 @@ static void write_kernels(Emitter *e, Sources *sources) {
     const Plan *plan = e->plan;
     const bool fast = e->dialect->form == FORM_INCLUDED;
     Text declarations = text_new(plan->pool), functions = text_new(plan->pool);
-    const char *head = pool_text(plan->pool, "%s_plan.h", plan->model->name);
+    const char *head = pool_text(plan->pool, "%s_declarations.h", plan->model->name);
     const Hole kernels[] = {{"types", type_lines(plan)}, {"prologue", prologue_text(e)}, {NULL, NULL}};
     emit_declarations(e, &declarations);
     emit_file(plan, sources, "program/kernels.h.in",

@@ -38,6 +38,7 @@ BUILDS += [("gcc", SANITIZERS, "native", 6, "BF16", "fast"), ("clang", OPTIMISED
 BUILDS += [("clang", RACES, "native", 6, "F32", "auto")]
 BUILDS += [("aarch64-linux-gnu-gcc", OPTIMISED + " -static", "armv8-a", 6, stored, conv)
            for stored, conv in (("F32", "winograd"), ("F16", "direct"))]
+BUILDS += [("aarch64-linux-gnu-gcc", OPTIMISED + " -static", "armv8-a+sve", 6, "F32", "direct")]
 
 
 # The short form: each compiler, width of vector and type once, and two ways to convolve; fewer convolutions, and fewer rounds

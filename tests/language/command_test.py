@@ -78,7 +78,7 @@ CASES = [
     (["-S", "d", "-o", "p", FILE], USAGE, "leave one out"),
     (["--emit=ast", "-o", "p", FILE], USAGE, "leave out -o"),
     (["--no-recompute", "--emit=remat", FILE], USAGE, "leave out --no-recompute"),
-    (["--isa=avx9", FILE], USAGE, "native or portable"),
+    (["--isa=AVX 9", FILE], USAGE, "native or portable"),
     (["--isa=portable", "--target=cuda", FILE], USAGE, "is for --target=cpu"),
     (["mem", "--target=cuda:h200", FILE], DONE, "cuda:h200"),
     (["mem", "--target=cuda:h2000", FILE], USAGE, "use one of cpu, cuda, cuda:sm_90, "),

@@ -12,7 +12,7 @@ import sys
 
 TEMPLATES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "templates")
 # Files that are the compiler's own, behind the name of the model; all others hold kernels.
-OWN = re.compile(r"(_plan\.h|_calls\.h|_sizes\.h|_steps_\d+\.c|\.c|\.h)$")
+OWN = re.compile(r"(_plan\.h|_declarations\.h|_calls\.h|_sizes\.h|_steps_\d+\.c|\.c|\.h)$")
 
 
 def lines(path):
