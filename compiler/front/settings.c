@@ -382,6 +382,7 @@ static const Setting settings[] = {
     {"patience", "patience(n)", set_patience, IN_TRAIN, false},
     {"clip", "clip(norm = none, value = none)", set_clip, IN_TRAIN, false},
     {"ema", "ema(decay)", set_ema, IN_TRAIN, false},
+    {"state", "state(bits = 32)", set_state, IN_TRAIN, false},
     {"freeze", "freeze(layers, ...)", set_freeze, IN_TRAIN, true},
     {"init", "", NULL, IN_TRAIN, false},
     {"every", "every(n = 1, unit = \"epochs\")", set_every, IN_EVAL, false},
@@ -779,6 +780,7 @@ void check_sections(Lower *l) {
     if (l->options->ranks > 0)
         model->train.ranks = l->options->ranks;
     check_ranks(l);
+    check_state(l);
     synchronise_norms(l);
     check_sources(l);
     check_folds(l);

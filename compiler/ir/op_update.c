@@ -4,6 +4,8 @@
 #include "ir/rule_constants.h"
 #include "ir/ops.h"
 
+#include <string.h>
+
 int64_t gradient_elements(const Graph *g, const Node *node) {
     const ValueId *segment;
     int n = value_segments(g, &node->in[input_named(&g->operands[node->op], "g")], &segment);
@@ -35,6 +37,10 @@ int64_t flops_rmsprop(const Graph *g, const Node *node) {
 
 bool weight_decays(const Optimizer *o, const Value *parameter) {
     return !o->spares_vectors || parameter->shape.rank > 1;
+}
+
+bool is_average(const Operand *state) {
+    return strncmp("average", state->name, (size_t)state->length) == 0;
 }
 
 /* Returns how many elements NODE updates, padding between parameters included. */
@@ -98,8 +104,19 @@ static const char *updated_text(const Constants *c, const Node *node) {
                : pool_text(pool, ", 0, %lld", count);
 }
 
+/* The first state of NODE that may be in codes; -1: it has none. */
+static ValueId first_state(const Graph *g, const Node *node) {
+    for (int k = 2; k < node->nin; k++) {
+        const Operand *operand = &g->operands[node->op].in[k];
+        if (operand->access == ACCESS_UPDATE && !is_average(operand) && node->in[k] >= 0)
+            return node->in[k];
+    }
+    return -1;
+}
+
 void constants_update(Constants *c, const Node *node) {
     const Optimizer *o = &node->a.update.optimizer;
+    constant_coded(c, node->in[0], first_state(constants_graph(c), node));
     constant(c, "COUNT", updated_elements(c, node));
     constant(c, "SHARDED", constant_training(c)->shards_optimizer);
     constant(c, "PROCESSES", constant_training(c)->processes);
