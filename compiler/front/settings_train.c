@@ -334,7 +334,8 @@ void set_state(Call *call) {
     if (!argument_integer(call, "bits", 1, &bits))
         return;
     if (bits != 8 && bits != 32)
-        report_setting(call, "bits", "the optimizer's state has 8 or 32 bits");
+        report_setting(call, "bits",
+                       "a number of the optimizer's state has 8 or 32 bits: write `state 8` or `state 32`");
     else
         train->codes_state = bits == 8;
     train->state_span = call->span;
