@@ -65,8 +65,9 @@ UNUSED static void KERNEL_coded(KERNEL_Step step, real *p, const real *g, void *
             decode_block(&second, most, block, largest);
         KERNEL_elements(step, block.count, p + block.first, g + block.first, mean, square, largest,
                         AVERAGED ? average + block.first : NULL);
-        encode_block(&first, m, block, mean);
         encode_block(&second, v, block, square);
+        clear_moments(v, block, mean);
+        encode_block(&first, m, block, mean);
         if (AMSGRAD)
             encode_block(&second, most, block, largest);
     }

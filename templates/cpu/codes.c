@@ -1,7 +1,7 @@
 /* codes.c - the optimiser's state in 8 bits, a block at a time, as unet/codes.h says.
  *
  * The sign, the exponent and seven bits of a share name its bucket.  No two borders lie in one bucket, so a
- * table of the lowest code in each bucket and one comparison find a code.  Shares below 2^-22 are in the
+ * table of the lowest code in each bucket and one comparison find a code.  Shares below 2^-23 are in the
  * first bucket: the lowest border above 0 is larger. */
 #include "prologue.c"
 
@@ -10,7 +10,7 @@
 #include <unet/codes.h>
 
 enum {
-    FIRST_BUCKET = 0x3480,               /* the upper half of 2^-22, and */
+    FIRST_BUCKET = 0x3400,               /* the upper half of 2^-23, and */
     BUCKETS = 0x3f80 - FIRST_BUCKET + 1, /* of 1 */
 };
 
@@ -101,5 +101,11 @@ NOINLINE void encode_block(const CodeBook *book, uint8_t *state, StateBlock bloc
     memcpy(state + block.maximum, &maximum, sizeof maximum);
     for (long i = 0; i < block.count; i++)
         code[i] = code_of(book, maximum > 0 ? x[i] / maximum : 0);
+}
+/* First moments X are 0 where the second ones, in STATE, are. */
+NOINLINE void clear_moments(const uint8_t *state, StateBlock block, real *restrict x) {
+    const uint8_t *restrict code = state + block.codes;
+    for (long i = 0; i < block.count; i++)
+        x[i] = code[i] == 0 ? 0 : x[i];
 }
 /* END */

@@ -84,7 +84,7 @@ static __global__ void KERNEL_coded(real *__restrict__ p, const real *__restrict
     fill_code_book(&book[0], 1);
     fill_code_book(&book[1], 0);
     __syncthreads();
-    for (unsigned b = blockIdx.x; b < TENSOR[4 * TENSORS]; b += gridDim.x) {
+    for (long b = blockIdx.x; b < TENSOR[4 * TENSORS]; b += gridDim.x) {
         const StateBlock block = state_block(TENSOR, TENSORS, b);
         const long i = block.first + threadIdx.x;
         real mean = decoded(&book[0], m, block), square = decoded(&book[1], v, block), largest = 0;
@@ -92,8 +92,8 @@ static __global__ void KERNEL_coded(real *__restrict__ p, const real *__restrict
             largest = decoded(&book[1], most, block);
         if (threadIdx.x < block.count)
             KERNEL_update(step, true, p + i, g[i], &mean, &square, &largest, AVERAGED ? average + i : NULL);
-        encode(&book[0], m, block, mean);
-        encode(&book[1], v, block, square);
+        const int code = encode(&book[1], v, block, square);
+        encode(&book[0], m, block, code == 0 ? 0 : mean);
         if (AMSGRAD)
             encode(&book[1], most, block, largest);
     }
@@ -102,18 +102,18 @@ static __global__ void KERNEL_coded(real *__restrict__ p, const real *__restrict
 LAUNCHER void KERNEL(UnetLaunch at, real *p, const real *g, void *m, void *v, void *most, real *average,
                      const double *scale, const double *norm, unsigned decayed) {
     SIZES;
-    constexpr unsigned CODED = (unsigned)TENSOR[4 * TENSORS + 1];
+    constexpr unsigned CODED = (unsigned)TENSOR[4 * TENSORS + 1], LEFT = COUNT - CODED;
     constexpr long BYTES = TENSOR[4 * TENSORS + 3];
-    unsigned from = 0, to = COUNT - CODED;
+    unsigned from = 0, to = LEFT;
     if (TENSORS > 0)
         LAUNCH_BLOCKS(at, KERNEL_coded, coded_blocks(TENSOR[4 * TENSORS]), p, g, static_cast<uint8_t *>(m),
                       static_cast<uint8_t *>(v), static_cast<uint8_t *>(most), average, scale, norm,
                       at.control);
     if (SHARDED)
         unet_cuda_slice(at, COUNT, PROCESSES, &from, &to);
-    if (CODED < COUNT)
+    if (LEFT > 0)
         LAUNCH_BLOCKS(at, KERNEL_sweep,
-                      sweep_blocks(SHARDED ? COUNT / PROCESSES + 1 : (COUNT - CODED) / 4 + 1), p + CODED,
+                      sweep_blocks((SHARDED ? (unsigned)COUNT / PROCESSES : LEFT / 4) + 1), p + CODED,
                       g + CODED, state_reals(m, BYTES), state_reals(v, BYTES), state_reals(most, BYTES),
                       AVERAGED ? average + CODED : NULL, scale, norm, at.control, from, to,
                       decayed > CODED ? decayed - CODED : 0);

@@ -28,7 +28,7 @@ struct StateBlock {
 };
 
 /* Block BLOCK of all. The row of its tensor is the last one that begins at it or before. */
-DEVICE StateBlock state_block(const long *tensor, int tensors, unsigned block) {
+DEVICE StateBlock state_block(const long *tensor, int tensors, long block) {
     int low = 0;
     for (int high = tensors - 1; low < high;) {
         const int middle = (low + high + 1) / 2;
@@ -39,7 +39,7 @@ DEVICE StateBlock state_block(const long *tensor, int tensors, unsigned block) {
     }
     const long *row = tensor + 4 * low, inside = block - row[0];
     const long first = inside * UNET_CODE_BLOCK, left = row[2] - first;
-    return {row[1] + first, left < UNET_CODE_BLOCK ? left : UNET_CODE_BLOCK, row[3] + first,
+    return {row[1] + first, left < UNET_CODE_BLOCK ? left : (long)UNET_CODE_BLOCK, row[3] + first,
             row[3] + unet_code_maxima(row[2]) + inside * (long)sizeof(real)};
 }
 
@@ -71,8 +71,10 @@ DEVICE real block_maximum(real x) {
     return maximum;
 }
 
-/* Stores the number of this thread as the others store theirs. A NaN counts in no maximum. */
-DEVICE void encode(const CodeBook *book, uint8_t *state, StateBlock block, real x) {
+/* Stores the number of this thread as the others store theirs; returns its code.  A NaN counts in no
+ * maximum.
+ */
+DEVICE int encode(const CodeBook *book, uint8_t *state, StateBlock block, real x) {
     const bool there = threadIdx.x < block.count;
     const real maximum = block_maximum(there && x == x ? fabsf(x) : 0),
                share = maximum > 0 ? x / maximum : 0;
@@ -83,6 +85,7 @@ DEVICE void encode(const CodeBook *book, uint8_t *state, StateBlock block, real 
         state[block.codes + threadIdx.x] = (uint8_t)below;
     if (threadIdx.x == 0)
         *state_maximum(state, block) = maximum;
+    return below;
 }
 
 /* Blocks of threads for so many blocks of numbers: no more than a sweep has. */

@@ -86,7 +86,7 @@ static __global__ void KERNEL_coded(real *__restrict__ p, const real *__restrict
     fill_code_book(&book[0], 1);
     fill_code_book(&book[1], 0);
     __syncthreads();
-    for (unsigned b = blockIdx.x; b < TENSOR[4 * TENSORS]; b += gridDim.x) {
+    for (long b = blockIdx.x; b < TENSOR[4 * TENSORS]; b += gridDim.x) {
         const StateBlock block = state_block(TENSOR, TENSORS, b);
         const long i = block.first + threadIdx.x;
         real squares = decoded(&book[1], square, block), mean = 0, buffer = 0;
@@ -103,17 +103,17 @@ static __global__ void KERNEL_coded(real *__restrict__ p, const real *__restrict
 LAUNCHER void KERNEL(UnetLaunch at, real *p, const real *g, void *square, void *mean, void *momentum,
                      real *average, const double *scale, const double *norm, unsigned decayed) {
     SIZES;
-    constexpr unsigned CODED = (unsigned)TENSOR[4 * TENSORS + 1];
+    constexpr unsigned CODED = (unsigned)TENSOR[4 * TENSORS + 1], LEFT = COUNT - CODED;
     constexpr long BYTES = TENSOR[4 * TENSORS + 3];
-    unsigned from = 0, to = COUNT - CODED;
+    unsigned from = 0, to = LEFT;
     if (TENSORS > 0)
         LAUNCH_BLOCKS(at, KERNEL_coded, coded_blocks(TENSOR[4 * TENSORS]), p, g,
                       static_cast<uint8_t *>(square), static_cast<uint8_t *>(momentum), average, scale,
                       norm, at.control);
     if (SHARDED)
         unet_cuda_slice(at, COUNT, PROCESSES, &from, &to);
-    if (CODED < COUNT)
-        LAUNCH(at, KERNEL_sweep, sweep_blocks(SHARDED ? COUNT / PROCESSES + 1 : (COUNT - CODED) / 4 + 1),
+    if (LEFT > 0)
+        LAUNCH(at, KERNEL_sweep, sweep_blocks((SHARDED ? (unsigned)COUNT / PROCESSES : LEFT / 4) + 1),
                p + CODED, g + CODED, state_reals(square, BYTES), state_reals(mean, BYTES),
                state_reals(momentum, BYTES), AVERAGED ? average + CODED : NULL, scale, norm, at.control,
                from, to, decayed > CODED ? decayed - CODED : 0);

@@ -46,8 +46,9 @@ UNUSED static void KERNEL(real *p, const real *g, void *m, void *v, void *most, 
                 KERNEL_element(unscale, rate, taken, i < decayed, p + i, g[i], mean + k, square + k,
                                largest + k, AVERAGED ? average + i : NULL);
             }
-            encode_block(m, row, block, 1, mean);
             encode_block(v, row, block, 0, square);
+            clear_moments(v, row, block, mean);
+            encode_block(m, row, block, 1, mean);
             encode_block(most, row, block, 0, largest);
         }
     }

@@ -920,8 +920,6 @@ def in_8_bits(state, signed):
     """STATE as it comes back from codes: blocks of 256, by their largest absolute values."""
     shares = code_book(signed)
     borders = (shares[1:] + shares[:-1]) / 2
-    if not signed:
-        borders[0] = 0  # a second moment above 0 stays above it
     shares, borders = shares.to(state.dtype), borders.to(state.dtype)
     blocks = F.pad(state.flatten(), (0, -state.numel() % 256)).reshape(-1, 256)
     largest = blocks.abs().amax(1, keepdim=True)
@@ -931,9 +929,12 @@ def in_8_bits(state, signed):
 
 def round_states(optimizer, net):
     for p in net.parameters():
-        for name, value in optimizer.state[p].items():
+        states = optimizer.state[p]
+        for name in sorted(states, key=lambda name: "sq" not in name):  # second moments first
             if p.dim() > 1 and p.numel() >= 4096 and name != "step":
-                value.copy_(in_8_bits(value, "sq" not in name))
+                if name == "exp_avg":
+                    states[name][states["exp_avg_sq"] == 0] = 0
+                states[name].copy_(in_8_bits(states[name], "sq" not in name))
 
 
 # ---- one case ---------------------------------------------------------------------------------------
