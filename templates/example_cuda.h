@@ -13,7 +13,7 @@
     };                                                                                                     \
     [[maybe_unused]] constexpr long RUN[] = {0, 500, 512, 1000}, AT[] = {0, 64}, TENSOR[] = {0, 0, 500, 0, 2, 512, 0, 528}; \
     [[maybe_unused]] constexpr double WEIGHT = 1, WEIGHT_DECAY = 1e-4, BETA1 = 0.9, BETA2 = 0.999,         \
-                                      EPSILON = 1e-8, BETA = 1, RANGE = 1, MOMENTUM = 0.9, DAMPENING = 0, ALPHA = 0.99, CLIP = 1, LIMIT = 1, AVERAGE = 0.999, SLOPE = 0.01, BEYOND = 1, FIRST_NUMBER = 1, SECOND_NUMBER = 1, TIMES = 2, RATE = 0.5, TERM = 1, SMOOTHING = 0.1, GAMMA = 2, THRESHOLD = 0.7, SHARE = 0.0625, LEAST = -1, SMOOTH = 1e-6, OVER_BOTH = 2, UNDER_BOTH = 0, UNDER_PREDICTED = 1, UNDER_TRULY = 1, CLASS_WEIGHT[1] = {1}, VALUES[16] = {0};                       \
+                                      EPSILON = 1e-8, BETA = 1, RANGE = 1, MOMENTUM = 0.9, DAMPENING = 0, ALPHA = 0.99, CLIP = 1, LIMIT = 1, AVERAGE = 0.999, SLOPE = 0.01, LEAST_SQUARE = 0.0189, BEYOND = 1, FIRST_NUMBER = 1, SECOND_NUMBER = 1, TIMES = 2, RATE = 0.5, TERM = 1, SMOOTHING = 0.1, GAMMA = 2, THRESHOLD = 0.7, SHARE = 0.0625, LEAST = -1, SMOOTH = 1e-6, OVER_BOTH = 2, UNDER_BOTH = 0, UNDER_PREDICTED = 1, UNDER_TRULY = 1, CLASS_WEIGHT[1] = {1}, VALUES[16] = {0};                       \
     [[maybe_unused]] constexpr int GRAPH[SEGMENTS] = {};                                                   \
     [[maybe_unused]] constexpr Filter FILTER[SEGMENTS] = {{0, 16, 16, 0, 16, 16, 0}};                      \
     [[maybe_unused]] constexpr Layout EXAMPLE_X, Y = EXAMPLE_Y, DX = EXAMPLE_DX, DY = EXAMPLE, M = EXAMPLE,     \

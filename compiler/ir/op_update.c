@@ -72,6 +72,13 @@ static bool has_input(const Constants *c, const Node *node, const char *input) {
     return node->in[input_named(&constants_graph(c)->operands[node->op], input)] >= 0;
 }
 
+/* Adam's second moment is at least so many times the square of the first (unet/codes.h). */
+static double least_square(const Optimizer *o) {
+    const double keep1 = o->beta1, keep2 = o->beta2;
+    return keep1 * keep1 < keep2 ? (1 - keep1 * keep1 / keep2) * (1 - keep2) / ((1 - keep1) * (1 - keep1))
+                                 : 0;
+}
+
 static void constant_betas(Constants *c, const Optimizer *optimizer) {
     constant_real(c, "BETA1", optimizer->beta1);
     constant_real(c, "BETA2", optimizer->beta2);
@@ -133,6 +140,7 @@ void constants_update(Constants *c, const Node *node) {
     constant_real(c, "MOMENTUM", o->momentum);
     constant_real(c, "DAMPENING", o->dampening);
     constant_betas(c, o);
+    constant_real(c, "LEAST_SQUARE", least_square(o));
     constant_real(c, "ALPHA", o->alpha);
     constant_real(c, "EPSILON", o->epsilon);
     call_number(c, decayed_elements(c, node));

@@ -538,19 +538,6 @@ static UnetStatus load_moment(const Moment *moment, UnetError *error) {
                             error);
 }
 
-/* First moments of Adam in codes are 0 where the second ones are, as its steps leave them (unet/codes.h).
- */
-static void clear_moments(const UnetModel *model, const UnetParameter *parameter, char *arena) {
-    uint8_t *first = (uint8_t *)arena + parameter->moments[0];
-    const uint8_t *second = (const uint8_t *)arena + parameter->moments[1];
-    if (strcmp(model->training->moments[0], "exp_avg") != 0 || !in_codes(model, parameter, 0)) {
-        return;
-    }
-    for (int64_t i = 0; i < elements(parameter); i++) {
-        first[i] = second[i] == 0 ? UNET_CODE_OF_ZERO : first[i];
-    }
-}
-
 UnetStatus unet_moments_load(const UnetModel *model, const UnetSafetensors *file, int64_t step, void *arena,
                              UnetError *error) {
     const int moments = moment_count(model);
@@ -567,9 +554,6 @@ UnetStatus unet_moments_load(const UnetModel *model, const UnetSafetensors *file
                 return status;
             }
         }
-    }
-    for (int32_t i = 0; moments > 0 && i < model->nparameter; i++) {
-        clear_moments(model, &model->parameter[i], arena);
     }
     return model->loss_scale > 0 ? load_loss_scale(model, file, step, arena, error) : UNET_OK;
 }

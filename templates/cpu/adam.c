@@ -61,13 +61,13 @@ UNUSED static void KERNEL_coded(KERNEL_Step step, real *p, const real *g, void *
         real mean[UNET_CODE_BLOCK], square[UNET_CODE_BLOCK], largest[UNET_CODE_BLOCK];
         decode_block(&first, m, block, mean);
         decode_block(&second, v, block, square);
+        raise_moments((real)LEAST_SQUARE, block.count, mean, square);
         if (AMSGRAD)
             decode_block(&second, most, block, largest);
         KERNEL_elements(step, block.count, p + block.first, g + block.first, mean, square, largest,
                         AVERAGED ? average + block.first : NULL);
-        encode_block(&second, v, block, square);
-        clear_moments(v, block, mean);
         encode_block(&first, m, block, mean);
+        encode_block(&second, v, block, square);
         if (AMSGRAD)
             encode_block(&second, most, block, largest);
     }

@@ -102,10 +102,12 @@ NOINLINE void encode_block(const CodeBook *book, uint8_t *state, StateBlock bloc
     for (long i = 0; i < block.count; i++)
         code[i] = code_of(book, maximum > 0 ? x[i] / maximum : 0);
 }
-/* First moments X are 0 where the second ones, in STATE, are. */
-NOINLINE void clear_moments(const uint8_t *state, StateBlock block, real *restrict x) {
-    const uint8_t *restrict code = state + block.codes;
-    for (long i = 0; i < block.count; i++)
-        x[i] = code[i] == 0 ? 0 : x[i];
+/* Second moments of Adam are at least so many times the square of the first (unet/codes.h). */
+NOINLINE void raise_moments(real least, long count, const real *restrict mean, real *restrict square) {
+#pragma omp simd
+    for (long i = 0; i < count; i++) {
+        const real bound = least * mean[i] * mean[i];
+        square[i] = bound > square[i] ? bound : square[i];
+    }
 }
 /* END */

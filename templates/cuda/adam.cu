@@ -87,13 +87,16 @@ static __global__ void KERNEL_coded(real *__restrict__ p, const real *__restrict
     for (long b = blockIdx.x; b < TENSOR[4 * TENSORS]; b += gridDim.x) {
         const StateBlock block = state_block(TENSOR, TENSORS, b);
         const long i = block.first + threadIdx.x;
-        real mean = decoded(&book[0], m, block), square = decoded(&book[1], v, block), largest = 0;
+        const real before = decoded(&book[1], v, block);
+        real mean = decoded(&book[0], m, block), largest = 0;
+        const real bound = (real)LEAST_SQUARE * mean * mean; /* see unet/codes.h */
+        real square = bound > before ? bound : before;
         if (AMSGRAD)
             largest = decoded(&book[1], most, block);
         if (threadIdx.x < block.count)
             KERNEL_update(step, true, p + i, g[i], &mean, &square, &largest, AVERAGED ? average + i : NULL);
-        const int code = encode(&book[1], v, block, square);
-        encode(&book[0], m, block, code == 0 ? 0 : mean);
+        encode(&book[0], m, block, mean);
+        encode(&book[1], v, block, square);
         if (AMSGRAD)
             encode(&book[1], most, block, largest);
     }

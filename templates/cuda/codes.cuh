@@ -71,10 +71,8 @@ DEVICE real block_maximum(real x) {
     return maximum;
 }
 
-/* Stores the number of this thread as the others store theirs; returns its code.  A NaN counts in no
- * maximum.
- */
-DEVICE int encode(const CodeBook *book, uint8_t *state, StateBlock block, real x) {
+/* Stores the number of this thread as the others store theirs. A NaN counts in no maximum. */
+DEVICE void encode(const CodeBook *book, uint8_t *state, StateBlock block, real x) {
     const bool there = threadIdx.x < block.count;
     const real maximum = block_maximum(there && x == x ? fabsf(x) : 0),
                share = maximum > 0 ? x / maximum : 0;
@@ -85,7 +83,6 @@ DEVICE int encode(const CodeBook *book, uint8_t *state, StateBlock block, real x
         state[block.codes + threadIdx.x] = (uint8_t)below;
     if (threadIdx.x == 0)
         *state_maximum(state, block) = maximum;
-    return below;
 }
 
 /* Blocks of threads for so many blocks of numbers: no more than a sweep has. */

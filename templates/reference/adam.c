@@ -43,12 +43,13 @@ UNUSED static void KERNEL(real *p, const real *g, void *m, void *v, void *most, 
             decode_block(most, row, block, 0, largest);
             for (long k = 0; k < UNET_CODE_BLOCK && block * UNET_CODE_BLOCK + k < row[2]; k++) {
                 const long i = row[1] + block * UNET_CODE_BLOCK + k;
+                const real bound = (real)LEAST_SQUARE * mean[k] * mean[k]; /* see unet/codes.h */
+                square[k] = bound > square[k] ? bound : square[k];
                 KERNEL_element(unscale, rate, taken, i < decayed, p + i, g[i], mean + k, square + k,
                                largest + k, AVERAGED ? average + i : NULL);
             }
-            encode_block(v, row, block, 0, square);
-            clear_moments(v, row, block, mean);
             encode_block(m, row, block, 1, mean);
+            encode_block(v, row, block, 0, square);
             encode_block(most, row, block, 0, largest);
         }
     }

@@ -43,10 +43,4 @@ UNUSED static void encode_block(void *state, const long *row, long block, int ha
         state_codes(state, row)[begin + i] = (uint8_t)code;
     }
 }
-/* First moments X are 0 where the second ones, in STATE, are. */
-UNUSED static void clear_moments(void *state, const long *row, long block, real *x) {
-    for (long i = block * UNET_CODE_BLOCK; i < row[2] && i < (block + 1) * UNET_CODE_BLOCK; i++, x++)
-        if (state_codes(state, row)[i] == 0)
-            *x = 0;
-}
 /* END */

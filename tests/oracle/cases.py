@@ -30,7 +30,7 @@ def _optimizer(kind, optimizer, losses=(("mse", 1.0),), valid=None, **more):
 
 def _state(kind, optimizer, valid=None, **more):
     """A share close to the border of two codes rounds either way in float32, and by Winograd's method, whose gradients err more, some do."""
-    case = _case("state_" + kind, "tests/oracle/cases/state.unet", "three_convolutions", (9, 14), 2, 7, {"kind": '"%s"' % kind}, valid, optimizer)
+    case = _case("state_" + kind, "tests/oracle/cases/state.unet", "three_convolutions", (9, 14), 2, 8, {"kind": '"%s"' % kind}, valid, optimizer)
     return {**case, "state": 8, "float_options": ["--conv=direct"], **more}
 
 

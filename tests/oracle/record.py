@@ -930,11 +930,13 @@ def in_8_bits(state, signed):
 def round_states(optimizer, net):
     for p in net.parameters():
         states = optimizer.state[p]
-        for name in sorted(states, key=lambda name: "sq" not in name):  # second moments first
+        for name, value in states.items():
             if p.dim() > 1 and p.numel() >= 4096 and name != "step":
-                if name == "exp_avg":
-                    states[name][states["exp_avg_sq"] == 0] = 0
-                states[name].copy_(in_8_bits(states[name], "sq" not in name))
+                value.copy_(in_8_bits(value, "sq" not in name))
+        if "exp_avg" in states and p.dim() > 1 and p.numel() >= 4096:  # what is true of exact moments, by Cauchy and Schwarz
+            b1, b2 = optimizer.param_groups[0]["betas"]
+            least = (1 - b1**2 / b2) * (1 - b2) / (1 - b1)**2
+            states["exp_avg_sq"].copy_(torch.maximum(states["exp_avg_sq"], least * states["exp_avg"] * states["exp_avg"]))
 
 
 # ---- one case ---------------------------------------------------------------------------------------

@@ -11,11 +11,12 @@
  * code stands for the middle of a part.  Two codes stand for 0 and 1.  Numbers with signs have the same
  * parts once more below 0.  Codes count the shares in ascending order, from 0 to 255.
  *
- * A share has the nearest code, and half way between two codes the lower one.  If a second moment of Adam
- * becomes 0, so does the first: the next step would divide it by epsilon alone.  The maximum of a block of
- * zeros is 0, and so are all its numbers.  An infinite number makes the maximum infinite and the other
- * numbers NaN.  A NaN has the lowest code and counts in no maximum: its parameter is a NaN by then, and
- * training ends.
+ * A share has the nearest code, and half way between two codes the lower one.  A first moment m of Adam
+ * bounds the second: v >= (1 - b1^2 / b2) (1 - b2) / (1 - b1)^2 m^2, by the inequality of Cauchy and
+ * Schwarz. A second moment whose code stands for less is as large as that: a step never divides m by
+ * epsilon alone. The maximum of a block of zeros is 0, and so are all its numbers.  An infinite number
+ * makes the maximum infinite and the other numbers NaN.  A NaN has the lowest code and counts in no
+ * maximum: its parameter is a NaN by then, and training ends.
  *
  * A kernel for a device defines UNET_CODES_FUNCTION before it includes this file. */
 #ifndef UNET_CODES_H
@@ -28,7 +29,6 @@
 #endif
 
 enum { UNET_CODES = 256, UNET_CODE_BLOCK = 256, UNET_CODED_ELEMENTS = 4096 };
-enum { UNET_CODE_OF_ZERO = 127 }; /* of numbers with signs; of others it is 0 */
 
 /* Is the state of a parameter in codes?  Biases, norms and small tensors keep theirs in reals. */
 UNET_CODES_FUNCTION int unet_is_coded(int rank, int64_t elements) {
@@ -47,7 +47,7 @@ UNET_CODES_FUNCTION int64_t unet_code_maxima(int64_t elements) {
 /* The share that CODE stands for.  It is a quotient of whole numbers that doubles hold, so every compiler
  * and every processor finds the same one. */
 UNET_CODES_FUNCTION double unet_code_share(int code, int has_sign) {
-    const int number = has_sign ? code - UNET_CODE_OF_ZERO : code, size = number < 0 ? -number : number;
+    const int number = has_sign ? code - 127 : code, size = number < 0 ? -number : number;
     const int place = has_sign ? size : size + 1; /* in a decade of n parts: from n to 2n - 1 */
     int parts = 1, unit = has_sign ? 10000000 : 100000000;
     if (number == 0 || code == UNET_CODES - 1)

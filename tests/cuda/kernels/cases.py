@@ -1238,7 +1238,7 @@ def updates(cases, variant):
                "AMSGRAD": variant & 1, "CENTERED": int(variant == 0), "CLIPS": int(variant < 2), "AVERAGED": int(variant > 0),
                "RUNS": 2, "TENSORS": 0, "SHARDED": int(variant == 1), "PROCESSES": 1,
                "SCALED": int(variant > 0), "GROWTH_INTERVAL": 2, "BANDS": 5}
-    reals = {"WEIGHT_DECAY": 0.01, "BETA1": 0.9, "BETA2": 0.999, "EPSILON": 1e-8, "ALPHA": 0.9, "CLIP": 0.3 * (variant == 2), "LIMIT": 0.5, "AVERAGE": 0.9,
+    reals = {"WEIGHT_DECAY": 0.01, "BETA1": 0.9, "BETA2": 0.999, "EPSILON": 1e-8, "LEAST_SQUARE": 0.0189, "ALPHA": 0.9, "CLIP": 0.3 * (variant == 2), "LIMIT": 0.5, "AVERAGE": 0.9,
              "MOMENTUM": (0.9, 0.9, 0)[variant], "DAMPENING": (0.1, 0, 0)[variant]}
     no_codes = {"TENSOR": ("long", ["0"] * 4)}
     sgd, adam, rmsprop = (cases.both(name, numbers, {}, reals, no_codes) for name in ("sgd", "adam", "rmsprop"))
@@ -1287,6 +1287,7 @@ def coded_updates(cases):
     numbers = {"COUNT": count, "TENSORS": 2, "DECOUPLED": 1, "NESTEROV": 1, "AMSGRAD": 1, "CENTERED": 0, "CLIPS": 0, "AVERAGED": 1,
                "SHARDED": 0, "PROCESSES": 1, "SCALED": 0}
     reals = {"WEIGHT_DECAY": 0.01, "BETA1": 0.9, "BETA2": 0.999, "EPSILON": 1e-8, "ALPHA": 0.9, "CLIP": 0.9, "AVERAGE": 0.9,
+             "LEAST_SQUARE": 0.0189,
              "MOMENTUM": 0.9, "DAMPENING": 0}
     sgd, adam, rmsprop = (cases.both(name, numbers, {}, reals, arrays) for name in ("sgd", "adam", "rmsprop"))
     given = lambda p, **states: {"p": p, "g": "g", **states, "average": "average_" + p, "scale": None, "norm": None}
