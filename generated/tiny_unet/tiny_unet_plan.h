@@ -385,6 +385,7 @@ typedef struct {
     double WEIGHT_DECAY;
     double BETA1;
     double BETA2;
+    double LEAST_SQUARE;
     double EPSILON;
 } tiny_unet_adam_sizes;
 void tiny_unet_adam_kernel(const tiny_unet_adam_sizes *sizes, real *p, const real *g, void *m, void *v,

@@ -310,7 +310,7 @@ static const tiny_unet_upconv_dgrad_sizes tiny_unet_upconv_dgrad_sizes_0 = {
 static const tiny_unet_adam_sizes tiny_unet_adam_sizes_0 = {
     .TENSORS = 0, .TENSOR = (const long[]){0, 0, 0, 0}, .SCALED = 0, .CLIPS = 0, .AVERAGED = 0, .CLIP = 0,
     .AVERAGE = 0, .DECOUPLED = 0, .AMSGRAD = 0, .WEIGHT_DECAY = 0, .BETA1 = 0.90000000000000002,
-    .BETA2 = 0.999, .EPSILON = 1e-08};
+    .BETA2 = 0.999, .LEAST_SQUARE = 0.018918918918918941, .EPSILON = 1e-08};
 
 /* conv_wgrad: dec2.2 of train, enc2.2 of train: dec2.1[n,32,32,32] d dec2.2[n,32,32,32]
     -> d dec2.2.weight[32,32,3,3] d dec2.2.bias[32] dec2.2 scratch[9248] */
