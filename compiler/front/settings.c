@@ -407,19 +407,12 @@ void list_settings(Text *out) {
 }
 
 /* The settings, as one types them, that change nothing: what holds without them. */
-static const char *const otherwise[] = {"shuffle true",
-                                        "optimizer adam()",
-                                        "batch 1",
-                                        "tail \"keep\"",
-                                        "seed 0",
-                                        "precision \"f32\"",
-                                        "accumulate 1",
-                                        "ranks 1",
-                                        "state 32",
-                                        "schedule constant()",
-                                        "pad \"reflect\"",
-                                        "save 1, \"epochs\", keep = 3",
-                                        "every 1, \"epochs\""};
+static const char *const otherwise[] = {
+    "shuffle true",        "optimizer adam()", "batch 1",
+    "tail \"keep\"",       "seed 0",           "precision \"f32\"",
+    "accumulate 1",        "ranks 1",          "state 32",
+    "schedule constant()", "pad \"reflect\"",  "save 1, \"epochs\", keep = 3",
+    "every 1, \"epochs\""};
 
 struct Seen {
     Span span[SECTIONS][SETTINGS];

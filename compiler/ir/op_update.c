@@ -3,6 +3,7 @@
 #include "base/size_math.h"
 #include "ir/rule_constants.h"
 #include "ir/ops.h"
+#include "unet/codes.h"
 
 #include <string.h>
 
@@ -37,6 +38,15 @@ int64_t flops_rmsprop(const Graph *g, const Node *node) {
 
 bool weight_decays(const Optimizer *o, const Value *parameter) {
     return !o->spares_vectors || parameter->shape.rank > 1;
+}
+
+bool may_be_coded(const Value *parameter) {
+    return unet_is_coded(parameter->shape.rank, shape_elements(parameter->shape)) != 0;
+}
+
+int64_t coded_bytes(const Value *parameter, Type real) {
+    const int64_t elements = shape_elements(parameter->shape);
+    return size_sum(unet_code_maxima(elements), size_product(unet_code_blocks(elements), type_bytes(real)));
 }
 
 bool is_average(const Operand *state) {

@@ -12,10 +12,8 @@
  *
  * Requires: the backward pass.  Provides: the optimiser's node.
  */
-#include "base/size_math.h"
 #include "ir/ops.h"
 #include "passes/passes.h"
-#include "unet/codes.h"
 
 #include <string.h>
 
@@ -35,15 +33,14 @@ static int completion_order(const Program *program, int *order) {
 }
 
 /* Does the optimiser keep the state of PARAMETER in codes? */
-static bool state_is_coded(const TrainSection *train, const Value *parameter) {
-    return train->codes_state &&
-           unet_is_coded(parameter->shape.rank, shape_elements(parameter->shape)) != 0;
+static bool is_coded(const TrainSection *train, const Value *parameter) {
+    return train->codes_state && may_be_coded(parameter);
 }
 
-/* The place of PARAMETER in the region: first those whose state is in codes, then other parameters whose
- * weights decay, then the rest.  What is coded has axes enough to decay if anything does. */
+/* The place of PARAMETER in the region: parameters with a state in codes, which decay if anything does,
+ * then other parameters whose weights decay, then the rest. */
 static int rank_in_region(const TrainSection *train, const Value *parameter) {
-    return state_is_coded(train, parameter) ? 0 : weight_decays(&train->optimizer, parameter) ? 1 : 2;
+    return is_coded(train, parameter) ? 0 : weight_decays(&train->optimizer, parameter) ? 1 : 2;
 }
 
 /* The same order, by these places. */
@@ -57,21 +54,16 @@ static void order_region(const Program *program, int *order, int count) {
     memcpy(order, found, (size_t)count * sizeof *order);
 }
 
-/* The bytes of codes and maxima, which are REAL (unet/codes.h), in place of as many numbers. */
-static void code_state(Value *state, Type real) {
-    const int64_t elements = shape_elements(state->shape),
-                  maxima = size_product(unet_code_blocks(elements), type_bytes(real));
-    state->type = TYPE_U8;
-    state->shape = (Shape){.rank = 1, .dim = {size_sum(unet_code_maxima(elements), maxima)}};
-}
-
 static ValueId state_of(const Program *program, ValueId parameter, const Operand *operand) {
     Graph *g = program->graph;
     Value state = g->value[parameter];
     state.name = pool_text(g->pool, "%.*s %s", operand->length, operand->name, state.name);
     state.class = CLASS_STATE;
-    if (state_is_coded(&program->model->train, &g->value[parameter]) && !is_average(operand))
-        code_state(&state, program->options->real);
+    if (is_coded(&program->model->train, &g->value[parameter]) && !is_average(operand)) {
+        state.type = TYPE_U8;
+        state.shape =
+            (Shape){.rank = 1, .dim = {coded_bytes(&g->value[parameter], program->options->real)}};
+    }
     return value_new(g, state);
 }
 

@@ -16,8 +16,8 @@ static void set_real(UnetType real, void *values, int64_t i, double x) {
     }
 }
 
-/* A quotient or a product of two floats, rounded to double and then to float, has the bits of that of
- * floats. */
+/* A quotient or a product of two floats, rounded to double and then to float, has the bits that floats
+ * give. */
 static double rounded(UnetType real, double x) {
     return real == UNET_F64 ? x : (double)(float)x;
 }

@@ -47,7 +47,7 @@ UNUSED static void KERNEL_elements(KERNEL_Step step, long count, real *restrict 
     }
 }
 
-/* The tensors whose state is in codes, all of which decay; none has a mean. */
+/* The tensors with a state in codes, which all decay and have no mean. */
 UNUSED static void KERNEL_coded(KERNEL_Step step, real *p, const real *g, void *square, void *momentum,
                                 real *average) {
     SIZES;

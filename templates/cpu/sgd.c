@@ -43,7 +43,7 @@ UNUSED static void KERNEL_elements(KERNEL_Step step, long count, real *restrict 
     }
 }
 
-/* The tensors whose state is in codes, all of which decay. */
+/* The tensors with a state in codes, which all decay. */
 UNUSED static void KERNEL_coded(KERNEL_Step step, real *p, const real *g, void *momentum, real *average) {
     SIZES;
     CodeBook book;

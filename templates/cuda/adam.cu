@@ -71,7 +71,7 @@ static __global__ void KERNEL_sweep(real *__restrict__ p, const real *__restrict
                       AMSGRAD ? most + (i - from) : NULL, AVERAGED ? average + i : NULL);
 }
 
-/* The tensors whose state is in codes, all of which decay. */
+/* The tensors with a state in codes, which all decay. */
 static __global__ void KERNEL_coded(real *__restrict__ p, const real *__restrict__ g,
                                     uint8_t *__restrict__ m, uint8_t *__restrict__ v,
                                     uint8_t *__restrict__ most, real *__restrict__ average,

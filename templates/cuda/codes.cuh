@@ -61,7 +61,7 @@ DEVICE real block_maximum(real x) {
         const real other = __shfl_down_sync(~0u, x, distance);
         x = other > x ? other : x;
     }
-    __syncthreads(); /* all have read those of the block before */
+    __syncthreads(); /* all threads have read the last maxima */
     if (threadIdx.x % WARP == 0)
         of_warp[threadIdx.x / WARP] = x;
     __syncthreads();

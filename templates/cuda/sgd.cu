@@ -63,7 +63,7 @@ static __global__ void KERNEL_sweep(real *__restrict__ p, const real *__restrict
                       AVERAGED ? average + i : NULL);
 }
 
-/* The tensors whose state is in codes, all of which decay. */
+/* The tensors with a state in codes, which all decay. */
 static __global__ void KERNEL_coded(real *__restrict__ p, const real *__restrict__ g,
                                     uint8_t *__restrict__ momentum, real *__restrict__ average,
                                     const double *scale, const double *norm, const UnetControl *control) {

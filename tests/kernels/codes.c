@@ -1,5 +1,6 @@
-/* codes.c - prints the code book of unet/codes.h, and what the templates of the cpu target, or, with
- * REFERENCE, those of the reference, make of blocks of numbers: codes_test.py knows what they should be. */
+/* codes.c - prints the code book of unet/codes.h, and the codes that the templates of the cpu target, or,
+ * with REFERENCE, the templates of the reference make of blocks of numbers: codes_test.py knows the right
+ * ones. */
 #ifdef REFERENCE
 #include "../../templates/reference/codes.c"
 #else
