@@ -1,15 +1,16 @@
 """state_test.py UNETC: an optimizer that keeps its state in 8 bits trains the same under every plan, and its checkpoints hold the codes.
 
 A net whose second convolution is large enough is trained with `state 8`: the same bits under a budget, one sample at a time, in bands of
-rows, by one thread and by three, and after a run that was killed.  The checkpoint has codes and maxima, which are those of the state in
-32 bits after one step, by the rules of runtime/include/unet/codes.h.  A run in 32 bits goes on in 8, and the other way round, with a note.
-Standard library only."""
+rows, by one thread and by three, by two processes, and after a run that was killed.  The checkpoint has codes and maxima, which are
+those of the state in 32 bits after one step, by the rules of runtime/include/unet/codes.h.  A run in 32 bits goes on in 8, and the other
+way round, with a note.  Standard library only."""
 import bisect
 import fractions
 import json
 import os
 import shutil
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -144,10 +145,28 @@ class Shop:
 
 def check_plans(shop, plain):
     whole = checkpoint(shop.trained(plain, "whole", "--threads=3")[0])
-    for name, options in (("one", ["--micro-batches=4"]), ("bands", ["--bands=4", "--micro-batches=4"]), ("tight", ["--mem=950KiB"])):
+    for name, options in (("one", ["--micro-batches=4"]), ("bands", ["--bands=4", "--micro-batches=4"]), ("tight", ["--mem=950KiB"]),
+                          ("checked", ["--poison"])):
         folder, _ = shop.trained(shop.program(name, *options), "run_" + name, "--threads=1")
         assert checkpoint(folder) == whole, "%s: other bits" % options
     return whole
+
+
+def check_ranks(shop):
+    """Two processes, that find each other as those of torchrun do, train the weights of one; both keep all of the state."""
+    program = shop.program("ranks", "--ranks=2")
+    alone = checkpoint(shop.trained(program, "alone")[0])
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = str(free.getsockname()[1])
+    folder = os.path.join(shop.folder, "together")
+    told = {"WORLD_SIZE": "2", "MASTER_ADDR": "localhost", "MASTER_PORT": port}
+    processes = [subprocess.Popen([program, "train", "--data=" + shop.folder, "--out=" + folder], stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True,
+                                  env={**os.environ, **told, "RANK": rank, "LOCAL_RANK": rank}) for rank in "01"]
+    said = "".join(process.communicate(timeout=120)[0] for process in processes)
+    assert [process.returncode for process in processes] == [0, 0], said
+    assert checkpoint(folder) == alone, "two processes: other bits"
 
 
 def check_kill(shop, plain, whole):
@@ -192,9 +211,10 @@ def main():
         shop = Shop(folder)
         plain, floats = shop.program("plain"), shop.program("floats", bits=32)
         whole = check_plans(shop, plain)
+        check_ranks(shop)
         check_kill(shop, plain, whole)
         check_conversion(shop, plain, floats)
-    print("state in 8 bits: four plans, a run that was killed, codes and conversions")
+    print("state in 8 bits: five plans, two processes, a run that was killed, codes and conversions")
 
 
 main()
