@@ -6,6 +6,7 @@
  * only there share an instance.
  */
 #include "emit/emit.h"
+#include "unet/codes.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -261,6 +262,27 @@ void constant_runs(Constants *c, ValueId region) {
     constant(c, "RUNS", n);
     constant_definition(c, "RUN", "long", 2 * n, runs.bytes);
     constant_definition(c, "AT", "long", n, places.bytes);
+}
+
+void constant_coded(Constants *c, ValueId parameters, ValueId state) {
+    const Graph *g = c->program->graph;
+    const ValueId *parameter, *kept;
+    const int n = value_segments(g, &parameters, &parameter), states = value_segments(g, &state, &kept);
+    Text tensors = text_new(c->emitter->pool);
+    int64_t block = 0, begin = 0, byte = 0;
+    int count = 0;
+    text_add(&tensors, "{");
+    for (; count < n && states == n && g->value[kept[count]].type == TYPE_U8; count++) {
+        const int64_t elements = shape_elements(g->value[parameter[count]].shape);
+        text_add(&tensors, "%lld, %lld, %lld, %lld, ", (long long)block, (long long)begin,
+                 (long long)elements, (long long)byte);
+        block += unet_code_blocks(elements);
+        begin += constant_stored_elements(c, &parameter[count], 1);
+        byte += c->program->layout[kept[count]].bytes;
+    }
+    text_add(&tensors, "%lld, %lld, 0, %lld}", (long long)block, (long long)begin, (long long)byte);
+    constant(c, "TENSORS", count);
+    constant_definition(c, "TENSOR", "long", 4 * count + 4, tensors.bytes);
 }
 
 int64_t constant_stored_elements(const Constants *c, const ValueId *v, int count) {

@@ -642,6 +642,8 @@ static void training(const Tables *t) {
     text_line(t->out, "},");
     if (t->plan->average_buffer != NULL)
         text_line(t->out, "    .averages = true,");
+    if (s->codes_state)
+        text_line(t->out, "    .codes_state = true,");
     if (scheduled)
         text_line(t->out, "    .schedule = &schedule,");
     if (s->patience > 0)

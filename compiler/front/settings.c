@@ -382,6 +382,7 @@ static const Setting settings[] = {
     {"patience", "patience(n)", set_patience, IN_TRAIN, false},
     {"clip", "clip(norm = none, value = none)", set_clip, IN_TRAIN, false},
     {"ema", "ema(decay)", set_ema, IN_TRAIN, false},
+    {"state", "state(bits)", set_state, IN_TRAIN, false},
     {"freeze", "freeze(layers, ...)", set_freeze, IN_TRAIN, true},
     {"init", "", NULL, IN_TRAIN, false},
     {"every", "every(n = 1, unit = \"epochs\")", set_every, IN_EVAL, false},
@@ -406,18 +407,12 @@ void list_settings(Text *out) {
 }
 
 /* The settings, as one types them, that change nothing: what holds without them. */
-static const char *const otherwise[] = {"shuffle true",
-                                        "optimizer adam()",
-                                        "batch 1",
-                                        "tail \"keep\"",
-                                        "seed 0",
-                                        "precision \"f32\"",
-                                        "accumulate 1",
-                                        "ranks 1",
-                                        "schedule constant()",
-                                        "pad \"reflect\"",
-                                        "save 1, \"epochs\", keep = 3",
-                                        "every 1, \"epochs\""};
+static const char *const otherwise[] = {
+    "shuffle true",        "optimizer adam()", "batch 1",
+    "tail \"keep\"",       "seed 0",           "precision \"f32\"",
+    "accumulate 1",        "ranks 1",          "state 32",
+    "schedule constant()", "pad \"reflect\"",  "save 1, \"epochs\", keep = 3",
+    "every 1, \"epochs\""};
 
 struct Seen {
     Span span[SECTIONS][SETTINGS];
@@ -779,6 +774,7 @@ void check_sections(Lower *l) {
     if (l->options->ranks > 0)
         model->train.ranks = l->options->ranks;
     check_ranks(l);
+    check_state(l);
     synchronise_norms(l);
     check_sources(l);
     check_folds(l);

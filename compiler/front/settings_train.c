@@ -328,6 +328,19 @@ void set_ema(Call *call) {
         report_setting(call, "decay", "the decay of `ema` must be greater than 0 and less than 1");
 }
 
+void set_state(Call *call) {
+    TrainSection *train = &call->l->model->train;
+    int64_t bits;
+    if (!argument_integer(call, "bits", 1, &bits))
+        return;
+    if (bits != 8 && bits != 32)
+        report_setting(call, "bits",
+                       "a number of the optimizer's state has 8 or 32 bits: write `state 8` or `state 32`");
+    else
+        train->codes_state = bits == 8;
+    train->state_span = call->span;
+}
+
 enum { MOST_SAMPLES = 1 << 20 }; /* of a step, as of a batch */
 
 void set_accumulate(Call *call) {
@@ -442,6 +455,35 @@ void check_ranks(Lower *l) {
 static bool is_evaluated(const Model *model) {
     return model->eval.present || model->eval_data.nsource > 0 || model->data.holdout > 0 ||
            model->data.folds > 0;
+}
+
+static void report_state(Lower *l, const char *why, const char *note, const char *help) {
+    diag_begin(l->diag, ERROR, "U0614", l->model->train.state_span, "`state 8` %s", why);
+    if (note != NULL)
+        diag_note(l->diag, "%s", note);
+    diag_help(l->diag, "%s", help);
+    diag_end(l->diag);
+}
+
+void check_state(Lower *l) {
+    const TrainSection *train = &l->model->train;
+    const Optimizer *o = &train->optimizer;
+    if (!train->codes_state)
+        return;
+    if (o->kind == OPTIMIZER_SGD && o->momentum == 0)
+        report_state(l, "has nothing to do: `sgd` without momentum keeps no state", NULL,
+                     "leave out `state 8`, or give `sgd` a momentum, such as `momentum = 0.9`");
+    else if (o->centered)
+        report_state(
+            l, "cannot be combined with `centered = true`",
+            "a centered `rmsprop` divides by a difference of two states, and errors of 8 bits can be "
+            "as large as the difference",
+            "leave out `centered`, or `state 8`");
+    else if (train->shards_optimizer)
+        report_state(
+            l, "cannot be combined with --shard-optimizer",
+            "a rank has a slice of the state that begins anywhere, and 8 bits need whole blocks of 256",
+            "leave out --shard-optimizer: `state 8` alone keeps a quarter of the state");
 }
 
 /* Checks settings against each other. */

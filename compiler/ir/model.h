@@ -228,7 +228,9 @@ typedef struct {
     Schedule schedule;
     double clip_norm, clip_value; /* of gradients; 0: as they are */
     double ema;                   /* how much of the averaged weights a step keeps; 0: there are none */
-    int64_t patience;             /* evaluations without a better one that end training; 0: none do */
+    bool codes_state;             /* the optimiser's state in 8 bits (unet/codes.h) */
+    Span state_span;
+    int64_t patience; /* evaluations without a better one that end training; 0: none do */
     Span patience_span;
     int64_t batch;      /* samples of a step: the setting `batch`, times `accumulate` */
     int64_t accumulate; /* in at least so many parts, one after the other */

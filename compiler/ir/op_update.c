@@ -3,6 +3,9 @@
 #include "base/size_math.h"
 #include "ir/rule_constants.h"
 #include "ir/ops.h"
+#include "unet/codes.h"
+
+#include <string.h>
 
 int64_t gradient_elements(const Graph *g, const Node *node) {
     const ValueId *segment;
@@ -37,6 +40,19 @@ bool weight_decays(const Optimizer *o, const Value *parameter) {
     return !o->spares_vectors || parameter->shape.rank > 1;
 }
 
+bool may_be_coded(const Value *parameter) {
+    return unet_is_coded(parameter->shape.rank, shape_elements(parameter->shape)) != 0;
+}
+
+int64_t coded_bytes(const Value *parameter, Type real) {
+    const int64_t elements = shape_elements(parameter->shape);
+    return size_sum(unet_code_maxima(elements), size_product(unet_code_blocks(elements), type_bytes(real)));
+}
+
+bool is_average(const Operand *state) {
+    return strncmp("average", state->name, (size_t)state->length) == 0;
+}
+
 /* Returns how many elements NODE updates, padding between parameters included. */
 static int64_t updated_elements(const Constants *c, const Node *node) {
     const ValueId *parameter;
@@ -64,6 +80,13 @@ static void constant_region(Constants *c, const Node *node, const char *input) {
 
 static bool has_input(const Constants *c, const Node *node, const char *input) {
     return node->in[input_named(&constants_graph(c)->operands[node->op], input)] >= 0;
+}
+
+/* Adam's second moment is at least so many times the square of the first (unet/codes.h). */
+static double least_square(const Optimizer *o) {
+    const double keep1 = o->beta1, keep2 = o->beta2;
+    return keep1 * keep1 < keep2 ? (1 - keep1 * keep1 / keep2) * (1 - keep2) / ((1 - keep1) * (1 - keep1))
+                                 : 0;
 }
 
 static void constant_betas(Constants *c, const Optimizer *optimizer) {
@@ -98,8 +121,19 @@ static const char *updated_text(const Constants *c, const Node *node) {
                : pool_text(pool, ", 0, %lld", count);
 }
 
+/* The first state of NODE that may be in codes; -1: it has none. */
+static ValueId first_state(const Graph *g, const Node *node) {
+    for (int k = 2; k < node->nin; k++) {
+        const Operand *operand = &g->operands[node->op].in[k];
+        if (operand->access == ACCESS_UPDATE && !is_average(operand) && node->in[k] >= 0)
+            return node->in[k];
+    }
+    return -1;
+}
+
 void constants_update(Constants *c, const Node *node) {
     const Optimizer *o = &node->a.update.optimizer;
+    constant_coded(c, node->in[0], first_state(constants_graph(c), node));
     constant(c, "COUNT", updated_elements(c, node));
     constant(c, "SHARDED", constant_training(c)->shards_optimizer);
     constant(c, "PROCESSES", constant_training(c)->processes);
@@ -116,6 +150,7 @@ void constants_update(Constants *c, const Node *node) {
     constant_real(c, "MOMENTUM", o->momentum);
     constant_real(c, "DAMPENING", o->dampening);
     constant_betas(c, o);
+    constant_real(c, "LEAST_SQUARE", least_square(o));
     constant_real(c, "ALPHA", o->alpha);
     constant_real(c, "EPSILON", o->epsilon);
     call_number(c, decayed_elements(c, node));

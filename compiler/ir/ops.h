@@ -118,6 +118,12 @@ int64_t window_multiple(const Node *node, int axis);
 int64_t gradient_elements(const Graph *g, const Node *node);
 /* Does the optimiser shrink this parameter? */
 bool weight_decays(const Optimizer *o, const Value *parameter);
+/* May the state of PARAMETER be in codes (unet/codes.h), and so many bytes of codes and of maxima, which
+ * are REAL? */
+bool may_be_coded(const Value *parameter);
+int64_t coded_bytes(const Value *parameter, Type real);
+/* Averaged weights are a state, too; they are whole everywhere, for evaluation reads them. */
+bool is_average(const Operand *state);
 
 #define OP(id, name, signature, build, operands, attributes, traits, gradient, flops, halo, rows,          \
            constants, fuse, eager)                                                                         \

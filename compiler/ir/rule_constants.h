@@ -50,6 +50,11 @@ int64_t constant_region_elements(const Constants *c);
  * AT[RUNS]: number I of a segment is element AT + I behind the first segment.  The segments of several
  * regions count as if they lay side by side. */
 void constant_runs(Constants *c, ValueId region);
+/* TENSORS: so many of the PARAMETERS, the first ones, have a STATE in codes (unet/codes.h); -1: none is
+ * kept. TENSOR[4 * TENSORS + 4] has four numbers for each: blocks in front of it; its first element in the
+ * region; its elements; the place of its state, in bytes behind the first.  The last four are for what
+ * follows. */
+void constant_coded(Constants *c, ValueId parameters, ValueId state);
 /* The same of V[0..COUNT). */
 int64_t constant_stored_elements(const Constants *c, const ValueId *v, int count);
 

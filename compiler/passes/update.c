@@ -2,8 +2,9 @@
  *
  * Parameters, gradients and the optimiser's state are each one region of the arena, in one order, in
  * which the backward pass completes the gradients; parameters whose weights do not decay come behind the
- * others.  So the update is a single node that sweeps over all of them, and a slice of the gradients is
- * complete early, for data parallel training to send.
+ * others, and with `state 8` those with a state in codes come first.  So the update is a single node that
+ * sweeps over all of them, and a slice of the gradients is complete early, for data parallel training to
+ * send.
  *
  * f16 ends at 2^-24, where many gradients are smaller: losses are scaled.  The scale lies in
  * the arena from step to step; `loss_scale` judges the gradients, and the optimiser skips a step that
@@ -31,27 +32,38 @@ static int completion_order(const Program *program, int *order) {
     return count;
 }
 
-/* The same order of the parameters whose weights decay, then of the others. */
-static void decayed_first(const Program *program, int *order, int count) {
+/* Does the optimiser keep the state of PARAMETER in codes? */
+static bool is_coded(const TrainSection *train, const Value *parameter) {
+    return train->codes_state && may_be_coded(parameter);
+}
+
+/* The place of PARAMETER in the region: parameters with a state in codes, which decay if anything does,
+ * then other parameters whose weights decay, then the rest. */
+static int rank_in_region(const TrainSection *train, const Value *parameter) {
+    return is_coded(train, parameter) ? 0 : weight_decays(&train->optimizer, parameter) ? 1 : 2;
+}
+
+/* The same order, by these places. */
+static void order_region(const Program *program, int *order, int count) {
     const Graph *g = program->graph;
     int *found = NEW_ARRAY(g->pool, int, count), n = 0;
-    for (int round = 0; round < 2; round++)
+    for (int rank = 0; rank < 3; rank++)
         for (int i = 0; i < count; i++)
-            if (weight_decays(&program->model->train.optimizer, &g->value[program->parameter[order[i]]]) ==
-                (round == 0))
+            if (rank_in_region(&program->model->train, &g->value[program->parameter[order[i]]]) == rank)
                 found[n++] = order[i];
     memcpy(order, found, (size_t)count * sizeof *order);
 }
 
-/* Averaged weights are whole everywhere: evaluation reads them. */
-static bool is_average(const Operand *operand) {
-    return strncmp("average", operand->name, (size_t)operand->length) == 0;
-}
-
-static ValueId state_of(Graph *g, ValueId parameter, const Operand *operand) {
+static ValueId state_of(const Program *program, ValueId parameter, const Operand *operand) {
+    Graph *g = program->graph;
     Value state = g->value[parameter];
     state.name = pool_text(g->pool, "%.*s %s", operand->length, operand->name, state.name);
     state.class = CLASS_STATE;
+    if (is_coded(&program->model->train, &g->value[parameter]) && !is_average(operand)) {
+        state.type = TYPE_U8;
+        state.shape =
+            (Shape){.rank = 1, .dim = {coded_bytes(&g->value[parameter], program->options->real)}};
+    }
     return value_new(g, state);
 }
 
@@ -95,7 +107,7 @@ static ValueId states(const Program *program, const Operand *operand, ValueId pa
         return slice_of_states(program, operand, parameters);
     ValueId *state = NEW_ARRAY(g->pool, ValueId, count);
     for (int i = 0; i < count; i++)
-        state[i] = state_of(g, program->parameter[order[i]], operand);
+        state[i] = state_of(program, program->parameter[order[i]], operand);
     return value_concat_like(g, state, count, g->value[state[0]]);
 }
 
@@ -159,7 +171,7 @@ void update(Program *program) {
     const int count = completion_order(program, order);
     if (count == 0)
         return;
-    decayed_first(program, order, count);
+    order_region(program, order, count);
     const Op op = op_of[train->optimizer.kind];
     const Operands *row = &g->operands[op];
     ValueId *operand[2], in[MAX_INPUTS];

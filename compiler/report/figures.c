@@ -85,6 +85,22 @@ void fixed_row(const Plan *plan, Text *out) {
                   updates_in_parts(plan) ? "a part of the gradients" : "gradients");
 }
 
+void state_row(const Plan *plan, Text *out) {
+    int64_t coded = 0, reals = 0;
+    for (int s = 0; s < MAX_STATES; s++)
+        for (int k = 0; plan->state[s] != NULL && k < plan->nparameter; k++) {
+            const int b = plan->state_buffer[s][k];
+            if (b >= 0 && plan->buffer[b].type == TYPE_U8) {
+                coded += plan->buffer[b].bytes;
+                reals += plan->buffer[plan->parameter_buffer[k]].bytes;
+            }
+        }
+    if (coded > 0)
+        text_line(out, "  %-26s %12s  %18s B  `state 8`: another result than in 32 bits, which are %s",
+                  "state in 8 bits", human_bytes(plan->pool, coded), grouped(plan->pool, coded),
+                  human_bytes(plan->pool, reals));
+}
+
 /* Everything that training holds, if a whole batch goes through at once and everything is kept. */
 static int64_t arena_at_once(const FitQuestion *asked) {
     FitQuestion q = *asked;

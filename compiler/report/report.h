@@ -39,6 +39,8 @@ int64_t largest_band(const Program *program);
 /* Rows of the text: how PROGRAM is computed; what only a narrower network shrinks; an eager framework. */
 void how_row(const Plan *plan, const Program *program, Text *out);
 void fixed_row(const Plan *plan, Text *out);
+/* The bytes of the optimiser's state in 8 bits; no row, if there are none. */
+void state_row(const Plan *plan, Text *out);
 /* Returns how many blocks the gradients of parameters are: the parts of the optimiser's step. */
 int gradient_blocks(const Plan *plan);
 /* Does the optimiser take one after the other, before all gradients are there? */

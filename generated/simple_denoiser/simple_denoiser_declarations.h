@@ -135,8 +135,7 @@ typedef struct {
 void simple_denoiser_conv_dgrad_winograd_0(const simple_denoiser_conv_dgrad_winograd_sizes *sizes, int n,
     Rows rows, stored *restrict dx, real *restrict workspace, const stored *dy, const real *w, const stored *m);
 
-void simple_denoiser_adam_0(real *restrict p, const real *restrict g, real *restrict m, real *restrict v,
-    real *restrict most, real *restrict average, const double *scale, const double *norm, long decayed,
-    double rate, int64_t step, long from, long to);
+void simple_denoiser_adam_0(real *p, const real *g, void *m, void *v, void *most, real *average,
+    const double *scale, const double *norm, long decayed, double rate, int64_t step, long from, long to);
 
 #endif

@@ -163,7 +163,7 @@ typedef void simple_denoiser_filter_unpack_kernel(UnetLaunch at, real *dw, real 
 simple_denoiser_filter_unpack_kernel simple_denoiser_filter_unpack_0, simple_denoiser_filter_unpack_1,
     simple_denoiser_filter_unpack_2;
 
-void simple_denoiser_adam_0(UnetLaunch at, real *p, const real *g, real *m, real *v, real *most, real *average,
+void simple_denoiser_adam_0(UnetLaunch at, real *p, const real *g, void *m, void *v, void *most, real *average,
     const double *scale, const double *norm, unsigned decayed);
 
 #endif

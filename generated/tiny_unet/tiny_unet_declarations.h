@@ -98,16 +98,18 @@ void tiny_unet_upconv_dgrad_kernel(const tiny_unet_upconv_dgrad_sizes *sizes, in
     const stored *dy, const real *w, const stored *m);
 
 typedef struct {
-    int SCALED, CLIPS, AVERAGED, DECOUPLED, AMSGRAD;
+    int TENSORS, SCALED, CLIPS, AVERAGED, DECOUPLED, AMSGRAD;
+    const long *TENSOR;
     double CLIP;
     double AVERAGE;
     double WEIGHT_DECAY;
     double BETA1;
     double BETA2;
+    double LEAST_SQUARE;
     double EPSILON;
 } tiny_unet_adam_sizes;
-void tiny_unet_adam_kernel(const tiny_unet_adam_sizes *sizes, real *p, const real *g, real *m, real *v,
-    real *most, real *average, const double *scale, const double *norm, long decayed, double rate,
+void tiny_unet_adam_kernel(const tiny_unet_adam_sizes *sizes, real *p, const real *g, void *m, void *v,
+    void *most, real *average, const double *scale, const double *norm, long decayed, double rate,
     int64_t step, long from, long to);
 
 typedef struct {

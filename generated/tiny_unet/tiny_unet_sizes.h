@@ -308,8 +308,9 @@ static const tiny_unet_upconv_dgrad_sizes tiny_unet_upconv_dgrad_sizes_0 = {
 
 /* adam: adam of train, adam of train, adam of train, 7 more: the parameters final.weight to up1.bias */
 static const tiny_unet_adam_sizes tiny_unet_adam_sizes_0 = {
-    .SCALED = 0, .CLIPS = 0, .AVERAGED = 0, .CLIP = 0, .AVERAGE = 0, .DECOUPLED = 0, .AMSGRAD = 0,
-    .WEIGHT_DECAY = 0, .BETA1 = 0.90000000000000002, .BETA2 = 0.999, .EPSILON = 1e-08};
+    .TENSORS = 0, .TENSOR = (const long[]){0, 0, 0, 0}, .SCALED = 0, .CLIPS = 0, .AVERAGED = 0, .CLIP = 0,
+    .AVERAGE = 0, .DECOUPLED = 0, .AMSGRAD = 0, .WEIGHT_DECAY = 0, .BETA1 = 0.90000000000000002,
+    .BETA2 = 0.999, .LEAST_SQUARE = 0.018918918918918941, .EPSILON = 1e-08};
 
 /* conv_wgrad: dec2.2 of train, enc2.2 of train: dec2.1[n,32,32,32] d dec2.2[n,32,32,32]
     -> d dec2.2.weight[32,32,3,3] d dec2.2.bias[32] dec2.2 scratch[9248] */

@@ -256,6 +256,13 @@ static void compare_computation(const UnetModel *model, const UnetSafetensors *f
             "note: %s was trained by a program for %s in %s, and this one is for %s in %s: training "
             "continues from the same weights and rounds differently\n",
             path, target, precision, model->target, model->precision);
+    const bool codes = unet_has_state_codes(model);
+    if (codes != unet_file_has_state_codes(file))
+        (void)fprintf(
+            stderr,
+            "note: %s has the optimizer's state in %d bits, and this program keeps it in %d: training "
+            "continues from the same weights and rounds differently\n",
+            path, codes ? 32 : 8, codes ? 8 : 32);
     if (model->loss_scale > 0 && !unet_has_loss_scale(file))
         (void)fprintf(stderr, "note: %s has no loss scale; it starts at %d\n", path, UNET_LOSS_SCALE_START);
     if (model->loss_scale <= 0 && unet_has_loss_scale(file))

@@ -2,10 +2,12 @@
 #include "unet/parameters.h"
 #include "unet/rng.h"
 #include "foreign.h"
+#include "state_codes.h"
 #include "wrapper.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int64_t elements(const UnetParameter *parameter) {
@@ -67,10 +69,24 @@ static int moment_count(const UnetModel *model) {
     return count;
 }
 
+static bool keeps_averages(const UnetModel *model) {
+    return model->training != NULL && model->training->averages;
+}
+
+/* Does moment WHICH of PARAMETER lie in codes? */
+static bool in_codes(const UnetModel *model, const UnetParameter *parameter, int which) {
+    return model->training->codes_state && !(keeps_averages(model) && which == moment_count(model) - 1) &&
+           parameter->moments[which] >= 0 && unet_is_coded(parameter->rank, elements(parameter)) != 0;
+}
+
+/* PyTorch's names of second moments, which have no signs, say that they are squares: "exp_avg_sq". */
+static bool has_sign(const UnetModel *model, int which) {
+    return strstr(model->training->moments[which], "sq") == NULL;
+}
+
 int64_t unet_weights_offset(const UnetModel *model, int32_t parameter) {
     const UnetParameter *p = &model->parameter[parameter];
-    const int64_t average =
-        model->training != NULL && model->training->averages ? p->moments[moment_count(model) - 1] : -1;
+    const int64_t average = keeps_averages(model) ? p->moments[moment_count(model) - 1] : -1;
     return average >= 0 ? average : p->offset;
 }
 
@@ -134,13 +150,21 @@ static void write_moment_prefix(char prefix[MOMENT_PREFIX], const UnetModel *mod
     (void)snprintf(prefix, MOMENT_PREFIX, "optimizer.%s.", model->training->moments[which]);
 }
 
+static const char maxima_prefix[] = "optimizer.absmax.";
+
+/* The same for the maxima of its blocks: "optimizer.absmax.exp_avg.". */
+static void write_maxima_prefix(char prefix[MOMENT_PREFIX], const UnetModel *model, int which) {
+    (void)snprintf(prefix, MOMENT_PREFIX, "%s%s.", maxima_prefix, model->training->moments[which]);
+}
+
 typedef struct {
     const UnetModel *model;
     const char *arena;
     bool moments; /* with the weights that are trained, which need not be the weights that are used */
-    int32_t all;  /* parameters and moments */
+    int32_t kept; /* moments of a parameter */
+    int32_t all;  /* parameters, moments and, of moments in codes, maxima */
     const UnetTensor *more;
-    char prefix[UNET_MOST_MOMENTS][MOMENT_PREFIX];
+    char prefix[2 * UNET_MOST_MOMENTS][MOMENT_PREFIX]; /* of moments, then of their maxima */
 } Saved;
 
 static const char loss_scale_name[] = "optimizer.loss_scale";
@@ -149,9 +173,34 @@ static bool saves_loss_scale(const Saved *saved) {
     return saved->moments && saved->model->loss_scale > 0;
 }
 
+/* Moment WHICH of PARAMETER, in codes if it lies so. */
+static void moment_tensor(const Saved *saved, const UnetParameter *parameter, int which,
+                          UnetTensor *tensor) {
+    const int64_t offset = parameter->moments[which];
+    *tensor = (UnetTensor){.prefix = saved->prefix[which],
+                           .name = parameter->name,
+                           .type = in_codes(saved->model, parameter, which) ? UNET_U8 : saved->model->real,
+                           .rank = parameter->rank,
+                           .values = offset < 0 ? NULL : saved->arena + offset};
+    memcpy(tensor->dim, parameter->dim, sizeof parameter->dim);
+}
+
+static void maxima_tensor(const Saved *saved, const UnetParameter *parameter, int which,
+                          UnetTensor *tensor) {
+    const int64_t count = elements(parameter), offset = parameter->moments[which] + unet_code_maxima(count);
+    *tensor = (UnetTensor){
+        .prefix = saved->prefix[saved->kept + which],
+        .name = parameter->name,
+        .type = saved->model->real,
+        .rank = 1,
+        .dim = {unet_code_blocks(count)},
+        .values = in_codes(saved->model, parameter, which) ? saved->arena + offset : NULL,
+    };
+}
+
 /* Tensors are the parameters, then the first moments of all, then the second ones and so on, then
- * the scale of the loss, and what the caller adds.  A parameter without a gradient has no moments: their
- * tensors are left out. */
+ * the maxima of moments in codes in the same order, the scale of the loss, and what the caller adds.  A
+ * parameter without a gradient has no moments: their tensors are left out. */
 static void saved_tensor(const void *context, int32_t index, UnetTensor *tensor) {
     const Saved *saved = context;
     int32_t nparameter = saved->model->nparameter;
@@ -170,15 +219,21 @@ static void saved_tensor(const void *context, int32_t index, UnetTensor *tensor)
     }
     const UnetParameter *parameter = &saved->model->parameter[index % nparameter];
     int which = index / nparameter - 1;
-    int64_t offset = which >= 0       ? parameter->moments[which]
-                     : saved->moments ? parameter->offset
-                                      : unet_weights_offset(saved->model, index);
+    if (which >= saved->kept) {
+        maxima_tensor(saved, parameter, which - saved->kept, tensor);
+        return;
+    }
+    if (which >= 0) {
+        moment_tensor(saved, parameter, which, tensor);
+        return;
+    }
     *tensor = (UnetTensor){
-        .prefix = which < 0 ? "" : saved->prefix[which],
+        .prefix = "",
         .name = parameter->name,
         .type = saved->model->real,
         .rank = parameter->rank,
-        .values = offset < 0 ? NULL : saved->arena + offset,
+        .values =
+            saved->arena + (saved->moments ? parameter->offset : unet_weights_offset(saved->model, index)),
     };
     memcpy(tensor->dim, parameter->dim, sizeof parameter->dim);
 }
@@ -186,11 +241,13 @@ static void saved_tensor(const void *context, int32_t index, UnetTensor *tensor)
 UnetStatus unet_parameters_save(const UnetModel *model, const void *arena, bool moments,
                                 const UnetTensor *more, const char *path, const UnetMetadata *metadata,
                                 int32_t nmetadata, UnetError *error) {
-    Saved saved = {.model = model, .arena = arena, .moments = moments, .more = more};
-    int32_t kept = moments ? moment_count(model) : 0, groups = 1 + kept;
+    const int32_t kept = moments ? moment_count(model) : 0;
+    const int32_t groups = 1 + kept + (kept > 0 && model->training->codes_state ? kept : 0);
+    Saved saved = {.model = model, .arena = arena, .moments = moments, .kept = kept, .more = more};
     int32_t count;
     for (int which = 0; which < kept; which++) {
         write_moment_prefix(saved.prefix[which], model, which);
+        write_maxima_prefix(saved.prefix[kept + which], model, which);
     }
     if (__builtin_mul_overflow(groups, model->nparameter, &saved.all) ||
         __builtin_add_overflow(saved.all, saves_loss_scale(&saved) + (more != NULL), &count)) {
@@ -203,7 +260,7 @@ UnetStatus unet_parameters_save(const UnetModel *model, const void *arena, bool 
 
 int64_t unet_parameters_header(const UnetModel *model) {
     const int64_t of_others = 4 << 20, of_tensor = 1024;
-    return of_others + of_tensor * model->nparameter * (1 + moment_count(model));
+    return of_others + of_tensor * model->nparameter * (1 + 2 * moment_count(model));
 }
 
 /* Whether two shapes are equal once their dimensions of 1 are left out. */
@@ -263,9 +320,9 @@ static int32_t find_fitting(const UnetSafetensors *file, const char *prefix, con
     return index;
 }
 
-/* Reads the tensor called PREFIX + the parameter's name to OFFSET of the arena; it must be there and fit.
+/* Reads the tensor called PREFIX + the parameter's name to VALUES, of this TYPE; it must be there and fit.
  */
-static UnetStatus load_one(const UnetModel *model, const UnetSafetensors *file, const char *prefix,
+static UnetStatus load_one(UnetType type, const UnetSafetensors *file, const char *prefix,
                            const UnetParameter *parameter, void *values, UnetError *error) {
     char why[WHY_TEXT];
     int32_t index = find_fitting(file, prefix, parameter, why);
@@ -277,7 +334,7 @@ static UnetStatus load_one(const UnetModel *model, const UnetSafetensors *file, 
         return unet_fail(error, UNET_IO, "%s: %s%s: %s%s", unet_safetensors_path(file), prefix,
                          parameter->name, why, advice);
     }
-    return unet_safetensors_read(file, index, model->real, values, error);
+    return unet_safetensors_read(file, index, type, values, error);
 }
 
 static bool is_parameter(const UnetModel *model, const char *name) {
@@ -333,7 +390,7 @@ UnetStatus unet_parameters_load(const UnetModel *model, const UnetSafetensors *f
             continue;
         }
         UnetStatus status =
-            load_one(model, file, prefix, parameter, (char *)arena + parameter->offset, error);
+            load_one(model->real, file, prefix, parameter, (char *)arena + parameter->offset, error);
         if (status != UNET_OK) {
             return status;
         }
@@ -397,23 +454,124 @@ const char *unet_parameters_not_finite(const UnetModel *model, const void *arena
     return NULL;
 }
 
+/* ---- the optimiser's state -------------------------------------------------------------------- */
+
+/* A moment of a parameter, in a file and in the arena. */
+typedef struct {
+    const UnetModel *model;
+    const UnetSafetensors *file;
+    const UnetParameter *parameter;
+    int which;
+    void *state;
+} Moment;
+
+static bool is_coded_in(const UnetSafetensors *file, const char *prefix, const UnetParameter *parameter) {
+    char why[WHY_TEXT];
+    const int32_t index = find_fitting(file, prefix, parameter, why);
+    return index >= 0 && strcmp(unet_safetensors_tensor(file, index)->type, "U8") == 0;
+}
+
+/* The largest absolute values of the blocks. */
+static UnetStatus load_maxima(const Moment *moment, void *maxima, UnetError *error) {
+    char prefix[MOMENT_PREFIX];
+    const UnetParameter blocks = {
+        .name = moment->parameter->name, .rank = 1, .dim = {unet_code_blocks(elements(moment->parameter))}};
+    write_maxima_prefix(prefix, moment->model, moment->which);
+    return load_one(moment->model->real, moment->file, prefix, &blocks, maxima, error);
+}
+
+/* Codes from a file with codes. */
+static UnetStatus load_codes(const Moment *moment, const char *prefix, UnetError *error) {
+    char *codes = moment->state;
+    const UnetStatus status = load_one(UNET_U8, moment->file, prefix, moment->parameter, codes, error);
+    return status == UNET_OK
+               ? load_maxima(moment, codes + unet_code_maxima(elements(moment->parameter)), error)
+               : status;
+}
+
+/* Reals from a file with codes, which are read to the last bytes of these. */
+static UnetStatus load_decoded(const Moment *moment, const char *prefix, UnetError *error) {
+    const UnetType real = moment->model->real;
+    const int64_t count = elements(moment->parameter), bytes = (int64_t)unet_type_bytes(real);
+    uint8_t *codes = (uint8_t *)moment->state + count * (bytes - 1);
+    void *maxima = malloc((size_t)(unet_code_blocks(count) * bytes));
+    if (maxima == NULL) {
+        return unet_fail(error, UNET_TOO_SMALL, "%s: out of memory", unet_safetensors_path(moment->file));
+    }
+    UnetStatus status = load_one(UNET_U8, moment->file, prefix, moment->parameter, codes, error);
+    if (status == UNET_OK) {
+        status = load_maxima(moment, maxima, error);
+    }
+    if (status == UNET_OK) {
+        state_decode(real, has_sign(moment->model, moment->which), codes, maxima, count, moment->state);
+    }
+    free(maxima);
+    return status;
+}
+
+/* Codes from a file with reals. */
+static UnetStatus load_encoded(const Moment *moment, const char *prefix, UnetError *error) {
+    const UnetType real = moment->model->real;
+    const int64_t count = elements(moment->parameter);
+    void *values = malloc((size_t)count * unet_type_bytes(real));
+    if (values == NULL) {
+        return unet_fail(error, UNET_TOO_SMALL, "%s: out of memory", unet_safetensors_path(moment->file));
+    }
+    const UnetStatus status = load_one(real, moment->file, prefix, moment->parameter, values, error);
+    if (status == UNET_OK) {
+        state_encode(real, has_sign(moment->model, moment->which), values, count, moment->state);
+    }
+    free(values);
+    return status;
+}
+
+static UnetStatus load_moment(const Moment *moment, UnetError *error) {
+    char prefix[MOMENT_PREFIX];
+    write_moment_prefix(prefix, moment->model, moment->which);
+    const bool here = in_codes(moment->model, moment->parameter, moment->which),
+               there = is_coded_in(moment->file, prefix, moment->parameter);
+    if (here) {
+        return there ? load_codes(moment, prefix, error) : load_encoded(moment, prefix, error);
+    }
+    return there ? load_decoded(moment, prefix, error)
+                 : load_one(moment->model->real, moment->file, prefix, moment->parameter, moment->state,
+                            error);
+}
+
 UnetStatus unet_moments_load(const UnetModel *model, const UnetSafetensors *file, int64_t step, void *arena,
                              UnetError *error) {
-    int moments = moment_count(model);
+    const int moments = moment_count(model);
     for (int which = 0; which < moments; which++) {
-        char prefix[MOMENT_PREFIX];
-        write_moment_prefix(prefix, model, which);
         for (int32_t i = 0; i < model->nparameter; i++) {
             const UnetParameter *parameter = &model->parameter[i];
+            const Moment moment = {model, file, parameter, which,
+                                   (char *)arena + parameter->moments[which]};
             if (parameter->moments[which] < 0) {
                 continue;
             }
-            UnetStatus status =
-                load_one(model, file, prefix, parameter, (char *)arena + parameter->moments[which], error);
+            UnetStatus status = load_moment(&moment, error);
             if (status != UNET_OK) {
                 return status;
             }
         }
     }
     return model->loss_scale > 0 ? load_loss_scale(model, file, step, arena, error) : UNET_OK;
+}
+
+bool unet_has_state_codes(const UnetModel *model) {
+    for (int32_t i = 0; model->training != NULL && i < model->nparameter; i++) {
+        if (moment_count(model) > 0 && in_codes(model, &model->parameter[i], 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool unet_file_has_state_codes(const UnetSafetensors *file) {
+    for (int32_t i = 0; i < unet_safetensors_count(file); i++) {
+        if (strncmp(unet_safetensors_tensor(file, i)->name, maxima_prefix, sizeof maxima_prefix - 1) == 0) {
+            return true;
+        }
+    }
+    return false;
 }

@@ -492,6 +492,10 @@ static UnetStatus read_converted(const UnetSafetensors *file, const UnetTensorIn
 UnetStatus unet_safetensors_read(const UnetSafetensors *file, int32_t index, UnetType type, void *values,
                                  UnetError *error) {
     const UnetTensorInfo *tensor = &file->tensor[index];
+    if (type == UNET_U8 && strcmp(tensor->type, "U8") == 0) {
+        return read_at(file, values, (size_t)(tensor->end - tensor->begin),
+                       file->data_start + tensor->begin, error);
+    }
     if (type != UNET_F32 && type != UNET_F64) {
         return fail_tensor(file, tensor->name, error, "can only be read as F32 or F64");
     }

@@ -86,21 +86,27 @@ typedef struct {
     int32_t nmetadata;
 } Content;
 
+/* NULL: files hold none of it. */
+static const char *type_name(UnetType type) {
+    return type == UNET_F32 ? "F32" : type == UNET_F64 ? "F64" : type == UNET_U8 ? "U8" : NULL;
+}
+
 static bool tensor_bytes(const UnetTensor *tensor, int64_t *bytes) {
     bool fits = tensor->rank >= 0 && tensor->rank <= UNET_MAX_RANK;
     *bytes = (int64_t)unet_type_bytes(tensor->type);
     for (int32_t i = 0; fits && i < tensor->rank; i++) {
         fits = tensor->dim[i] >= 0 && checked_mul64(*bytes, tensor->dim[i], bytes);
     }
-    return fits && (tensor->type == UNET_F32 || tensor->type == UNET_F64);
+    return fits && type_name(tensor->type) != NULL;
 }
 
 static void put_tensor(Sink *sink, const UnetTensor *tensor, int64_t begin, int64_t end) {
     put_text(sink, "\"");
     put_escaped(sink, tensor->prefix);
     put_escaped(sink, tensor->name);
-    put_text(sink, tensor->type == UNET_F64 ? "\":{\"dtype\":\"F64\",\"shape\":["
-                                            : "\":{\"dtype\":\"F32\",\"shape\":[");
+    put_text(sink, "\":{\"dtype\":\"");
+    put_text(sink, type_name(tensor->type));
+    put_text(sink, "\",\"shape\":[");
     for (int32_t i = 0; i < tensor->rank; i++) {
         put_text(sink, i > 0 ? "," : "");
         put_number(sink, tensor->dim[i]);

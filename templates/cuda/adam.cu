@@ -1,5 +1,5 @@
 /* adam.cu - Adam, AdamW (`DECOUPLED`) and AMSGrad (`AMSGRAD`), in PyTorch's order of operations. */
-#include "prologue.cuh"
+#include "codes.cuh"
 
 #define KERNEL adam
 #include "../example_cuda.h"
@@ -46,8 +46,8 @@ static __global__ void KERNEL_sweep(real *__restrict__ p, const real *__restrict
     const KERNEL_Step step = KERNEL_step(control, scale, norm);
     if (step.unscale == 0)
         return;
-    const unsigned first = thread_index();
-    for (unsigned i = first; !SHARDED && 4 * i + 3 < COUNT; i += gridDim.x * THREADS) {
+    const unsigned first = thread_index(), count = COUNT - (unsigned)TENSOR[4 * TENSORS + 1];
+    for (unsigned i = first; !SHARDED && 4 * i + 3 < count; i += gridDim.x * THREADS) {
         Four value = reinterpret_cast<Four *>(p)[i], mean = reinterpret_cast<Four *>(m)[i];
         Four square = reinterpret_cast<Four *>(v)[i], largest = {}, averages = {};
         const Four gradient = reinterpret_cast<const Four *>(g)[i];
@@ -66,18 +66,59 @@ static __global__ void KERNEL_sweep(real *__restrict__ p, const real *__restrict
         if (AMSGRAD)
             reinterpret_cast<Four *>(most)[i] = largest;
     }
-    for (unsigned i = (SHARDED ? from : COUNT / 4 * 4) + first; i < to; i += gridDim.x * THREADS)
+    for (unsigned i = (SHARDED ? from : count / 4 * 4) + first; i < to; i += gridDim.x * THREADS)
         KERNEL_update(step, i < decayed, p + i, g[i], m + (i - from), v + (i - from),
                       AMSGRAD ? most + (i - from) : NULL, AVERAGED ? average + i : NULL);
 }
 
-LAUNCHER void KERNEL(UnetLaunch at, real *p, const real *g, real *m, real *v, real *most, real *average,
+/* The tensors with a state in codes, which all decay. */
+static __global__ void KERNEL_coded(real *__restrict__ p, const real *__restrict__ g,
+                                    uint8_t *__restrict__ m, uint8_t *__restrict__ v,
+                                    uint8_t *__restrict__ most, real *__restrict__ average,
+                                    const double *scale, const double *norm, const UnetControl *control) {
+    SIZES;
+    SHARED(CodeBook, book, [2]);
+    const KERNEL_Step step = KERNEL_step(control, scale, norm);
+    if (step.unscale == 0)
+        return;
+    fill_code_book(&book[0], 1);
+    fill_code_book(&book[1], 0);
+    __syncthreads();
+    for (long b = blockIdx.x; b < TENSOR[4 * TENSORS]; b += gridDim.x) {
+        const StateBlock block = state_block(TENSOR, TENSORS, b);
+        const long i = block.first + threadIdx.x;
+        const real before = decoded(&book[1], v, block);
+        real mean = decoded(&book[0], m, block), largest = 0;
+        const real bound = (real)LEAST_SQUARE * mean * mean; /* see unet/codes.h */
+        real square = bound > before ? bound : before;
+        if (AMSGRAD)
+            largest = decoded(&book[1], most, block);
+        if (threadIdx.x < block.count)
+            KERNEL_update(step, true, p + i, g[i], &mean, &square, &largest, AVERAGED ? average + i : NULL);
+        encode(&book[0], m, block, mean);
+        encode(&book[1], v, block, square);
+        if (AMSGRAD)
+            encode(&book[1], most, block, largest);
+    }
+}
+
+LAUNCHER void KERNEL(UnetLaunch at, real *p, const real *g, void *m, void *v, void *most, real *average,
                      const double *scale, const double *norm, unsigned decayed) {
     SIZES;
-    unsigned from = 0, to = COUNT;
+    constexpr unsigned CODED = (unsigned)TENSOR[4 * TENSORS + 1], LEFT = COUNT - CODED;
+    constexpr long BYTES = TENSOR[4 * TENSORS + 3];
+    unsigned from = 0, to = LEFT;
+    if (TENSORS > 0)
+        LAUNCH_BLOCKS(at, KERNEL_coded, coded_blocks(TENSOR[4 * TENSORS]), p, g, static_cast<uint8_t *>(m),
+                      static_cast<uint8_t *>(v), static_cast<uint8_t *>(most), average, scale, norm,
+                      at.control);
     if (SHARDED)
         unet_cuda_slice(at, COUNT, PROCESSES, &from, &to);
-    LAUNCH_BLOCKS(at, KERNEL_sweep, sweep_blocks(SHARDED ? COUNT / PROCESSES + 1 : COUNT / 4 + 1), p, g, m,
-                  v, most, average, scale, norm, at.control, from, to, decayed);
+    if (LEFT > 0)
+        LAUNCH_BLOCKS(at, KERNEL_sweep,
+                      sweep_blocks((SHARDED ? (unsigned)COUNT / PROCESSES : LEFT / 4) + 1), p + CODED,
+                      g + CODED, state_reals(m, BYTES), state_reals(v, BYTES), state_reals(most, BYTES),
+                      AVERAGED ? average + CODED : NULL, scale, norm, at.control, from, to,
+                      decayed > CODED ? decayed - CODED : 0);
 }
 /* END */

@@ -1,5 +1,5 @@
 /* sgd.cu - stochastic gradient descent with PyTorch's momentum. */
-#include "prologue.cuh"
+#include "codes.cuh"
 
 #define KERNEL sgd
 #include "../example_cuda.h"
@@ -41,8 +41,8 @@ static __global__ void KERNEL_sweep(real *__restrict__ p, const real *__restrict
     const KERNEL_Step step = KERNEL_step(control, scale, norm);
     if (step.unscale == 0)
         return;
-    const unsigned first = thread_index();
-    for (unsigned i = first; !SHARDED && 4 * i + 3 < COUNT; i += gridDim.x * THREADS) {
+    const unsigned first = thread_index(), count = COUNT - (unsigned)TENSOR[4 * TENSORS + 1];
+    for (unsigned i = first; !SHARDED && 4 * i + 3 < count; i += gridDim.x * THREADS) {
         Four value = reinterpret_cast<Four *>(p)[i], moment = {}, averages = {};
         const Four gradient = reinterpret_cast<const Four *>(g)[i];
         if (MOMENTUM != 0)
@@ -58,18 +58,46 @@ static __global__ void KERNEL_sweep(real *__restrict__ p, const real *__restrict
         if (MOMENTUM != 0)
             reinterpret_cast<Four *>(momentum)[i] = moment;
     }
-    for (unsigned i = (SHARDED ? from : COUNT / 4 * 4) + first; i < to; i += gridDim.x * THREADS)
+    for (unsigned i = (SHARDED ? from : count / 4 * 4) + first; i < to; i += gridDim.x * THREADS)
         KERNEL_update(step, i < decayed, p + i, g[i], MOMENTUM != 0 ? momentum + (i - from) : NULL,
                       AVERAGED ? average + i : NULL);
 }
 
-LAUNCHER void KERNEL(UnetLaunch at, real *p, const real *g, real *momentum, real *average,
+/* The tensors with a state in codes, which all decay. */
+static __global__ void KERNEL_coded(real *__restrict__ p, const real *__restrict__ g,
+                                    uint8_t *__restrict__ momentum, real *__restrict__ average,
+                                    const double *scale, const double *norm, const UnetControl *control) {
+    SIZES;
+    SHARED(CodeBook, book, [1]);
+    const KERNEL_Step step = KERNEL_step(control, scale, norm);
+    if (step.unscale == 0)
+        return;
+    fill_code_book(book, 1);
+    __syncthreads();
+    for (long b = blockIdx.x; b < TENSOR[4 * TENSORS]; b += gridDim.x) {
+        const StateBlock block = state_block(TENSOR, TENSORS, b);
+        const long i = block.first + threadIdx.x;
+        real buffer = decoded(book, momentum, block);
+        if (threadIdx.x < block.count)
+            KERNEL_update(step, true, p + i, g[i], &buffer, AVERAGED ? average + i : NULL);
+        encode(book, momentum, block, buffer);
+    }
+}
+
+LAUNCHER void KERNEL(UnetLaunch at, real *p, const real *g, void *momentum, real *average,
                      const double *scale, const double *norm, unsigned decayed) {
     SIZES;
-    unsigned from = 0, to = COUNT;
+    constexpr unsigned CODED = (unsigned)TENSOR[4 * TENSORS + 1], LEFT = COUNT - CODED;
+    constexpr long BYTES = TENSOR[4 * TENSORS + 3];
+    unsigned from = 0, to = LEFT;
+    if (TENSORS > 0)
+        LAUNCH_BLOCKS(at, KERNEL_coded, coded_blocks(TENSOR[4 * TENSORS]), p, g,
+                      static_cast<uint8_t *>(momentum), average, scale, norm, at.control);
     if (SHARDED)
         unet_cuda_slice(at, COUNT, PROCESSES, &from, &to);
-    LAUNCH(at, KERNEL_sweep, sweep_blocks(SHARDED ? COUNT / PROCESSES + 1 : COUNT / 4 + 1), p, g, momentum,
-           average, scale, norm, at.control, from, to, decayed);
+    if (LEFT > 0)
+        LAUNCH(at, KERNEL_sweep, sweep_blocks((SHARDED ? (unsigned)COUNT / PROCESSES : LEFT / 4) + 1),
+               p + CODED, g + CODED, state_reals(momentum, BYTES), AVERAGED ? average + CODED : NULL, scale,
+               norm, at.control, from, to, decayed > CODED ? decayed - CODED : 0);
 }
 /* END */

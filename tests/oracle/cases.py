@@ -1,7 +1,7 @@
 """The nets that are compared with PyTorch: which file, with which options, on how many samples.
 
 `optimizer` repeats what the file says, for record.py, and so do `accumulate`, `clip_norm`, `clip_value`, `ema` (the weights after ten
-steps are then the averaged ones) and `spares_vectors`: parameters of one axis do not decay; `valid` is less than the batch where a short last batch is tried.
+steps are then the averaged ones) and `spares_vectors`: parameters of one axis do not decay; `state`: the optimiser keeps large tensors in 8 bits; `valid` is less than the batch where a short last batch is tried.
 """
 
 import os
@@ -26,6 +26,12 @@ def _optimizer(kind, optimizer, losses=(("mse", 1.0),), valid=None, **more):
     case = _case("optimizer_" + kind, "tests/oracle/cases/optimizers.unet", "two_convolutions", (9, 14), 2, 3,
                  {"kind": '"%s"' % kind}, valid, optimizer, losses)
     return {**case, **more}
+
+
+def _state(kind, optimizer, valid=None, **more):
+    """A share close to the border of two codes rounds either way in float32, and by Winograd's method, whose gradients err more, some do."""
+    case = _case("state_" + kind, "tests/oracle/cases/state.unet", "three_convolutions", (9, 14), 2, 8, {"kind": '"%s"' % kind}, valid, optimizer)
+    return {**case, "state": 8, "float_options": ["--conv=direct"], **more}
 
 
 def _restoration(kind, losses):
@@ -109,6 +115,10 @@ CASES = [
     _optimizer("ema", ("rmsprop", {"lr": 1e-3, "momentum": 0.5}), clip_norm=0.5, ema=0.8),
     _optimizer("accumulate", ("sgd", {"lr": 0.1}), valid=4, accumulate=2),
     _optimizer("weights", ("sgd", {"lr": 0.05, "momentum": 0.9, "weight_decay": 0.1}), spares_vectors=True),
+    _state("adamw", ("adamw", {"lr": 2e-3, "weight_decay": 0.1}), clip_norm=0.2, ema=0.8),
+    _state("amsgrad", ("adam", {"lr": 2e-3, "betas": (0.8, 0.99), "amsgrad": True, "weight_decay": 0.05}), spares_vectors=True),
+    _state("rmsprop", ("rmsprop", {"lr": 1e-3, "alpha": 0.9, "eps": 1e-6, "weight_decay": 0.01, "momentum": 0.9}), valid=4, accumulate=2),
+    _state("nesterov", ("sgd", {"lr": 0.05, "momentum": 0.9, "weight_decay": 0.01, "nesterov": True}), clip_value=0.01),
 ]
 
 # Examples at full size, whose initial weights are compared by a checksum per tensor.

@@ -15,6 +15,7 @@ import array
 import json
 import math
 import sys
+from fractions import Fraction
 
 import torch
 from torch import nn
@@ -64,6 +65,16 @@ class Simple(nn.Module):
                                  nn.Conv2d(width, width, 3, padding=1), nn.ReLU(),
                                  nn.Conv2d(width, width, 3, padding=1), nn.ReLU(),
                                  nn.Conv2d(width, 3, 3, padding=1))
+
+    def forward(self, x):
+        return self.net(x)
+
+
+class ThreeConvolutions(nn.Module):
+    def __init__(self, kind):
+        super().__init__()
+        self.net = nn.Sequential(nn.Conv2d(3, 22, 3, padding=1), nn.ReLU(), nn.Conv2d(22, 21, 3, padding=1), nn.ReLU(),
+                                 nn.Conv2d(21, 3, 3, padding=1))
 
     def forward(self, x):
         return self.net(x)
@@ -634,7 +645,7 @@ class Scales(nn.Module):
         return self.answer(few * self.beta[0][:, None, None] + self.other(photo))
 
 
-NETS = {"unet": UNet, "simple": Simple, "two_convolutions": TwoConvolutions, "variants": Variants,
+NETS = {"unet": UNet, "simple": Simple, "two_convolutions": TwoConvolutions, "three_convolutions": ThreeConvolutions, "variants": Variants,
         "activations": Activations, "resizing": Resizing, "classes": Classes, "batch_norm": BatchNorm,
         "groups": Groups, "operators": Operators, "functions": Functions, "arithmetic": Arithmetic, "given": Given, "time": Time, "attention": Attention, "channel_attention": ChannelAttention, "windows": Windows, "volume_windows": VolumeWindows, "rearranged": Rearranged, "borders": Borders, "signals": Signals, "heads": Heads, "scales": Scales, "volumes": Volumes}
 
@@ -914,6 +925,45 @@ LOSSES = {**OF_PHOTO, "two_resolutions": two_resolutions, "smooth_l1_and_sharper
 OPTIMIZERS = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "sgd": torch.optim.SGD,
               "rmsprop": torch.optim.RMSprop}
 
+# ---- the optimiser's state in 8 bits ----------------------------------------------------------------
+
+
+def code_book(signed):
+    """The dynamic map of Dettmers and others, "8-bit Optimizers via Block-wise Quantization" (2022), in exact numbers: each decade below
+    1 is cut into twice as many parts as the one below it, and a code is the middle of a part."""
+    shares = {Fraction(0), Fraction(1)}
+    for exponent in range(7):
+        parts = 2**exponent * (1 if signed else 2)
+        edges = [Fraction(1, 10) + Fraction(9, 10) * k / parts for k in range(parts + 1)]
+        middles = [(low + high) / 2 / 10**(6 - exponent) for low, high in zip(edges, edges[1:])]
+        shares |= {sign * middle for middle in middles for sign in ((1, -1) if signed else (1,))}
+    assert len(shares) == 256
+    return torch.tensor([float(share) for share in sorted(shares)], dtype=torch.float64)
+
+
+def in_8_bits(state, signed):
+    """STATE as it comes back from codes: blocks of 256, by their largest absolute values."""
+    shares = code_book(signed)
+    borders = (shares[1:] + shares[:-1]) / 2
+    shares, borders = shares.to(state.dtype), borders.to(state.dtype)
+    blocks = F.pad(state.flatten(), (0, -state.numel() % 256)).reshape(-1, 256)
+    largest = blocks.abs().amax(1, keepdim=True)
+    codes = torch.bucketize(torch.where(largest > 0, blocks / largest, 0), borders)  # half way between two: the lower
+    return (shares[codes] * largest).flatten()[:state.numel()].reshape(state.shape)
+
+
+def round_states(optimizer, net):
+    for p in net.parameters():
+        states = optimizer.state[p]
+        for name, value in states.items():
+            if p.dim() > 1 and p.numel() >= 4096 and name != "step":
+                value.copy_(in_8_bits(value, "sq" not in name))
+        if "exp_avg" in states and p.dim() > 1 and p.numel() >= 4096:  # what is true of exact moments, by Cauchy and Schwarz
+            b1, b2 = optimizer.param_groups[0]["betas"]
+            least = (1 - b1**2 / b2) * (1 - b2) / (1 - b1)**2
+            states["exp_avg_sq"].copy_(torch.maximum(states["exp_avg_sq"], least * states["exp_avg"] * states["exp_avg"]))
+
+
 # ---- one case ---------------------------------------------------------------------------------------
 
 
@@ -985,6 +1035,8 @@ def train(case, net, photo, target):
         if "clip_value" in case:
             nn.utils.clip_grad_value_(net.parameters(), case["clip_value"])
         optimizer.step()
+        if "state" in case:
+            round_states(optimizer, net)
         losses.append(loss)
         for key, value in state_of(net).items():  # running statistics are means already
             averaged[key].lerp_(value, 1 - case.get("ema", 0) if key in trained else 1)

@@ -188,6 +188,7 @@ MODES = {"double": (compare_double, DOUBLE),
 
 def run_case(tools, mode, case):
     compare, options = MODES[mode]
+    options = options + (case.get("float_options", []) if mode == "float" else [])
     vectors, metadata = safetensors.read(case["vectors"])
     report = Report()
     with tempfile.TemporaryDirectory() as folder:

@@ -497,6 +497,7 @@ typedef struct {
     const char *moments[UNET_MOST_MOMENTS]; /* what PyTorch calls the optimiser's state: "exp_avg"; then
                                                NULL */
     bool averages;                /* the last moment is the averaged weights, which eval and predict read */
+    bool codes_state;             /* other moments of large parameters lie in codes (unet/codes.h) */
     const UnetSchedule *schedule; /* NULL: the rate stays */
     int64_t patience; /* training ends after so many evaluations in a row without a better one; 0: never */
     bool drop_tail;   /* drop the last, smaller batch of an epoch */

@@ -25,7 +25,9 @@ int64_t unet_parameter_draws(const UnetModel *model);
 
 /* Writes the weights that eval and predict use under PyTorch's names; with MOMENTS the trained values,
  * and the optimiser's state as "optimizer.exp_avg.NAME" and so on, by PyTorch's names for it, and, if
- * losses are scaled, "optimizer.loss_scale".  MORE: a tensor beside these, or NULL.  Allocates nothing. */
+ * losses are scaled, "optimizer.loss_scale".  A state in codes (unet/codes.h) is a tensor of bytes, and the
+ * maxima of its blocks are "optimizer.absmax.exp_avg.NAME".  MORE: a tensor beside these, or NULL.
+ * Allocates nothing. */
 UNET_MUST_USE UnetStatus unet_parameters_save(const UnetModel *model, const void *arena, bool moments,
                                               const UnetTensor *more, const char *path,
                                               const UnetMetadata *metadata, int32_t nmetadata,
@@ -55,9 +57,14 @@ UNET_MUST_USE UnetStatus unet_parameters_load(const UnetModel *model, const Unet
 const char *unet_parameters_not_finite(const UnetModel *model, const void *arena);
 
 /* Loads the optimiser's state as unet_parameters_save wrote it after STEP steps; all of it must be there.
- * Only the loss scale may be missing: it then starts anew. */
+ * A state in codes becomes reals, or the other way round, where the model keeps it so.  Only the loss scale
+ * may be missing: it then starts anew. */
 UNET_MUST_USE UnetStatus unet_moments_load(const UnetModel *model, const UnetSafetensors *file,
                                            int64_t step, void *arena, UnetError *error);
+
+/* Whether the model, and the checkpoint in FILE, keep a state of the optimiser in codes. */
+bool unet_has_state_codes(const UnetModel *model);
+bool unet_file_has_state_codes(const UnetSafetensors *file);
 
 /* Whether the checkpoint in FILE has a scale of the loss. */
 bool unet_has_loss_scale(const UnetSafetensors *file);

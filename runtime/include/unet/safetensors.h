@@ -49,7 +49,8 @@ const UnetTensorInfo *unet_safetensors_tensor(const UnetSafetensors *file,
 int32_t unet_safetensors_find(const UnetSafetensors *file, const char *name);        /* -1: none */
 const char *unet_safetensors_metadata(const UnetSafetensors *file, const char *key); /* NULL: none */
 
-/* All values of tensor INDEX, converted from F32, F64, F16 or BF16 to TYPE (UNET_F32 or UNET_F64). */
+/* All values of tensor INDEX, converted from F32, F64, F16 or BF16 to TYPE (UNET_F32 or UNET_F64); or from
+ * U8, as they are, to UNET_U8. */
 UNET_MUST_USE UnetStatus unet_safetensors_read(const UnetSafetensors *file, int32_t index, UnetType type,
                                                void *values, UnetError *error);
 
@@ -58,7 +59,7 @@ UNET_MUST_USE UnetStatus unet_safetensors_read(const UnetSafetensors *file, int3
 /* The name in the file is PREFIX followed by NAME. */
 typedef struct {
     const char *prefix, *name;
-    UnetType type; /* UNET_F32 or UNET_F64 */
+    UnetType type; /* UNET_F32, UNET_F64 or UNET_U8 */
     int32_t rank;
     int64_t dim[UNET_MAX_RANK];
     const void *values; /* NULL: this tensor is left out of the file */

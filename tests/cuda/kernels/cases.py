@@ -121,13 +121,14 @@ class Cases:
         self.random, self.stored, self.rows, self.wide = random.Random(seed), stored, rows, wide
         self.tested = set()
         self.lanes = 16 // BYTES[stored]
-        head = device_head(stored, "rows", "draws", "filters", "tiles", "comparisons", "labels", "similarity", "moments", "functions", "borders", "attentions", "channel_tables")
+        head = device_head(stored, "rows", "draws", "filters", "tiles", "comparisons", "labels", "similarity", "moments", "functions", "borders", "attentions", "channel_tables", "codes")
         self.cuda = Instances("cuda", head)
         prologue = template("reference/prologue.c")
         self.reference = Instances("reference", prologue.replace("/* BEGIN */", "").replace("/* END */", "") +
                                    body(template("reference/similarity.c")) + body(template("reference/labels.c")) + body(template("reference/positions.c")) +
                                    body(template("reference/functions.c")) + body(template("reference/borders.c")) +
-                                   body(template("reference/windows.c")) + body(template("reference/draws.c")))
+                                   body(template("reference/windows.c")) + body(template("reference/draws.c")) +
+                                   body(template("reference/codes.c")))
         self.functions, self.convolutions = [], []
 
     # ---- pieces ----
@@ -1248,11 +1249,12 @@ def updates(cases, variant):
     count = 70000 if cases.wide else (5000, 17, 3)[variant]
     numbers = {"COUNT": count, "DECOUPLED": variant & 1, "NESTEROV": variant & 1,
                "AMSGRAD": variant & 1, "CENTERED": int(variant == 0), "CLIPS": int(variant < 2), "AVERAGED": int(variant > 0),
-               "RUNS": 2, "SHARDED": int(variant == 1), "PROCESSES": 1,
+               "RUNS": 2, "TENSORS": 0, "SHARDED": int(variant == 1), "PROCESSES": 1,
                "SCALED": int(variant > 0), "GROWTH_INTERVAL": 2, "BANDS": 5}
-    reals = {"WEIGHT_DECAY": 0.01, "BETA1": 0.9, "BETA2": 0.999, "EPSILON": 1e-8, "ALPHA": 0.9, "CLIP": 0.3 * (variant == 2), "LIMIT": 0.5, "AVERAGE": 0.9,
+    reals = {"WEIGHT_DECAY": 0.01, "BETA1": 0.9, "BETA2": 0.999, "EPSILON": 1e-8, "LEAST_SQUARE": 0.0189, "ALPHA": 0.9, "CLIP": 0.3 * (variant == 2), "LIMIT": 0.5, "AVERAGE": 0.9,
              "MOMENTUM": (0.9, 0.9, 0)[variant], "DAMPENING": (0.1, 0, 0)[variant]}
-    sgd, adam, rmsprop = (cases.both(name, numbers, {}, reals) for name in ("sgd", "adam", "rmsprop"))
+    no_codes = {"TENSOR": ("long", ["0"] * 4)}
+    sgd, adam, rmsprop = (cases.both(name, numbers, {}, reals, no_codes) for name in ("sgd", "adam", "rmsprop"))
     # between them lies padding; the second may lie anywhere
     runs = {"RUN": ("long", [str(at) for at in (0, count // 3, count // 2, count)]), "AT": ("long", ["0", str(-(count // 8))])}
     judge = cases.both("loss_scale", numbers, {}, reals, runs) if numbers["SCALED"] else None
@@ -1283,6 +1285,39 @@ def updates(cases, variant):
         "for (int step = 1; step <= 5; step++) {",
         "    test.step(0.01 / step, step, %s, %s);" % ((0, 0) if judge else (reals["BETA1"], reals["BETA2"])),
         "    Tensor g = test.reals(%d);" % count, *("    " + line for line in steps), "}"])
+
+
+def coded_updates(cases):
+    """Two tensors whose state is in codes, with padding behind them, and one whose state is in reals."""
+    elements, rest = [600, 300], 37
+    table, block, begin, byte = [], 0, 0, 0
+    for count in elements:
+        table += [block, begin, count, byte]
+        block, begin = block + -(-count // 256), begin + padded(count, 4)
+        byte += padded(padded(count, 16) + 4 * -(-count // 256), 16)
+    arrays = {"TENSOR": ("long", [str(x) for x in (*table, block, begin, 0, byte)])}
+    count = begin + rest
+    numbers = {"COUNT": count, "TENSORS": 2, "DECOUPLED": 1, "NESTEROV": 1, "AMSGRAD": 1, "CENTERED": 0, "CLIPS": 0, "AVERAGED": 1,
+               "SHARDED": 0, "PROCESSES": 1, "SCALED": 0}
+    reals = {"WEIGHT_DECAY": 0.01, "BETA1": 0.9, "BETA2": 0.999, "EPSILON": 1e-8, "ALPHA": 0.9, "CLIP": 0.9, "AVERAGE": 0.9,
+             "LEAST_SQUARE": 0.0189,
+             "MOMENTUM": 0.9, "DAMPENING": 0}
+    sgd, adam, rmsprop = (cases.both(name, numbers, {}, reals, arrays) for name in ("sgd", "adam", "rmsprop"))
+    given = lambda p, **states: {"p": p, "g": "g", **states, "average": "average_" + p, "scale": None, "norm": None}
+    told, last = ["0.01 / step", "step", "0", str(count)], [str(begin + 8)]
+    states = ("momentum", "m", "v", "most", "square", "buffer")
+    cases.function("updates, state in codes", [
+        *("Tensor %s = test.reals(%d);" % (name, count) for name in "pqr"),
+        *("Codes %s({%s}, %d);" % (name, ", ".join(map(str, elements)), rest) for name in states),
+        *("Tensor average_%s = test.real_zeros(%d);" % (name, count) for name in "pqr"),
+        "for (int step = 1; step <= 4; step++) {",
+        "    test.step(0.01 / step, step, 0.9, 0.999);",
+        "    Tensor g = test.reals(%d);" % count,
+        *("    " + line for line in [
+            *cases.run("sgd in codes", "sgd", sgd, given("p", momentum="momentum"), behind=told, last=last),
+            *cases.run("adam in codes", "adam", adam, given("q", m="m", v="v", most="most"), behind=told, last=last),
+            *cases.run("rmsprop in codes", "rmsprop", rmsprop, given("r", square="square", mean=None, momentum="buffer"), behind=told,
+                       last=last)]), "}"])
 
 
 def ranks(cases):
@@ -1674,7 +1709,7 @@ def make(seed, stored, rounds, rows, wide=False, only=(), share=(0, 1)):
         draw(large_filters)
     else:
         draw(resizing_long_rows)
-    for case in (parameters, zeroing, ranks):
+    for case in (parameters, zeroing, ranks, coded_updates):
         draw(case)
     for i in range(rounds if cases.wide or cases.lanes == 8 else 0): # nvcc knows no tensor cores of this kind for f32
         draw(cells, i == 0)

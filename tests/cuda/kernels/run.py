@@ -101,7 +101,7 @@ WIDE_FAULTS = [
 ]
 
 # Where one arm of ?: is an index and the other a constant, C++ wants to be told that both are.
-ARMS = ["* row : 0", "blocks_for(count) : 1056", "2 * count : 0", "0 : 2 * count", "from : COUNT / 4 * 4", "channel_blocks(CO) : 0",
+ARMS = ["* row : 0", "blocks_for(count) : 1056", "2 * count : 0", "0 : 2 * count", "decayed - CODED : 0", "channel_blocks(CO) : 0",
         "deep + v : 0"]
 
 

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <limits>
 
+#include <unet/codes.h>
+
 /* ---- numbers ---------------------------------------------------------------------------------------- */
 
 [[maybe_unused]] static float to_float(float x) {
@@ -98,6 +100,23 @@ Result::Result(int count) : memory((size_t)count * sizeof(double)), expected(cou
 Labels::Labels(int count, int classes, bool some_ignored) : memory((size_t)count) {
     for (int i = 0; i < count; i++)
         memory.as<uint8_t>()[i] = (uint8_t)(some_ignored && i * 7 % 11 == 0 ? 255 : i * 7 % 11 % classes);
+}
+
+/* A tensor takes whole pieces of 16 bytes. */
+static long state_bytes(long elements) {
+    return (unet_code_maxima(elements) + unet_code_blocks(elements) * (long)sizeof(float) + 15) / 16 * 16;
+}
+
+static size_t states_bytes(const std::vector<long> &elements, long reals) {
+    size_t bytes = (size_t)reals * sizeof(float);
+    for (long count : elements)
+        bytes += (size_t)state_bytes(count);
+    return bytes;
+}
+
+Codes::Codes(std::vector<long> all, long reals)
+    : elements(all), expected(states_bytes(all, reals)), memory(expected.size()) {
+    memset(memory.as<void>(), 0, expected.size());
 }
 
 double Test::uniform() {
@@ -337,6 +356,38 @@ void Test::compare(const char *what, Result &result, double tolerance) {
             fail(what, "it is " + std::to_string(got[i]) + ", not " + std::to_string(want[i]));
     add_to_hash(got, (size_t)result.count() * sizeof *got);
     std::copy_n(got, result.count(), want);
+    comparisons++;
+}
+
+static bool near(float got, float want) {
+    return std::fabs(got - want) <= 1e-5f * std::fabs(want);
+}
+
+void Test::compare(const char *what, Codes &codes) {
+    const uint8_t *got = codes.device().as<uint8_t>(), *want = codes.host();
+    long apart = 0, at = 0;
+    for (long count : codes.elements) {
+        const float *maxima = (const float *)(got + at + unet_code_maxima(count)),
+                    *own = (const float *)(want + at + unet_code_maxima(count));
+        for (long i = 0; i < count; i++) {
+            apart += got[at + i] != want[at + i];
+            if (std::abs(got[at + i] - want[at + i]) > 1)
+                fail(what, "code " + std::to_string(at + i) + " is " + std::to_string(got[at + i]) +
+                               ", not " + std::to_string(want[at + i]));
+        }
+        for (long b = 0; b < unet_code_blocks(count); b++)
+            if (!near(maxima[b], own[b]))
+                fail(what, "maximum " + std::to_string(b) + " is " + std::to_string(maxima[b]) + ", not " +
+                               std::to_string(own[b]));
+        at += state_bytes(count);
+    }
+    for (size_t i = (size_t)at; i + sizeof(float) <= codes.expected.size(); i += sizeof(float))
+        if (!near(*(const float *)(got + i), *(const float *)(want + i)))
+            fail(what, "a real behind the codes is another");
+    if (apart > 3)
+        fail(what, std::to_string(apart) + " codes are others");
+    add_to_hash(got, codes.expected.size());
+    std::copy_n(got, codes.expected.size(), codes.host());
     comparisons++;
 }
 

@@ -97,6 +97,20 @@ class Labels {
     Device memory;
 };
 
+/* A state of the optimiser in codes (unet/codes.h), of tensors of so many ELEMENTS, and REALS of others
+ * behind it; the same bytes on both sides, of zeros. */
+class Codes {
+  public:
+    Codes(std::vector<long> elements, long reals);
+    const Device &device() const { return memory; }
+    uint8_t *host() { return expected.data(); }
+    std::vector<long> elements;
+    std::vector<uint8_t> expected;
+
+  private:
+    Device memory;
+};
+
 /* The segments of a concat, as kernels take them. */
 std::vector<const stored *> devices(const std::vector<Tensor *> &segment);
 std::vector<const float *> hosts(const std::vector<Tensor *> &segment);
@@ -143,6 +157,8 @@ class Test {
      * VIA_STORED: of `stored` even where the result is not. */
     void compare(const char *what, Tensor &tensor, int parts = 1, bool via_stored = false);
     void compare(const char *what, Result &result, double tolerance = 1e-12);
+    /* The same; of all codes few may be neighbours. */
+    void compare(const char *what, Codes &codes);
     /* The same bits on the device in both; then the first is forgotten. */
     void same(const char *what, Tensor &tensor, const Tensor &other);
     void same(const char *what, const Labels &labels, const Labels &other);
