@@ -75,10 +75,12 @@ def tiling(cases, ins, out, size, kernel):
 
 def updating(cases, count):
     numbers = {"COUNT": count, "BANDS": 528, "SCALED": 1, "GROWTH_INTERVAL": 2000, "DECOUPLED": 1,
-               "NESTEROV": 1, "AMSGRAD": 1, "CENTERED": 1, "CLIPS": 1, "AVERAGED": 1, "SHARDED": 0, "PROCESSES": 1, "RUNS": 2}
+               "NESTEROV": 1, "AMSGRAD": 1, "CENTERED": 1, "CLIPS": 1, "AVERAGED": 1, "SHARDED": 0, "PROCESSES": 1, "RUNS": 2, "TENSORS": 1}
     reals = {"BETA1": 0.9, "BETA2": 0.999, "EPSILON": 1e-8, "WEIGHT_DECAY": 0.01, "MOMENTUM": 0.9, "DAMPENING": 0.1,
-             "ALPHA": 0.99, "CLIP": 0.5, "LIMIT": 1, "AVERAGE": 0.999}
+             "ALPHA": 0.99, "CLIP": 0.5, "LIMIT": 1, "AVERAGE": 0.999, "LEAST_SQUARE": 0.0189}
     runs = {"RUN": ("long", ["0", str(count // 3), str(count // 2), str(count)]), "AT": ("long", ["0", "-%d" % (count // 6)])}
+    coded, blocks = count // 2, -(-count // 512)
+    runs["TENSOR"] = ("long", [str(x) for x in (0, 0, coded, 0, blocks, coded, 0, coded + 4 * blocks)])
     for name in ("loss_scale", "gradient_norm", "adam", "sgd", "rmsprop"):
         cases.cuda.add(name, numbers, {}, reals, runs)
 

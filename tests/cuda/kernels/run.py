@@ -75,6 +75,7 @@ FAULTS = [
      "Vector v = sum(sum(load_vector(y, i + k * stride), bias), bias);", "upconv: number"),
     ("a sum of what was not masked yet", ("convolution",), "store_vector(dx, i, v);\n        return v;",
      "const Vector sum = load_vector(dx, i);\n        store_vector(dx, i, v);\n        return sum;", "dgrad, sums: number"),
+    ("a second moment that the first does not bound", ("coded_updates",), "bound > before ? bound : before", "before", "adam in codes"),
     ("a group that is left out", ("merging",), "for (int i = 0; i + apart < n; i += 2 * apart) {", "for (int i = 0; i + 2 * apart < n; i += 2 * apart) {",
      "norm_merge: number"),
 ]
