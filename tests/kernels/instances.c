@@ -969,7 +969,8 @@ static void write_all(const Work *work, const char *folder, const Text *function
 }
 
 int main(int argc, char **argv) {
-    FILE *file = argc == 5 ? fopen(argv[2], "r") : NULL;
+    const bool all = argc == 5; /* else another build has the other cases */
+    FILE *file = all || argc == 6 ? fopen(argv[2], "r") : NULL;
     CHECK(file != NULL);
     Pool *pool = pool_new();
     Case *cases = NULL;
@@ -982,8 +983,8 @@ int main(int argc, char **argv) {
     for (int i = 0; i < count; i++)
         emit_case(&work, &cases[i], i, &functions, &table);
     write_all(&work, argv[1], &functions, &table);
-    const bool reference = all_tested(work.emitter[0], work.called[0]),
-               fast = all_tested(work.emitter[1], work.called[1]);
+    const bool reference = !all || all_tested(work.emitter[0], work.called[0]),
+               fast = !all || all_tested(work.emitter[1], work.called[1]);
     pool_free(pool);
     return reference && fast ? 0 : 1;
 }

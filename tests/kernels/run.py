@@ -80,7 +80,7 @@ def build_and_run(build, seed, folder):
     count, rounds = (convolutions, ROUNDS) if LONG else (SHORT_CONVOLUTIONS, SHORT_ROUNDS)
     share = [] if LONG or build[:2] not in SHARING else [str(SHARING.index(build[:2])), str(len(SHARING))]
     steps = [lambda: [sys.executable, "-B", os.path.join(HERE, "cases.py"), "cases", str(seed), str(count), str(rounds), *share],
-             lambda: [INSTANCES, ".", "cases", stored.lower(), conv],
+             lambda: [INSTANCES, ".", "cases", stored.lower(), conv, *share[:1]],
              lambda: [cc, *reference, "-O1", "-c", "reference_kernels.c", "cases.c"], fast,
              lambda: [*emulator, "./kernels"]]
     if conv != "direct":
