@@ -1,5 +1,5 @@
-/* instances.c FOLDER CASES f32|bf16|f16 auto|direct|winograd|fast - from cases to C, by the compiler's own
- * passes and emitter.
+/* instances.c FOLDER CASES f32|bf16|f16 auto|direct|winograd|fast [SHARE] - from cases to C, by the
+ * compiler's own passes and emitter.
  *
  * CASES (cases.py writes it) names operators, the sizes of their operands and their attributes.  Each case
  * becomes a graph, which is completed, laid out and emitted as the graph of a program is: the row of an
@@ -7,7 +7,8 @@
  * kernel needs beside them, the operator's rules which constants it has.  So a kernel is tested as a
  * program calls it, and none of this is written a second time.
  *
- * The last two words are the type of tensors and how convolutions are computed.
+ * The words behind CASES are the type of tensors and how convolutions are computed.  With SHARE another
+ * build has the other cases, so an operator may have none here.
  *
  * Writes the kernels of templates/cpu (fast_*.c) and of templates/reference (reference_kernels.c), and
  * cases.c, the table of kernels.h.  A case is lines of words:

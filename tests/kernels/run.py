@@ -42,7 +42,7 @@ BUILDS += [("aarch64-linux-gnu-gcc", OPTIMISED + " -static", "armv8-a+sve", 6, "
 
 
 # The short form: each compiler, width of vector and type once, and two ways to convolve; fewer convolutions, and fewer rounds
-# of the other operators, each of which is another kernel to compile. The builds under sanitizers have all cases; the optimised ones
+# of the other operators: each round compiles another kernel. The builds under sanitizers have all cases; the optimised ones
 # of an instruction set share them. clang takes twice as long where there are sanitizers or the widest vectors; whole nets have
 # --conv=fast in other tests.
 ROUNDS, SHORT_CONVOLUTIONS, SHORT_ROUNDS = 4, 3, 1

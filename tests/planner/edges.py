@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""edges.py [--short] UNETC: budgets, batches and sizes at the edge of what is possible.  Each is planned, soundly and within its
+"""edges.py [--short] UNETC: budgets, batches and sizes at the limits.  Each is planned, soundly and within its
 budget, or refused with a message and an exit code that say why; none crashes.  What a refusal says is needed
 is enough.  Prediction keeps packed weights only where the arena is no larger for that.
 --short: every second budget, batch and size."""

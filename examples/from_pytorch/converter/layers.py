@@ -46,7 +46,7 @@ def conv(n):
 
 
 def conv_along(n, weight, bias):
-    """A convolution along fewer axes than maps have: over rows of points, each of which may have been anything."""
+    """A convolution along fewer axes than maps have: the axes that the network convolves along become rows and columns."""
     value = n.made("input")
     out, each, *kernel = weight.shape
     missing = len(value.points) - len(kernel)

@@ -27,7 +27,7 @@ ORDERS = ("forward", "reverse", "permuted")
 LONG = "--long" in sys.argv
 ARGUMENTS = [word for word in sys.argv[1:] if word != "--long"]
 BUILDS = [("g++", "float", 4), ("g++", "__half", 3), ("clang++", "__nv_bfloat16", 3)]
-# Of the cases, by the number of a build; large tensors have one of their own.
+# By the number of a build its share of the cases; large tensors have a share as well.
 LARGE = 3
 SHARES = {} if LONG else {1: ["--share=0/2"], 2: ["--share=1/2"], LARGE: ["--share=0/2"]}
 if LONG:
