@@ -533,8 +533,13 @@ static void run_file(Lower *l) {
 static Model *run(Pool *pool, Diag *diag, const Ast *ast, const LowerOptions *options, int only_axis) {
     Model *model = NEW(pool, Model);
     Frame file = {.body = &ast->body, .module = NEW(pool, Module)};
-    Lower l = {
-        .pool = pool, .diag = diag, .ast = ast, .options = options, .model = model, .only_axis = only_axis};
+    Lower l = {.pool = pool,
+               .diag = diag,
+               .ast = ast,
+               .options = options,
+               .model = model,
+               .only_axis = only_axis,
+               .tries_size = only_axis >= 0};
     model->pool = pool;
     model->diag = diag;
     model->graph = l.graph = graph_new(pool);

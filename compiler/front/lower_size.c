@@ -157,12 +157,12 @@ static bool goes_wrong(Lower *l, ValueId v, int axis) {
 
 void explain_sizes(Lower *l, ValueId a, ValueId b, const bool wrong[AXES]) {
     ValueId of_axis[AXES];
-    for (int axis = 0; axis < AXES && l->only_axis < 0; axis++) {
+    for (int axis = 0; axis < AXES && !l->tries_size; axis++) {
         of_axis[axis] = follow(l, a, axis).count >= follow(l, b, axis).count ? a : b;
         if (wrong[axis])
             explain_extent(l, of_axis[axis], axis);
     }
-    for (int axis = 0; axis < AXES && l->only_axis < 0; axis++)
+    for (int axis = 0; axis < AXES && !l->tries_size; axis++)
         if (wrong[axis] || goes_wrong(l, of_axis[axis], axis))
             suggest_extent(l, of_axis[axis], axis);
 }

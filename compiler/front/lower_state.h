@@ -182,6 +182,7 @@ typedef struct Lower {
     int nesting;            /* of statements in bodies */
     int64_t declared[AXES]; /* sizes of the first input, as the file says */
     int only_axis;          /* -1; else the one axis whose sizes are checked (see lower_size.c) */
+    bool tries_size;        /* a size is tried for one that failed: no other one is tried for it */
     bool unequal;           /* a loss compares tensors of different shapes */
     bool in_loss;           /* the arguments of the setting `loss` are being read */
     Span computed;          /* of the first `weights = "computed"`; on line 0 where there is none */
