@@ -1,7 +1,7 @@
 #!/bin/sh
 # release_test.sh - the wheel as it is released: built anew; its compiler needs the C library alone; auditwheel, where it is there,
-# calls it a manylinux wheel; each Python from 3.9 on that is in the PATH trains a model; and if ziglang can be fetched,
-# so does a Python without a C compiler.
+# calls it a manylinux wheel; each Python from 3.9 on that is in the PATH trains a model.  If ziglang can be fetched,
+# a Python without a C compiler trains a model, too.
 set -u
 sources=$(cd "$(dirname "$0")/../.." && pwd)
 python=

@@ -14,7 +14,7 @@
  * A share has the nearest code, and half way between two codes the lower one.  A first moment m of Adam
  * bounds the second: v >= (1 - b1^2 / b2) (1 - b2) / (1 - b1)^2 m^2, by the inequality of Cauchy and
  * Schwarz. A second moment whose code stands for less is as large as that: a step never divides m by
- * epsilon alone. The maximum of a block of zeros is 0, and so are all its numbers.  An infinite number
+ * epsilon alone. A block of zeros has the maximum 0, and its numbers are 0.  An infinite number
  * makes the maximum infinite and the other numbers NaN.  A NaN has the lowest code and counts in no
  * maximum: its parameter is a NaN by then, and training ends.
  *
