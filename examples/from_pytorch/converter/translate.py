@@ -224,13 +224,13 @@ class Translation:
         value = axes.settled(n, value)
         if value.in_order():
             return value.base, None
-        name = axes.laid_out(n, value)
-        if name is not None:
-            return name, None
         layout = outputs.layout(value)
-        if layout is None:
+        if layout is not None:
+            return value.base, layout
+        name = axes.laid_out(n, value)
+        if name is None:
             raise Inexpressible("%s: %s" % (where, outputs.REFUSED))
-        return value.base, layout
+        return name, None
 
     # ---- operators ----
 
