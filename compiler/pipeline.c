@@ -30,6 +30,7 @@ static const struct {
     {"autodiff", autodiff},              /* training: the backward pass */
     {"update", update},                  /* training: the optimiser's step */
     {"close", close_graph},              /* a last node reads the results */
+    {"compress", compress},              /* training: activations wait in codes */
     {"fuse", fuse},                      /* conv + relu and the like become one node */
     {"renormalise", renormalise},        /* training of volumes: normalises again instead of keeping */
     {"types", choose_types},             /* the stored type of each value */

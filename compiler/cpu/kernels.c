@@ -170,13 +170,24 @@ static bool join_max_pool(Graph *g, const Node *conv, const Node *pool, Node *jo
 
 /* ---- pools ---- */
 
-/* In bands of rows x need not be kept for the gradient of a pool, which comes long after what else reads x:
- * a byte for each window tells where its maximum is, and which of its points are above zero. */
+/* Shall marks stand for the input of POOL, whose gradient is NODE: in bands of rows, or if x waits in
+ * codes?
+ */
+static bool keeps_marks(const Program *program, const Node *node, NodeId pool) {
+    const Graph *g = program->graph;
+    const bool coded = program->model->train.compress > 0;
+    if (program->options->reference || pool < 0 || (!coded && !has_bands(program)))
+        return false;
+    const ValueId x = node->in[0], y = g->node[pool].out[0];
+    return has_cells(g, node, x, y) || (coded && !node->a.pool.mask && has_windows_of_four(g, node, x, y));
+}
+
+/* x need not be kept for the gradient of a pool, which comes long after what else reads x: a byte for each
+ * window tells where its maximum is, and which of its points are above zero. */
 static void prepare_pool_grad(Program *program, Node *node) {
     Graph *g = program->graph;
     const NodeId pool = pool_of(g, node);
-    if (program->options->reference || !has_bands(program) || pool < 0 ||
-        !has_cells(g, node, node->in[0], g->node[pool].out[0]))
+    if (!keeps_marks(program, node, pool))
         return;
     const Value *y = &g->value[g->node[pool].out[0]];
     const ValueId marks = keep_argmax(g, pool, shape_channels(y->shape), MARK_BITS);

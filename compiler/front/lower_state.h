@@ -407,6 +407,7 @@ void set_patience(Call *call);
 void set_clip(Call *call);
 void set_ema(Call *call);
 void set_state(Call *call);
+void set_compress(Call *call);
 void set_freeze(Call *call);
 void set_accumulate(Call *call);
 void set_ranks(Call *call);
@@ -414,6 +415,8 @@ void set_ranks(Call *call);
 void check_accumulation(Lower *l);
 void check_ranks(Lower *l);
 void check_state(Lower *l);
+/* Do the exceptions of `compress` name layers? */
+void check_compress(Lower *l);
 /* synchronise.c: with ranks, batch norms that ask for it have statistics of all samples of a step. */
 void synchronise_norms(Lower *l);
 /* Reports settings of `train` that do not go together. */

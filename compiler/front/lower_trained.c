@@ -9,6 +9,7 @@
  * Requires: the lowered file with the final names of its parameters.
  * Provides: Value.frozen of parameters.
  */
+#include "base/layers.h"
 #include "base/text.h"
 #include "front/lower_state.h"
 
@@ -73,38 +74,6 @@ static void warn_of_untrained(Lower *l) {
 
 /* ---- frozen layers ---- */
 
-/* A star takes as little as fits.  If the rest does not fit, the last star takes one more; the stars before
- * it fit the shortest beginning and need no more. */
-static bool matches(const char *pattern, const char *text, size_t length) {
-    const char *behind_star = NULL, *taken = text, *end = text + length;
-    while (text < end || *pattern != '\0') {
-        if (*pattern == '*') {
-            behind_star = ++pattern;
-            taken = text;
-        } else if (text < end && *text == *pattern) {
-            pattern++;
-            text++;
-        } else if (text < end && behind_star != NULL) {
-            text = ++taken;
-            pattern = behind_star;
-        } else {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Does the pattern name LAYER, or what it has in front of one of its dots? */
-static bool names_layer(const char *pattern, const char *layer) {
-    const char *end = layer;
-    do {
-        end += strcspn(end, ".");
-        if (matches(pattern, layer, (size_t)(end - layer)))
-            return true;
-    } while (*end++ != '\0');
-    return false;
-}
-
 static int freeze(Lower *l, const char *pattern) {
     int frozen = 0;
     for (ValueId v = 0; v < l->graph->nvalue; v++) {
@@ -147,7 +116,7 @@ static const char *layers(Lower *l, const char **first) {
     return list.bytes;
 }
 
-static void refuse_pattern(Lower *l, const Frozen *frozen) {
+static void refuse_pattern(Lower *l, const LayerPattern *frozen) {
     const char *first = "enc1", *all = layers(l, &first), *whole = layer_of_parameter(l, frozen->pattern);
     diag_begin(l->diag, ERROR, "U0624", frozen->span, "%s`%s` names no layer",
                frozen->span.line == 0 ? "--freeze: " : "", frozen->pattern);
@@ -205,5 +174,6 @@ void check_trained(Lower *l) {
     if (l->ncomputed > 0 && l->options->program == PROGRAM_TRAIN)
         refuse_computed(l);
     freeze_layers(l);
+    check_compress(l);
     warn_of_untrained(l);
 }

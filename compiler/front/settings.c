@@ -383,6 +383,7 @@ static const Setting settings[] = {
     {"clip", "clip(norm = none, value = none)", set_clip, IN_TRAIN, false},
     {"ema", "ema(decay)", set_ema, IN_TRAIN, false},
     {"state", "state(bits)", set_state, IN_TRAIN, false},
+    {"compress", "compress(bits, except = none)", set_compress, IN_TRAIN, false},
     {"freeze", "freeze(layers, ...)", set_freeze, IN_TRAIN, true},
     {"init", "", NULL, IN_TRAIN, false},
     {"every", "every(n = 1, unit = \"epochs\")", set_every, IN_EVAL, false},
@@ -407,12 +408,20 @@ void list_settings(Text *out) {
 }
 
 /* The settings, as one types them, that change nothing: what holds without them. */
-static const char *const otherwise[] = {
-    "shuffle true",        "optimizer adam()", "batch 1",
-    "tail \"keep\"",       "seed 0",           "precision \"f32\"",
-    "accumulate 1",        "ranks 1",          "state 32",
-    "schedule constant()", "pad \"reflect\"",  "save 1, \"epochs\", keep = 3",
-    "every 1, \"epochs\""};
+static const char *const otherwise[] = {"shuffle true",
+                                        "optimizer adam()",
+                                        "batch 1",
+                                        "tail \"keep\"",
+                                        "seed 0",
+                                        "precision \"f32\"",
+                                        "accumulate 1",
+                                        "ranks 1",
+                                        "state 32",
+                                        "compress 32",
+                                        "schedule constant()",
+                                        "pad \"reflect\"",
+                                        "save 1, \"epochs\", keep = 3",
+                                        "every 1, \"epochs\""};
 
 struct Seen {
     Span span[SECTIONS][SETTINGS];
@@ -449,11 +458,11 @@ void begin_sections(Lower *l) {
 
 void end_sections(Lower *l) {
     TrainSection *train = &l->model->train;
-    Frozen *frozen = NEW_ARRAY(l->pool, Frozen, train->nfrozen + l->options->nfreeze);
+    LayerPattern *frozen = NEW_ARRAY(l->pool, LayerPattern, train->nfrozen + l->options->nfreeze);
     for (int i = 0; i < train->nfrozen; i++)
         frozen[i] = train->frozen[i];
     for (int i = 0; i < l->options->nfreeze; i++)
-        frozen[train->nfrozen++] = (Frozen){.pattern = l->options->freeze[i]};
+        frozen[train->nfrozen++] = (LayerPattern){.pattern = l->options->freeze[i]};
     train->frozen = frozen;
 }
 

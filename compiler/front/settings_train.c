@@ -507,7 +507,7 @@ void check_updates(Lower *l) {
 
 void set_freeze(Call *call) {
     TrainSection *train = &call->l->model->train;
-    Frozen *list = NEW_ARRAY(call->l->pool, Frozen, train->nfrozen + call->nargument);
+    LayerPattern *list = NEW_ARRAY(call->l->pool, LayerPattern, train->nfrozen + call->nargument);
     for (int i = 0; i < train->nfrozen; i++)
         list[i] = train->frozen[i];
     for (int i = 0; i < call->nargument; i++) {
@@ -518,7 +518,7 @@ void set_freeze(Call *call) {
             diag_end(call->l->diag);
             return;
         }
-        list[train->nfrozen++] = (Frozen){.pattern = a->value.text, .span = a->span};
+        list[train->nfrozen++] = (LayerPattern){.pattern = a->value.text, .span = a->span};
     }
     train->frozen = list;
 }

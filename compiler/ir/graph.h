@@ -10,6 +10,7 @@
 #include "base/span.h"
 #include "ir/operands.h"
 #include "unet/functions.h"
+#include "unet/groups.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -219,7 +220,8 @@ typedef enum {
     ATTRIBUTES_DIFFUSION,
     ATTRIBUTES_VALUES,
     ATTRIBUTES_ATTENTION,
-    ATTRIBUTES_REARRANGE
+    ATTRIBUTES_REARRANGE,
+    ATTRIBUTES_COMPRESS
 } AttributesKind;
 
 /* Which points of x the points of y are made of: point o of an axis lies at (o * step + offset) / unit of
@@ -293,6 +295,11 @@ typedef struct {
             double rate;
             int64_t number; /* tells the operators of a file apart: each has random numbers of its own */
         } dropout;
+        struct {
+            int64_t bits;         /* of a code */
+            UnetGroupSigns signs; /* how the sign of a number is kept */
+            int64_t number; /* tells the tensors in codes apart, which have random numbers of their own */
+        } compress;
         struct {
             Optimizer optimizer;
             double clip;    /* each gradient lies between -clip and clip; 0: anywhere */

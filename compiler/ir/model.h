@@ -195,11 +195,11 @@ typedef struct {
     Span span;
 } Schedule;
 
-/* Layers that are not trained. */
+/* A pattern for layers (base/layers.h), such as layers that are not trained. */
 typedef struct {
     const char *pattern;
     Span span; /* line 0: the command line */
-} Frozen;
+} LayerPattern;
 
 enum { MOST_RANKS = 1024 };
 
@@ -230,6 +230,10 @@ typedef struct {
     double ema;                   /* how much of the averaged weights a step keeps; 0: there are none */
     bool codes_state;             /* the optimiser's state in 8 bits (unet/codes.h) */
     Span state_span;
+    int64_t compress; /* activations wait for the backward pass in codes of so many bits; 0: as they are, */
+    const LayerPattern *exact; /*   except what these layers read */
+    int nexact;
+    Span compress_span;
     int64_t patience; /* evaluations without a better one that end training; 0: none do */
     Span patience_span;
     int64_t batch;      /* samples of a step: the setting `batch`, times `accumulate` */
@@ -248,7 +252,7 @@ typedef struct {
     Span memory_span;
     Type precision; /* of activations and their gradients, unless the command line says another */
     const char *pretrained, *pretrained_map; /* or NULL */
-    const Frozen *frozen;                    /* the layers of the command line last */
+    const LayerPattern *frozen;              /* the layers of the command line last */
     int nfrozen;
 } TrainSection;
 

@@ -174,7 +174,8 @@ void fuse_relu_grad(Fuse *f, Node *relu_grad) {
         gradient->a.head.mask = true;
         fuse_take_over(f, gradient, relu_grad);
     } else if ((gradient->op == OP_CONV_DGRAD || gradient->op == OP_UPCONV_DGRAD) &&
-               !gradient->a.conv.mask && !goes_into_norm(f, relu_grad)) {
+               !gradient->a.conv.mask && !goes_into_norm(f, relu_grad) &&
+               fuse_graph(f)->value[y].producer < gradient - fuse_graph(f)->node) {
         gradient->a.conv.mask = true;
         gradient->in[2] = y;
         fuse_take_over(f, gradient, relu_grad);

@@ -45,15 +45,26 @@ NodeId pool_of(const Graph *g, const Node *node) {
     return id;
 }
 
-bool has_cells(const Graph *g, const Node *node, ValueId x, ValueId y) {
+bool has_windows_of_four(const Graph *g, const Node *node, ValueId x, ValueId y) {
     const Window *w = &node->a.pool.window;
     bool fits = true;
     for (int k = 0; k < AXES; k++) {
         const int64_t size = k == 0 ? 1 : 2;
         fits &= w->kernel[k] == size && w->stride[k] == size && w->dilation[k] == 1 && w->before[k] == 0 &&
-                shape_extent(g->value[x].shape, k) == size * shape_extent(g->value[y].shape, k);
+                shape_extent(g->value[x].shape, k) / size == shape_extent(g->value[y].shape, k);
     }
     return fits;
+}
+
+bool knows_maxima(const Graph *g, const Node *node) {
+    return node->op == OP_MAX_POOL_GRAD && has_windows_of_four(g, node, node->out[0], node->in[1]);
+}
+
+bool has_cells(const Graph *g, const Node *node, ValueId x, ValueId y) {
+    bool even = true;
+    for (int k = 1; k < AXES; k++)
+        even &= shape_extent(g->value[x].shape, k) % 2 == 0;
+    return even && has_windows_of_four(g, node, x, y);
 }
 
 ValueId keep_argmax(Graph *g, NodeId pool, int64_t channels, int bits) {

@@ -40,6 +40,8 @@ static const char *read_marks(const char *s, Operand *operand, bool *variadic) {
             operand->region = true;
         else if (*s == '#')
             operand->gives_rows = true;
+        else if (strchr("'%$", *s) != NULL)
+            operand->codes = *s == '\'' ? CODES_SIGN : *s == '%' ? CODES_ANY : CODES_FINE;
         else if (*s == '&')
             operand->stays = true;
         else if (*s == '|')

@@ -15,6 +15,14 @@ typedef enum {
     ACCESS_PARAMETER /* ^ read */
 } Access;
 
+/* Will a copy in codes do for an input that a gradient reads (section `train`, `compress`)? */
+typedef enum {
+    CODES_NEVER, /* it must be exact */
+    CODES_SIGN,  /* ' which tell whether it is above zero */
+    CODES_ANY,   /* % of any number of bits */
+    CODES_FINE,  /* $ of 8 bits or more */
+} Codes;
+
 enum { MAX_OUTPUTS = 7, MAX_INPUTS = 8 }; /* of an operator that a kernel computes */
 
 typedef struct {
@@ -22,6 +30,7 @@ typedef struct {
     int length;
     Access access;
     bool optional, segments, region;
+    Codes codes;
     bool gives_rows; /* a range of rows counts its rows */
     bool stays;      /* scratch in which a band of rows leaves something for the next, */
     bool may_stay;   /*   if Node.keeps_sums says so */

@@ -114,6 +114,16 @@ int64_t attention_window_points(const Node *node, Shape map);
 /*   the extent of the windows into which NODE cuts a map, or 1: extents of the map are multiples of it. */
 int64_t window_multiple(const Node *node, int axis);
 
+/* op_compress.c: the shape of a tensor X in codes of so many bits, which are bytes (unet/groups.h); */
+Shape compressed_shape(Shape x, int64_t bits);
+/*   a node in the name of PRODUCER that makes CODES of X, or X of CODES; */
+NodeId compress_new(Graph *g, const Node *producer, Attributes a, ValueId x, ValueId codes);
+NodeId decompress_new(Graph *g, const Node *producer, Attributes a, ValueId codes, ValueId x);
+/*   does NODE make codes; */
+bool makes_codes(const Node *node);
+/*   is each output of NODE zero where it is not positive? */
+bool makes_zeros(const Node *node);
+
 /* op_update.c: in the gradients of all parameters, input 1 of NODE. */
 int64_t gradient_elements(const Graph *g, const Node *node);
 /* Does the optimiser shrink this parameter? */

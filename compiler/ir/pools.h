@@ -13,6 +13,11 @@ enum { MARK_BITS = 8 };
 /* NODE pools X to Y, or is the gradient of that: do its windows, of 2x2 points, lie side by side and cover
  * all of X? */
 bool has_cells(const Graph *g, const Node *node, ValueId x, ValueId y);
+/* The same, or all of X but for a last row, a last column or both? */
+bool has_windows_of_four(const Graph *g, const Node *node, ValueId x, ValueId y);
+/* Does NODE know where the maxima of a pool were, if that has windows of four?  Then it need not read the
+ * pool's input. */
+bool knows_maxima(const Graph *g, const Node *node);
 /* Has POOL keep the taps at which it finds its maxima as an output: so many BITS for each, in so many
  * bytes, CHANNELS, for each window. */
 ValueId keep_argmax(Graph *g, NodeId pool, int64_t channels, int bits);

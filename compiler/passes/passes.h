@@ -19,6 +19,8 @@ void autodiff(Program *program);
 void update(Program *program);
 /* prune.c: appends the `return` node, which reads the results. */
 void close_graph(Program *program);
+/* compress.c: training: activations wait for the backward pass in codes. */
+void compress(Program *program);
 /* fuse.c: conv + relu, gradients + mask, gradients + sum, the last conv + loss + gradients. */
 void fuse(Program *program);
 void renormalise(Program *program);

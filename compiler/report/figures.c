@@ -1,5 +1,6 @@
 /* figures.c - figures that several views of a plan share, or that need an explanation: how training is
  * computed, what nothing shrinks, what reuse saves, and what an eager framework keeps. */
+#include "base/size_math.h"
 #include "ir/ops.h"
 #include "ir/target.h"
 #include "report/report.h"
@@ -99,6 +100,23 @@ void state_row(const Plan *plan, Text *out) {
         text_line(out, "  %-26s %12s  %18s B  `state 8`: another result than in 32 bits, which are %s",
                   "state in 8 bits", human_bytes(plan->pool, coded), grouped(plan->pool, coded),
                   human_bytes(plan->pool, reals));
+}
+
+void codes_row(const Plan *plan, Text *out) {
+    const Program *train = &plan->program[PROGRAM_TRAIN];
+    int64_t coded = 0, numbers = 0;
+    for (int i = 0; train->model != NULL && i < train->graph->nnode; i++) {
+        const Node *node = &train->graph->node[i];
+        if (!makes_codes(node))
+            continue;
+        coded = size_sum(coded, train->layout[node->out[0]].bytes);
+        numbers = size_sum(numbers, train->layout[node->in[0]].bytes);
+    }
+    if (coded > 0)
+        text_line(out,
+                  "  %-26s %12s  %18s B  `compress %lld`: another result than as they are, which is %s",
+                  "activations in codes", human_bytes(plan->pool, coded), grouped(plan->pool, coded),
+                  (long long)train->model->train.compress, human_bytes(plan->pool, numbers));
 }
 
 /* Everything that training holds, if a whole batch goes through at once and everything is kept. */

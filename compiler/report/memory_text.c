@@ -305,6 +305,7 @@ static void arena_rows(const Plan *plan, Text *out) {
               grouped(pool, plan->arena));
     fixed_row(plan, out);
     state_row(plan, out);
+    codes_row(plan, out);
     text_line(out, "  %-26s %12s  %18s B  %s%s", "lower bound", human_bytes(pool, plan->lower_bound),
               grouped(pool, plan->lower_bound),
               gap == 0 ? "met"

@@ -41,6 +41,8 @@ void how_row(const Plan *plan, const Program *program, Text *out);
 void fixed_row(const Plan *plan, Text *out);
 /* The bytes of the optimiser's state in 8 bits; no row, if there are none. */
 void state_row(const Plan *plan, Text *out);
+/* Activations that wait for the backward pass in codes; nothing without `compress`. */
+void codes_row(const Plan *plan, Text *out);
 /* Returns how many blocks the gradients of parameters are: the parts of the optimiser's step. */
 int gradient_blocks(const Plan *plan);
 /* Does the optimiser take one after the other, before all gradients are there? */

@@ -1,19 +1,26 @@
-/* max_pool_grad_marks.c - max_pool_grad by what max_pool_marks wrote down: x is not read, nor is y. */
+/* max_pool_grad_marks.c - max_pool_grad by what max_pool_marks wrote down: x is not read, nor is y.  A last
+ * row or column may lie in no window; then nothing is masked. */
 #include "marks.c"
 
 #define KERNEL max_pool_grad_marks
 #include "../example.h"
 
 /* BEGIN */
+/* Windows, and one more where a row or column lies in none. */
+#define ALL_H ((IH + 1) / 2)
+#define ALL_W ((IW + 1) / 2)
+
 /* Vector v of the points of window o that lie in the rows. */
 INLINE void KERNEL_window(Rows rows, stored *dx, const stored *dy, const stored *a, const uint8_t *argmax,
                           int v, Point o) {
     SIZES;
-    const Bits marks = load_marks(argmax + vector_at(&ARGMAX, v, o), lanes(&ARGMAX, v));
-    const Vector gradient = load_some(dy + vector_at(&DY, v, o), lanes(&DY, v));
+    const int is_window = o.h < H && o.w < W;
+    const Bits marks =
+        is_window ? load_marks(argmax + vector_at(&ARGMAX, v, o), lanes(&ARGMAX, v)) : (Bits){0};
+    const Vector gradient = is_window ? load_some(dy + vector_at(&DY, v, o), lanes(&DY, v)) : (Vector){0};
     for (int tap = 0; tap < TAPS; tap++) {
         const Point p = tap_of(o, tap);
-        if (p.d * IH + p.h < rows.begin || p.d * IH + p.h >= rows.end)
+        if (p.h >= IH || p.w >= IW || p.d * IH + p.h < rows.begin || p.d * IH + p.h >= rows.end)
             continue;
         const Bits chosen = (marks & TAP_BITS) == tap, passes = (marks & (PASSES << tap)) != 0;
         Vector sum = (Vector){0} + (Vector)((Bits)gradient & chosen);
@@ -30,8 +37,8 @@ INLINE Rows KERNEL_rows(Rows rows) {
     SIZES;
     const int first = rows.begin, last = rows.end - 1;
     if (first <= last) {
-        rows.end = last / IH * H + last % IH / 2 + 1;
-        rows.begin = first / IH * H + first % IH / 2;
+        rows.end = last / IH * ALL_H + last % IH / 2 + 1;
+        rows.begin = first / IH * ALL_H + first % IH / 2;
     }
     return rows;
 }
@@ -46,8 +53,10 @@ UNUSED static void KERNEL(int n, Rows rows, stored *dx, const stored *x, const s
     for (int i = 0; i < n; i++)
         for (int first = 0; first < vectors(&DX); first += parts)
             for (int r = windows.begin; r < windows.end; r++)
-                for (int q = 0; q < W * parts; q++)
+                for (int q = 0; q < ALL_W * parts; q++)
                     KERNEL_window(rows, dx, dy, a, argmax, first + q % parts,
-                                  (Point){i, r / H, r % H, q / parts});
+                                  (Point){i, r / ALL_H, r % ALL_H, q / parts});
 }
+#undef ALL_H
+#undef ALL_W
 /* END */

@@ -533,6 +533,20 @@ def diffusing(cases):
     cases.node("diffuse_time", {"y": "y"}, times=r.choice([2, 1000]), evaluates=r.randint(0, 1), weighted=r.randint(0, 1))
 
 
+def coding(cases):
+    """A tensor in codes, and out of them: of numbers around zero, or of a ReLU, so that half of them are zero."""
+    r = cases.random
+    c, size = r.choice([5, 16, 17, 32, 40]), [r.choice([1, 1, 2]), r.randint(1, 5), r.choice([1, 7, 16, 17, 40])]
+    for bits, signs in itertools.product((8, 4, 2), range(3)):
+        row = (c + 15) // 16 * ((size[2] + 15) // 16) * (8 + 32 * bits)
+        cases.case("%d channels, %s, in codes of %d bits, signs %d" % (c, size, bits, signs), nearness="EXACT")
+        cases.tensor("x", c, size, *cases.halo(1))
+        cases.tensor("codes", 1, [*size[:2], row], kind="codes")
+        cases.tensor("y", c, size, *cases.halo(1))
+        cases.node("compress", {"codes": "codes", "x": "x"}, bits=bits, signs=signs, number=r.randint(0, 9))
+        cases.node("decompress", {"y": "y", "codes": "codes"}, bits=bits, signs=signs)
+
+
 def embedding(cases):
     """Rows of a table: numbers of rows lie between -1 and 1, so some are below the first row and some points share one."""
     r = cases.random
@@ -1005,7 +1019,7 @@ def main():
             draw(case)
         for operator in ("batch_norm", "instance_norm", "group_norm"):
             draw(normalising, operator)
-        for case in (scaling, giving, waving, embedding, diffusing, attending):
+        for case in (scaling, giving, waving, embedding, diffusing, coding, attending):
             draw(case)
         draw(attending, windowed=True)
         for case in (attending_channels, unpooling, running, losses, similarities, class_losses, overlaps, ohem, lovasz, classes, head):

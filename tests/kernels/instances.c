@@ -148,11 +148,11 @@ static Value value_of(const Line *line, const Options *options) {
                    shorts = strcmp(kind, "shorts") == 0,
                    staged = bytes || shorts || strcmp(kind, "staged") == 0;
         v.class = labels || staged ? CLASS_STAGING : CLASS_ACTIVATION;
-        v.type = labels   ? TYPE_U8
-                 : bytes  ? TYPE_UNORM8
-                 : shorts ? TYPE_UNORM16
-                 : staged ? options->real
-                          : options->stored;
+        v.type = labels || strcmp(kind, "codes") == 0 ? TYPE_U8
+                 : bytes                              ? TYPE_UNORM8
+                 : shorts                             ? TYPE_UNORM16
+                 : staged                             ? options->real
+                                                      : options->stored;
         v.per_sample = true;
         v.shape.rank = 4;
         for (int k = 1; k <= AXES; k++)
@@ -350,6 +350,11 @@ static Attributes attributes_of(Pool *pool, const Line *line, Op op) {
     case ATTRIBUTES_DROPOUT:
         a.dropout.rate = real_number(line, "rate");
         a.dropout.number = number(line, "number");
+        break;
+    case ATTRIBUTES_COMPRESS:
+        a.compress.bits = number(line, "bits");
+        a.compress.signs = (UnetGroupSigns)number(line, "signs");
+        a.compress.number = number(line, "number");
         break;
     case ATTRIBUTES_DIFFUSION:
         a.diffusion.times = (int)number(line, "times");

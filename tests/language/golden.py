@@ -3,7 +3,8 @@
 errors/NAME.unet  a wrong file; NAME.expect holds what `unetc check` prints on stderr, and its exit code
 right/NAME.unet   a right one;  NAME.ast and NAME.graph hold what --emit prints
 programs/NAME.unet  NAME.prune holds what is left of the graph in each of its programs
-passes/NAME.unet  a small one;  NAME.PASS holds the graph after that pass of pipeline.c, with the options of PASSES
+passes/NAME.unet  a small one;  NAME.PASS holds the graph after that pass of pipeline.c, with the options of PASSES; NAME.compress,
+                  if it has activations in codes
 
 Every code that the compiler can report must have a text for `unetc explain`, and the JSON form of a diagnostic
 must hold the human one.  `--every=N` takes each Nth file alone.  A first line `# options: ...` adds options.  `golden.py UNETC --update` writes the expectations anew: read the
@@ -19,7 +20,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 FIRST = "# options:"
-PASSES = {"autodiff": ["autodiff"], "fuse": ["fuse"], "cast": ["cast", "--precision=bf16"], "prepare_cpu": ["prepare"],
+PASSES = {"autodiff": ["autodiff"], "compress": ["compress"], "fuse": ["fuse"], "cast": ["cast", "--precision=bf16"], "prepare_cpu": ["prepare"],
           "prepare_cuda": ["prepare", "--target=cuda"], "schedule": ["schedule"]}
 
 
@@ -61,7 +62,8 @@ def cases(unetc):
         yield path.with_suffix(".prune"), stage_text(unetc, path, "graph:after=prune")
     for path in files("passes"):
         for name, (last, *more) in PASSES.items():
-            yield path.with_suffix("." + name), stage_text(unetc, path, "graph:after=" + last, *more)
+            if name != "compress" or "compress" in path.read_text():
+                yield path.with_suffix("." + name), stage_text(unetc, path, "graph:after=" + last, *more)
 
 
 def unexplained(unetc):

@@ -156,6 +156,7 @@ class Varied(Net):
         self.crosses = number % 13 in (2, 6, 9)  # channels attend there
         self.looks = number % 19 in (1, 4, 10, 15)  # around, in windows, there, too
         self.factor = 2 if number % 11 in (3, 8) else 1  # of the target's size
+        self.codes = {3: 8, 6: 4, 11: 2, 12: 8}.get(number % 14, 0)  # bits in which activations wait
         super().__init__(rng, 2 if number % 13 in (4, 7) else 1, norms=number % 3 == 1, number=number)
         self.eval_batch = 1 + self.batch // 2
         self.extras()
@@ -223,7 +224,8 @@ class Varied(Net):
         return self.tensor([self.factor * n for n in self.size]) if self.factor > 1 else self.tensor([])
 
     def settings(self):
-        return super().settings() + ["    metric    " + metric for metric in self.metrics]
+        compressed = ["    compress  %d" % self.codes] if self.codes else []
+        return super().settings() + compressed + ["    metric    " + metric for metric in self.metrics]
 
     def text(self):
         return super().text() + "eval {\n    batch     %d\n}\n" % self.eval_batch

@@ -47,7 +47,8 @@ THREADS = 3  # beside one
 # Relative, in the L2 norm of a tensor.  Losses and gradients differ by the order of sums; what three steps
 # add to the weights differs more where a gradient is close to zero.  In 16 bits a number now and then is rounded to
 # a neighbour, and weights that differ by little are after the first step; a norm makes a small difference large: of
-# net 1228, with batch norm over few points, the reference in f32 is 1.3e-5 from the one in f64.
+# net 1228, with batch norm over few points, the reference in f32 is 1.3e-5 from the one in f64.  With `compress` a number near
+# a border between two codes has another code now and then.
 TOLERANCE = {"f32": {"output": 1e-5, "loss": 3e-6, "gradient": 3e-5, "evaluation": 1e-5, "change": 1e-3},
              "bf16": {"output": 1e-3, "loss": 1e-2, "gradient": 3e-2, "evaluation": 1e-2, "change": 1e-1}}
 TOLERANCE["f16"] = TOLERANCE["bf16"]
@@ -267,7 +268,7 @@ def check(tools, folder, net, rng):
                             THREADS)
     before = numbers.tolist()
     worst = largest_errors(Answer(net, build, before, fast_raw), Answer(net, build, before, raw))
-    tolerance = TOLERANCE[net.precision]
+    tolerance = TOLERANCE["bf16" if net.codes else net.precision]
     complaints += ["%s, %s: off by %.1e from the reference" % (net.precision, kind, error) for kind, error in worst.items()
                    if not error <= tolerance[kind]]
     return complaints, worst
@@ -288,7 +289,7 @@ def job(options, number):
     if complaints and options.keep:
         with open(os.path.join(options.keep, "random%d.unet" % number), "w") as out:
             out.write(net.text())
-    return complaints, net.precision, worst
+    return complaints, "%s%s" % (net.precision, " in codes" if net.codes else ""), worst
 
 
 def main():
@@ -309,7 +310,7 @@ def main():
         results = list(pool.map(lambda number: job(options, number), numbers))
     failed = sum(bool(complaints) for complaints, _, _ in results)
     print("%d nets, %d failed; fast against reference kernels, largest relative errors:" % (len(numbers), failed))
-    for precision, kinds in TOLERANCE.items():
+    for precision, kinds in [(precision + codes, kinds) for codes in ("", " in codes") for precision, kinds in TOLERANCE.items()]:
         worst = [worst for _, of, worst in results if of == precision and worst]
         print("  %s: %s" % (precision, ", ".join("%s %.1e" % (kind, max([w[kind] for w in worst] or [0])) for kind in kinds)))
     return 1 if failed else 0

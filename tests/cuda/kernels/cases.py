@@ -473,6 +473,28 @@ def embedding(cases):
     cases.function("embedding of %d channels in %d rows, %d x %s" % (c, rows, n, size), lines)
 
 
+def coding(cases):
+    """A tensor in codes, by three ranges of rows, and out of them: the same bytes and numbers as the reference's."""
+    r, n, size = cases.random, cases.samples(2), cases.size()
+    c, size[2] = 5 if cases.wide else r.choice([5, 8, 16, 17, 33]), size[2] if cases.wide else r.choice([1, 7, 16, 17, 35])
+    shape, rows, start = cases.shape(c, n, size), size[0] * size[1], r.randint(0, 3)
+    lines = ["Tensor x = test.numbers(%s), y = test.output(%s), same_y = test.output(%s);" % (3 * (shape.cpp(),)),
+             "static const int32_t all[3] = {};", "test.control(%d, &all, 0, %d);" % (n, start)]
+    for bits, signs in [(8, 1)] if cases.wide else [(8, 0), (8, 1), (8, 2), (4, 0), (4, 1), (2, 0), (2, 1), (2, 2)]:
+        groups = Shape(1, n, [*size[:2], -(-c // 16) * -(-size[2] // 16) * (8 + 32 * bits)], 1)
+        told = {"C": c, "N": n, "CODE_BITS": bits, "ZEROS": int(signs == 1), "SIGNED": int(signs == 2), "NUMBER": r.randint(0, 9),
+                **extents("", size)}
+        into = cases.both("compress", told, {"X": shape, "CODES": groups})
+        out = cases.both("decompress", told, {"Y": shape, "CODES": groups})
+        cut = sorted(r.randint(0, rows) for _ in range(2))
+        lines += ["{", "Bytes codes(%d);" % (n * rows * groups.size[2]),
+                  *cases.run("compress", "compress", into, {"codes": "codes", "x": "x"}, rows=rows,
+                             parts=list(zip([cut[1], 0, cut[0]], [rows, cut[0], cut[1]])),
+                             before=[n, start, "test.at().control->step", "test.at().control->seed"]),
+                  *cases.by_rows("decompress", "decompress", out, rows, {"y": "y", "codes": "codes"}, before=[n]), "}"]
+    cases.function("%d channels in codes, %d x %s" % (c, n, size), lines)
+
+
 def attending(cases, windowed=False):
     """Few points and many, heads of some channels; the gradient reads what the kernel in front of it leaves.  A
     gradient of one point alone would be nothing but rounding."""
@@ -1684,7 +1706,7 @@ def make(seed, stored, rounds, rows, wide=False, only=(), share=(0, 1)):
     count, numbers = {}, itertools.count()
     for i in range(rounds):
         kind = 1 if rounds == 1 and stored == "__half" else i  # of two kinds, one round of one type has the other
-        for case in (mapping, functions, pairs, repeating, bordering, giving, waving, embedding, diffusing, attending, attending_channels, joining, casting):
+        for case in (mapping, functions, pairs, repeating, bordering, giving, waving, embedding, diffusing, coding, attending, attending_channels, joining, casting):
             draw(case)
         draw(attending, True)
         draw(pooling, kind)

@@ -76,6 +76,8 @@ FAULTS = [
     ("a sum of what was not masked yet", ("convolution",), "store_vector(dx, i, v);\n        return v;",
      "const Vector sum = load_vector(dx, i);\n        store_vector(dx, i, v);\n        return sum;", "dgrad, sums: number"),
     ("a second moment that the first does not bound", ("coded_updates",), "bound > before ? bound : before", "before", "adam in codes"),
+    ("the head of another group", ("coding",), "heads[threadIdx.x / WARP];", "heads[0];", "compress: byte"),
+    ("codes of other points", ("coding",), "p % apart * UNET_GROUP_CHANNELS", "p * UNET_GROUP_CHANNELS % (apart * 8)", "decompress: number"),
     ("a group that is left out", ("merging",), "for (int i = 0; i + apart < n; i += 2 * apart) {", "for (int i = 0; i + 2 * apart < n; i += 2 * apart) {",
      "norm_merge: number"),
 ]

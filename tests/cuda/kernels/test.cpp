@@ -119,6 +119,8 @@ Codes::Codes(std::vector<long> all, long reals)
     memset(memory.as<void>(), 0, expected.size());
 }
 
+Bytes::Bytes(size_t count) : expected(count), memory(count) {}
+
 double Test::uniform() {
     random = random * 6364136223846793005u + 1442695040888963407u;
     return (double)(random >> 40) / (1 << 23) - 1;
@@ -235,6 +237,10 @@ void Test::poison(Result &output) {
 
 void Test::poison(const Device &output) {
     output.forget();
+}
+
+void Test::poison(Bytes &output) {
+    output.device().forget();
 }
 
 void Test::watch(std::vector<std::pair<const char *, const Device *>> operands) {
@@ -388,6 +394,18 @@ void Test::compare(const char *what, Codes &codes) {
         fail(what, std::to_string(apart) + " codes are others");
     add_to_hash(got, codes.expected.size());
     std::copy_n(got, codes.expected.size(), codes.host());
+    comparisons++;
+}
+
+void Test::compare(const char *what, Bytes &bytes) {
+    const uint8_t *got = bytes.device().as<uint8_t>();
+    for (size_t i = 0; i < bytes.expected.size(); i++)
+        if (got[i] != bytes.expected[i]) {
+            fail(what, "byte " + std::to_string(i) + " is " + std::to_string(got[i]) + ", not " +
+                           std::to_string(bytes.expected[i]));
+            break;
+        }
+    add_to_hash(got, bytes.expected.size());
     comparisons++;
 }
 

@@ -97,6 +97,18 @@ class Labels {
     Device memory;
 };
 
+/* Bytes that a kernel writes, and the bytes that the reference writes. */
+class Bytes {
+  public:
+    explicit Bytes(size_t count);
+    const Device &device() const { return memory; }
+    uint8_t *host() { return expected.data(); }
+    std::vector<uint8_t> expected;
+
+  private:
+    Device memory;
+};
+
 /* A state of the optimiser in codes (unet/codes.h), of tensors of so many ELEMENTS, and REALS of others
  * behind it; the same bytes on both sides, of zeros. */
 class Codes {
@@ -143,6 +155,7 @@ class Test {
     void poison(Tensor &output);
     void poison(Result &output);
     void poison(const Device &output);
+    void poison(Bytes &output);
     /* Watches operands that are only read, by the operator's row: the call must not change them. */
     void watch(std::vector<std::pair<const char *, const Device *>> operands);
     void unchanged(const char *what);
@@ -159,6 +172,7 @@ class Test {
     void compare(const char *what, Result &result, double tolerance = 1e-12);
     /* The same; of all codes few may be neighbours. */
     void compare(const char *what, Codes &codes);
+    void compare(const char *what, Bytes &bytes); /* exactly */
     /* The same bits on the device in both; then the first is forgotten. */
     void same(const char *what, Tensor &tensor, const Tensor &other);
     void same(const char *what, const Labels &labels, const Labels &other);
