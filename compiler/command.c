@@ -173,6 +173,21 @@ static UnetStatus take_batch_norm(void *result, const UnetValue *value, UnetErro
     return UNET_OK;
 }
 
+/* Both in the order of their values, 32 last. */
+static UnetStatus take_compress(void *result, const UnetValue *value, UnetError *error) {
+    static const int64_t bits[] = {8, 4, 2, 32};
+    (void)error;
+    ((Reading *)result)->command.lower.compress = bits[value->choice];
+    return UNET_OK;
+}
+
+static UnetStatus take_state(void *result, const UnetValue *value, UnetError *error) {
+    static const int64_t bits[] = {8, 32};
+    (void)error;
+    ((Reading *)result)->command.lower.state = bits[value->choice];
+    return UNET_OK;
+}
+
 static UnetStatus take_staging(void *result, const UnetValue *value, UnetError *error) {
     (void)error;
     ((Reading *)result)->command.options.staging = (Staging)value->choice;
@@ -320,6 +335,16 @@ static const UnetOptionRow options[] = {
      .help = "how training normalises where the file says `batch_norm`: by the statistics of the batch, as "
              "written; by the running statistics, which it then leaves as they are; as `group_norm`; as "
              "`instance_norm`. All but the first see each sample by itself, and train another network"},
+    {"--compress", .kind = UNET_CHOICE, .commands = FILES, .tag = TRAINING, .take = take_compress,
+     .value = "8|4|2|32",
+     .help =
+         "activations wait for the backward pass in codes of so many bits, instead of what the file says "
+         "(`compress`); 32: as they are. Another result, the same under every budget"},
+    {"--state", .kind = UNET_CHOICE, .commands = FILES, .tag = TRAINING, .take = take_state,
+     .value = "8|32",
+     .help =
+         "the optimizer's state in so many bits, instead of what the file says (`state`). Another result, "
+         "the same under every budget"},
     {"--ranks", .kind = UNET_NUMBER, .commands = FILES, .tag = TRAINING, .place = AT(lower.ranks), .min = 1,
      .max = MOST_RANKS, .value = "N",
      .help = "processes that may train together, instead of what the file says"},

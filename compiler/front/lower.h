@@ -33,7 +33,8 @@ typedef struct LowerOptions {
     int ndefine;
     const char *const *freeze; /* patterns */
     int nfreeze;
-    int64_t batch, accumulate, ranks; /* 0: as the file says */
+    int64_t batch, accumulate, ranks; /* 0: as the file says, */
+    int64_t compress, state;          /*   as here; 32: no codes */
     BatchNorm batch_norm;
     int nsize;         /* how many numbers of `size` --size gives; 0: the option is not there */
     int64_t processes; /* 0: 1, or as many as `ranks` with shards_optimizer */

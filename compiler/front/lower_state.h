@@ -415,6 +415,8 @@ void set_ranks(Call *call);
 void check_accumulation(Lower *l);
 void check_ranks(Lower *l);
 void check_state(Lower *l);
+/* --compress and --state take the place of `compress` and `state`. */
+void choose_codes(Lower *l);
 /* Do the exceptions of `compress` name layers? */
 void check_compress(Lower *l);
 /* synchronise.c: with ranks, batch norms that ask for it have statistics of all samples of a step. */

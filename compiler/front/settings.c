@@ -783,6 +783,7 @@ void check_sections(Lower *l) {
     if (l->options->ranks > 0)
         model->train.ranks = l->options->ranks;
     check_ranks(l);
+    choose_codes(l);
     check_state(l);
     synchronise_norms(l);
     check_sources(l);

@@ -1,4 +1,5 @@
-/* settings_compress.c - `compress`: activations wait for the backward pass in codes (passes/compress.c). */
+/* settings_compress.c - `compress`: activations wait for the backward pass in codes (passes/compress.c);
+ * and the options that take the place of the settings of codes. */
 #include "base/layers.h"
 #include "front/lower_state.h"
 
@@ -23,8 +24,9 @@ static bool read_layers(const Call *call, const char *name, LayerPattern **list,
     return true;
 }
 
+enum { AS_THEY_ARE = 32 };
+
 void set_compress(Call *call) {
-    enum { AS_THEY_ARE = 32 };
     TrainSection *train = &call->l->model->train;
     LayerPattern *exact;
     int64_t bits;
@@ -39,6 +41,14 @@ void set_compress(Call *call) {
             "32` for no codes");
     else
         train->compress = bits == AS_THEY_ARE ? 0 : bits;
+}
+
+void choose_codes(Lower *l) {
+    TrainSection *train = &l->model->train;
+    if (l->options->compress > 0)
+        train->compress = l->options->compress == AS_THEY_ARE ? 0 : l->options->compress;
+    if (l->options->state > 0)
+        train->codes_state = l->options->state != AS_THEY_ARE;
 }
 
 static bool names_any(const Lower *l, const char *pattern) {
