@@ -298,6 +298,7 @@ typedef struct {
         struct {
             int64_t bits;         /* of a code */
             UnetGroupSigns signs; /* how the sign of a number is kept */
+            double slope;         /* sign_grad: of numbers that are not above zero */
             int64_t number; /* tells the tensors in codes apart, which have random numbers of their own */
         } compress;
         struct {

@@ -30,6 +30,14 @@ NodeId decompress_new(Graph *g, const Node *producer, Attributes a, ValueId code
     return codes_new(g, OP_DECOMPRESS, producer, a, codes, x);
 }
 
+Node by_signs(Graph *g, Node node, Attributes a, ValueId codes) {
+    a.compress.slope = node.a.kind == ATTRIBUTES_MAP ? node.a.map.parameter : 0;
+    node.op = OP_SIGN_GRAD;
+    node.a = a;
+    node_set_input(g, &node, 0, codes);
+    return node;
+}
+
 bool makes_codes(const Node *node) {
     return node->op == OP_COMPRESS;
 }
@@ -72,4 +80,12 @@ void constants_decompress(Constants *c, const Node *node) {
     group_constants(c, node, node->out[0]);
     constant_layout(c, "Y", node->out[0]);
     constant_layout(c, "CODES", node->in[0]);
+}
+
+void constants_sign_grad(Constants *c, const Node *node) {
+    group_constants(c, node, node->out[0]);
+    constant_layout(c, "DX", node->out[0]);
+    constant_layout(c, "CODES", node->in[0]);
+    constant_layout(c, "DY", node->in[1]);
+    constant_real(c, "SLOPE", node->a.compress.slope);
 }

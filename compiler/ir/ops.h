@@ -119,6 +119,8 @@ Shape compressed_shape(Shape x, int64_t bits);
 /*   a node in the name of PRODUCER that makes CODES of X, or X of CODES; */
 NodeId compress_new(Graph *g, const Node *producer, Attributes a, ValueId x, ValueId codes);
 NodeId decompress_new(Graph *g, const Node *producer, Attributes a, ValueId codes, ValueId x);
+/*   NODE, the gradient of an activation that asks for the signs of its first input, by CODES of that; */
+Node by_signs(Graph *g, Node node, Attributes a, ValueId codes);
 /*   does NODE make codes; */
 bool makes_codes(const Node *node);
 /*   is each output of NODE zero where it is not positive? */

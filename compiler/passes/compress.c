@@ -6,8 +6,8 @@
  *
  * The forward pass reads exact tensors.  A tensor goes into codes behind its last reader of the forward
  * pass, if the rows of all its readers of the backward pass say that codes will do, and of how many bits.
- * Each of these readers decodes a tensor of its own right in front of it, unless the node before it has
- * just done so.  Exact stay
+ * The gradient of a ReLU takes its signs from the codes.  Each other reader decodes a tensor of its own
+ * right in front of it, unless the node before it has just done so.  Exact stay
  *     - tensors that some gradient needs as they are: predictions, which losses read, among them;
  *     - what the layers of the predictions read, which wait for a short while alone;
  *     - what the layers read that `except` names;
@@ -185,8 +185,20 @@ static ValueId operand_decoded(Compress *c, int i, ValueId v) {
     return moved ? value_concat_like(g, segment, concat.nsegments, concat) : v;
 }
 
+/* Does node I read the signs alone of its first input, which waits in codes? */
+static bool reads_signs(const Compress *c, int i) {
+    const Node *node = &c->g->node[i];
+    return node->nin > 0 && c->g->operands[node->op].in[0].codes == CODES_SIGN && node->in[0] < c->nvalue &&
+           c->codes[node->in[0]] >= 0;
+}
+
 static void decode_operands(Compress *c, int i) {
     Graph *g = c->g;
+    if (reads_signs(c, i)) {
+        const ValueId y = g->node[i].in[0];
+        g->node[i] = by_signs(g, g->node[i], attributes_of(c, y), c->codes[y]);
+        return;
+    }
     ValueId *in = NEW_ARRAY(g->pool, ValueId, g->node[i].nin);
     for (int k = 0; k < g->node[i].nin; k++)
         in[k] = operand_decoded(c, i, g->node[i].in[k]);

@@ -545,6 +545,11 @@ def coding(cases):
         cases.tensor("y", c, size, *cases.halo(1))
         cases.node("compress", {"codes": "codes", "x": "x"}, bits=bits, signs=signs, number=r.randint(0, 9))
         cases.node("decompress", {"y": "y", "codes": "codes"}, bits=bits, signs=signs)
+        if signs == 0:
+            continue
+        cases.tensor("dx", c, size, *cases.halo(1))
+        cases.tensor("dy", c, size, *cases.halo(1))
+        cases.node("sign_grad", {"dx": "dx", "codes": "codes", "dy": "dy"}, bits=bits, signs=signs, slope=r.choice([0, 0.3]))
 
 
 def embedding(cases):

@@ -355,6 +355,7 @@ static Attributes attributes_of(Pool *pool, const Line *line, Op op) {
         a.compress.bits = number(line, "bits");
         a.compress.signs = (UnetGroupSigns)number(line, "signs");
         a.compress.number = number(line, "number");
+        a.compress.slope = real_number(line, "slope");
         break;
     case ATTRIBUTES_DIFFUSION:
         a.diffusion.times = (int)number(line, "times");

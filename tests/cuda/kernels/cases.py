@@ -478,7 +478,7 @@ def coding(cases):
     r, n, size = cases.random, cases.samples(2), cases.size()
     c, size[2] = 5 if cases.wide else r.choice([5, 8, 16, 17, 33]), size[2] if cases.wide else r.choice([1, 7, 16, 17, 35])
     shape, rows, start = cases.shape(c, n, size), size[0] * size[1], r.randint(0, 3)
-    lines = ["Tensor x = test.numbers(%s), y = test.output(%s), same_y = test.output(%s);" % (3 * (shape.cpp(),)),
+    lines = ["Tensor x = test.numbers(%s), dy = test.numbers(%s), y = test.output(%s), same_y = test.output(%s);" % (4 * (shape.cpp(),)),
              "static const int32_t all[3] = {};", "test.control(%d, &all, 0, %d);" % (n, start)]
     for bits, signs in [(8, 1)] if cases.wide else [(8, 0), (8, 1), (8, 2), (4, 0), (4, 1), (2, 0), (2, 1), (2, 2)]:
         groups = Shape(1, n, [*size[:2], -(-c // 16) * -(-size[2] // 16) * (8 + 32 * bits)], 1)
@@ -491,7 +491,11 @@ def coding(cases):
                   *cases.run("compress", "compress", into, {"codes": "codes", "x": "x"}, rows=rows,
                              parts=list(zip([cut[1], 0, cut[0]], [rows, cut[0], cut[1]])),
                              before=[n, start, "test.at().control->step", "test.at().control->seed"]),
-                  *cases.by_rows("decompress", "decompress", out, rows, {"y": "y", "codes": "codes"}, before=[n]), "}"]
+                  *cases.by_rows("decompress", "decompress", out, rows, {"y": "y", "codes": "codes"}, before=[n])]
+        if signs > 0:
+            gradient = cases.both("sign_grad", told, {"DX": shape, "DY": shape, "CODES": groups}, {"SLOPE": r.choice([0, 0.3])})
+            lines += cases.by_rows("sign_grad", "sign_grad", gradient, rows, {"dx": "y", "codes": "codes", "dy": "dy"}, before=[n])
+        lines.append("}")
     cases.function("%d channels in codes, %d x %s" % (c, n, size), lines)
 
 
