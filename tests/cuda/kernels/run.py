@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
@@ -171,7 +172,7 @@ class Build:
         run([sys.executable, "-B", os.path.join(HERE, "cases.py"), self.folder, str(self.seed), stored, str(rounds),
              os.path.abspath(ARGUMENTS[0])] + ["--wide"] * wide + ([] if only else SHARES.get(LARGE if wide else number, [])) + ["--only=" + ",".join(only)] * bool(only), self.folder)
         run(["gcc", "-std=gnu11", "-O2", "-I", cuda.ROOT + "/runtime/include", "-c", "reference.c", "-Wno-unknown-pragmas"], self.folder)
-        self.number, self.narrower = number, {}
+        self.number, self.narrower, self.making = number, {}, threading.Lock()
         own = ["cases.cpp"] + ([] if only else [os.path.join(HERE, "test.cpp")])
         for source in own:
             run([compiler, *self.flags, *(QUICK if source in own[:1] else self.quick), "-DUNET_STORED=" + stored, "-c", source], self.folder)
@@ -180,11 +181,12 @@ class Build:
 
     def of(self, cases):
         """More rounds of these cases alone, made once."""
-        if cases not in self.narrower:
-            few = Build(self.shop, self.compiler, self.stored, self.number, 1 if self.wide else FAULT_ROUNDS, self.wide, cases)
-            few.shared = self.shared
-            self.narrower[cases] = few
-        return self.narrower[cases]
+        with self.making:
+            if cases not in self.narrower:
+                few = Build(self.shop, self.compiler, self.stored, self.number, 1 if self.wide else FAULT_ROUNDS, self.wide, cases)
+                few.shared = self.shared
+                self.narrower[cases] = few
+            return self.narrower[cases]
 
     def kernels(self):
         with open(os.path.join(self.folder, "kernels.cu")) as f:
