@@ -43,13 +43,16 @@ static bool may_find_more(const Plan *plan) {
 /* Notes the bytes that no option makes smaller, and whether they alone exceed the budget. */
 static void note_fixed(const Plan *plan, Diag *diag) {
     const bool trains = plan->program[PROGRAM_TRAIN].model != NULL;
+    const bool codes = !trains || plan->program[PROGRAM_TRAIN].model->train.codes_state;
     const int64_t fixed = plan->fixed;
     diag_note(diag, "%s take %s at any batch, size and precision%s",
               !trains                  ? "parameters"
               : updates_in_parts(plan) ? "parameters, optimiser state and a part of the gradients"
                                        : "parameters, their gradients and optimiser state",
               human_bytes(plan->pool, fixed),
-              fixed > plan->budget ? ": only a narrower network takes less" : "");
+              fixed <= plan->budget ? ""
+              : codes               ? ": only a narrower network takes less"
+                                    : ": only a narrower network, or the state in 8 bits, takes less");
 }
 
 static void point_at_peak(const Plan *plan, const Program *program, Diag *diag) {

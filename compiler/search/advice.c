@@ -3,8 +3,9 @@
  * Every proposal was planned, so it fits.  Its numbers are exact, except for plans with much recomputation:
  * they come from a shortened search, so the extra work is approximate.  Options that leave the result as it
  * is come first, then another precision, a smaller batch, a smaller size.  If none leaves network and size
- * as they are, pairs of options are proposed, too.  If nothing helps, the smallest budget that would do is
- * told, and then a narrower network.  Proposals do not depend on each other, so threads work them out.
+ * as they are, pairs of options are proposed, too, and codes for activations and the optimizer's state.  If
+ * nothing helps, the smallest budget that would do is told, and then a narrower network.  Proposals do not
+ * depend on each other, so threads work them out.
  */
 #include "search/advice.h"
 #include "base/size_math.h"
@@ -74,17 +75,20 @@ static bool stage_bytes(Options *options) {
 typedef struct {
     const char *text;
     bool (*change)(Options *options);
+    bool rounds; /* the result is another one */
 } Change;
 
-static const Change freedom[] = {{"--micro-batches=auto", allow_loops},
-                                 {"--bands=auto", allow_bands},
-                                 {"without --no-recompute", allow_recomputation},
-                                 {"without --no-reuse", allow_reuse},
-                                 {"without --keep-gradients", take_gradients_early}};
+static const Change freedom[] = {{.text = "--micro-batches=auto", .change = allow_loops},
+                                 {.text = "--bands=auto", .change = allow_bands},
+                                 {.text = "without --no-recompute", .change = allow_recomputation},
+                                 {.text = "without --no-reuse", .change = allow_reuse},
+                                 {.text = "without --keep-gradients", .change = take_gradients_early}};
 enum { FREEDOMS = sizeof freedom / sizeof *freedom };
 
-static const Change bands = {"--bands=auto", allow_bands}, direct = {"--conv=direct", convolve_directly},
-                    halves = {"--precision=bf16", store_halves}, bytes = {"--staging=u8", stage_bytes};
+static const Change bands = {.text = "--bands=auto", .change = allow_bands},
+                    direct = {.text = "--conv=direct", .change = convolve_directly},
+                    halves = {.text = "--precision=bf16", .change = store_halves, .rounds = true},
+                    bytes = {.text = "--staging=u8", .change = stage_bytes};
 
 /* ---- ideas ---- */
 
@@ -97,7 +101,7 @@ struct Idea {
     bool (*find)(Idea *idea); /* returns whether something fits, which is then BEST */
     const char *width;        /* the name of a `let` */
     int64_t value;            /*   and its value, which was changed or is to be */
-    bool other_norm;
+    bool other_norm, rounds;
     FitTrial best, cheaper;
     bool fits, has_cheaper;
 };
@@ -160,6 +164,7 @@ static bool apply(Pool *pool, Idea *idea, const Change *change) {
     if (!change->change(&idea->question.options))
         return false;
     idea->text = joined(pool, idea->text, change->text);
+    idea->rounds |= change->rounds;
     return true;
 }
 
@@ -229,6 +234,7 @@ static void propose(Advice *a, const Idea *idea, const FitTrial *trial) {
     if (a->count < MAX_PROPOSALS && !(idea->find == find_size && has_better(a, idea, trial)))
         a->proposal[a->count++] = (Proposal){.text = text,
                                              .trial = *trial,
+                                             .rounds = idea->rounds,
                                              .other = idea->width != NULL || idea->other_norm,
                                              .smaller = idea->find == find_size,
                                              .fewer = idea->find == find_batch};
@@ -238,6 +244,15 @@ static void propose(Advice *a, const Idea *idea, const FitTrial *trial) {
 static bool has_same_training(const Advice *a) {
     for (int i = 0; i < a->count; i++)
         if (!a->proposal[i].other && !a->proposal[i].smaller && !a->proposal[i].fewer)
+            return true;
+    return false;
+}
+
+/* Is there one that trains it to the same result? */
+static bool has_same_result(const Advice *a) {
+    for (int i = 0; i < a->count; i++)
+        if (!a->proposal[i].other && !a->proposal[i].smaller && !a->proposal[i].fewer &&
+            !a->proposal[i].rounds)
             return true;
     return false;
 }
@@ -292,6 +307,27 @@ static void propose_other_norms(Advice *a, Ideas *all, const Plan *plan) {
                      .text = norms.way[i].option,
                      .find = find_nothing_more,
                      .other_norm = true};
+        PUSH(all->pool, all->idea, all->count, idea);
+    }
+    propose_all(a, all);
+}
+
+/* Activations, the optimiser's state, or both in codes of 8 bits, where they are not in codes. */
+static void propose_codes(Advice *a, Ideas *all, const Plan *plan) {
+    enum { BITS = 8 };
+    static const char *const text[] = {"--compress=8", "--state=8", "--compress=8 and --state=8"};
+    const Model *train = plan->program[PROGRAM_TRAIN].model;
+    for (int which = 1; train != NULL && which <= 3; which++) {
+        const bool activations = (which & 1) != 0, state = (which & 2) != 0;
+        Idea idea = {.question = all->question,
+                     .refused = all->refused,
+                     .text = text[which - 1],
+                     .find = find_nothing_more,
+                     .rounds = true};
+        if ((activations && train->train.compress > 0) || (state && train->train.codes_state))
+            continue;
+        idea.question.lower.compress = activations ? BITS : idea.question.lower.compress;
+        idea.question.lower.state = state ? BITS : idea.question.lower.state;
         PUSH(all->pool, all->idea, all->count, idea);
     }
     propose_all(a, all);
@@ -420,6 +456,8 @@ static void propose_what_fits(Advice *a, Ideas *all, const Plan *plan) {
         propose_for_network(a, all);
     if (!all->narrower_only && !has_same_training(a))
         propose_other_norms(a, all, plan);
+    if (!has_same_result(a))
+        propose_codes(a, all, plan);
     a->only_more = a->count == 0;
     if (!a->only_more)
         return;

@@ -11,6 +11,7 @@ enum { MAX_PROPOSALS = 16 };
 typedef struct {
     const char *text; /* as one would type it */
     FitTrial trial;
+    bool rounds;  /* numbers of fewer bits: another result */
     bool other;   /* another network: a narrower one, or with other normalisations */
     bool smaller; /* images */
     bool fewer;   /* samples of a step */
