@@ -312,25 +312,33 @@ static void propose_other_norms(Advice *a, Ideas *all, const Plan *plan) {
     propose_all(a, all);
 }
 
-/* Activations, the optimiser's state, or both in codes of 8 bits, where they are not in codes. */
-static void propose_codes(Advice *a, Ideas *all, const Plan *plan) {
+/* Activations or the optimiser's state in codes of 8 bits, or both. */
+static void add_codes(Ideas *all, const TrainSection *train, bool activations, bool state) {
     enum { BITS = 8 };
-    static const char *const text[] = {"--compress=8", "--state=8", "--compress=8 and --state=8"};
+    Idea idea = idea_of(all, find_nothing_more);
+    if ((activations && train->compress > 0) || (state && train->codes_state))
+        return;
+    idea.rounds = true;
+    idea.text = !state ? "--compress=8" : !activations ? "--state=8" : "--compress=8 and --state=8";
+    if (activations)
+        idea.question.lower.compress = BITS;
+    if (state)
+        idea.question.lower.state = BITS;
+    PUSH(all->pool, all->idea, all->count, idea);
+}
+
+static void propose_codes(Advice *a, Ideas *all, const Plan *plan) {
     const Model *train = plan->program[PROGRAM_TRAIN].model;
-    for (int which = 1; train != NULL && which <= 3; which++) {
-        const bool activations = (which & 1) != 0, state = (which & 2) != 0;
-        Idea idea = {.question = all->question,
-                     .refused = all->refused,
-                     .text = text[which - 1],
-                     .find = find_nothing_more,
-                     .rounds = true};
-        if ((activations && train->train.compress > 0) || (state && train->train.codes_state))
-            continue;
-        idea.question.lower.compress = activations ? BITS : idea.question.lower.compress;
-        idea.question.lower.state = state ? BITS : idea.question.lower.state;
-        PUSH(all->pool, all->idea, all->count, idea);
-    }
+    const int before = a->count;
+    if (train == NULL)
+        return;
+    add_codes(all, &train->train, true, false);
+    add_codes(all, &train->train, false, true);
     propose_all(a, all);
+    if (a->count == before) {
+        add_codes(all, &train->train, true, true);
+        propose_all(a, all);
+    }
 }
 
 /* Is there a proposal that leaves the network as it is, and the images, or half of their extents? */

@@ -238,6 +238,21 @@ def test_pairs():
            "over budget: two options rather than a third of the size or another network: %s" % texts)
 
 
+def test_codes():
+    """Where nothing trains to the same result, codes of activations are proposed, and both kinds of codes where one is not enough."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "normed.unet")
+        with open(file, "w") as out:
+            out.write("input photo : image(3, 64, 64)\ntarget truth : image(3)\n"
+                      "a = photo -> conv(32, 3) -> batch_norm -> relu -> conv(32, 3) -> batch_norm -> relu\n"
+                      "output y = conv(a, 3, 3)\ntrain {\n    loss mse(y, truth)\n    batch 8\n    steps 9\n}\n")
+        _, found = refusal(file, ["--mem=12MiB"])
+        texts = [text for text, *_ in found]
+        expect("--compress=8" in texts and not any("--state" in text for text in texts), "over budget: codes: %s" % texts)
+        _, found = refusal(file, ["--mem=12MiB", "--compress=8", "--batch=9"])
+        expect(not any("--compress" in text for text, *_ in found), "over budget: codes that are there: %s" % found)
+
+
 def test_narrower():
     """Where only another network fits, the smallest budget comes first, and nothing that changes the size, too."""
     for budget, narrower in (("7MiB", 1), ("4MiB", 0)):
@@ -506,6 +521,7 @@ def main():
             test_pairs()
             test_size_and_width()
         if "--quick" not in sys.argv:
+            test_codes()
             test_narrower()
             test_fit_tables()
             test_waiting()
