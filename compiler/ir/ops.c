@@ -13,6 +13,12 @@ const OpRow op_table[OPS] = {
 #undef OP
 };
 
+const char *const shared_kernel[OPS] = {
+#define KERNEL(id, kernel) [OP_##id] = (kernel),
+#include "ir/kernels.def"
+#undef KERNEL
+};
+
 Op op_by_name(const char *name) {
     Op op = 0;
     while (op < OPS && (op_table[op].signature == NULL || strcmp(op_table[op].name, name) != 0))

@@ -71,6 +71,9 @@ typedef struct {
 } OpRow;
 
 extern const OpRow op_table[OPS];
+/* kernels.def: the template of another operator, of which the kernel is an instance; NULL: it has its own.
+ */
+extern const char *const shared_kernel[OPS];
 
 /* The operator a user calls NAME, or OPS. */
 Op op_by_name(const char *name);

@@ -110,8 +110,11 @@ void prepare_merge(Program *program, Node *node) {
 }
 
 const char *kernel_name(const Target *target, const Node *node) {
-    const char *shared = target->kernel[node->op].template;
-    return node->template != NULL ? node->template : shared != NULL ? shared : op_table[node->op].name;
+    const char *own = target->kernel[node->op].template, *shared = shared_kernel[node->op];
+    return node->template != NULL ? node->template
+           : own != NULL          ? own
+           : shared != NULL       ? shared
+                                  : op_table[node->op].name;
 }
 
 int bucket_number(const Program *program, ValueId gradients) {

@@ -901,7 +901,7 @@ static void write_cases(const Work *work, Sources *sources, const Text *function
 
 /* Has templates/FOLDER a kernel for OP, or, if FOLDER is NULL, any folder? */
 static bool has_template(const char *folder, Op op) {
-    const char *shared = targets[0]->kernel[op].template,
+    const char *own = targets[0]->kernel[op].template, *shared = own != NULL ? own : shared_kernel[op],
                *file = shared != NULL ? shared : op_table[op].name;
     const size_t length = strlen(file), prefix = folder == NULL ? 0 : strlen(folder);
     for (const Template *t = templates; t->file != NULL; t++) {
