@@ -14,48 +14,29 @@ static ValueId function_with(Call *call, UnetFunction function, double first, do
     return argument_feature_map(call, "x", &x) ? each_segment(call, x, a, shape_of(call, x)) : -1;
 }
 
-ValueId build_sqrt(Call *call) {
-    return function_with(call, UNET_FUNCTION_SQRT, 0, 0);
-}
+/* Functions without numbers of their own. */
+static const struct {
+    Op op;
+    UnetFunction function;
+} plain[] = {
+    {OP_SQRT, UNET_FUNCTION_SQRT},
+    {OP_EXP, UNET_FUNCTION_EXP},
+    {OP_LOG, UNET_FUNCTION_LOG},
+    {OP_SIN, UNET_FUNCTION_SIN},
+    {OP_COS, UNET_FUNCTION_COS},
+    {OP_ABS, UNET_FUNCTION_ABS},
+    {OP_SQUARE, UNET_FUNCTION_SQUARE},
+    {OP_RELU6, UNET_FUNCTION_RELU6},
+    {OP_HARD_SIGMOID, UNET_FUNCTION_HARD_SIGMOID},
+    {OP_HARD_SWISH, UNET_FUNCTION_HARD_SWISH},
+    {OP_MISH, UNET_FUNCTION_MISH},
+};
 
-ValueId build_exp(Call *call) {
-    return function_with(call, UNET_FUNCTION_EXP, 0, 0);
-}
-
-ValueId build_log(Call *call) {
-    return function_with(call, UNET_FUNCTION_LOG, 0, 0);
-}
-
-ValueId build_sin(Call *call) {
-    return function_with(call, UNET_FUNCTION_SIN, 0, 0);
-}
-
-ValueId build_cos(Call *call) {
-    return function_with(call, UNET_FUNCTION_COS, 0, 0);
-}
-
-ValueId build_abs(Call *call) {
-    return function_with(call, UNET_FUNCTION_ABS, 0, 0);
-}
-
-ValueId build_square(Call *call) {
-    return function_with(call, UNET_FUNCTION_SQUARE, 0, 0);
-}
-
-ValueId build_relu6(Call *call) {
-    return function_with(call, UNET_FUNCTION_RELU6, 0, 0);
-}
-
-ValueId build_hard_sigmoid(Call *call) {
-    return function_with(call, UNET_FUNCTION_HARD_SIGMOID, 0, 0);
-}
-
-ValueId build_hard_swish(Call *call) {
-    return function_with(call, UNET_FUNCTION_HARD_SWISH, 0, 0);
-}
-
-ValueId build_mish(Call *call) {
-    return function_with(call, UNET_FUNCTION_MISH, 0, 0);
+ValueId build_function(Call *call) {
+    size_t i = 0;
+    while (plain[i].op != call->op)
+        i++;
+    return function_with(call, plain[i].function, 0, 0);
 }
 
 /* An ELU with two numbers, which Klambauer et al. chose such that mean and variance stay. */
