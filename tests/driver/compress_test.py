@@ -1,7 +1,7 @@
 """compress_test.py UNETC: activations that wait in codes train the same under every plan, and give the gradients of exact ones, but for
 noise whose mean is zero.
 
-A net of what `compress` treats in different ways is trained with codes of 8, 4 and 2 bits: the same bits under a budget, one sample at a
+A net of what `compress` treats in different ways is trained with codes of 8 and of 2 bits, and 4 by the reference kernels: the same bits under a budget, one sample at a
 time, in bands of rows, with checked accesses, by one thread and by three, by two processes, by the reference kernels in another plan, and
 after a run that was stopped.  Then a step of `sgd` tells the gradients: by codes of 8 bits they are within 2 % of the exact ones, and the
 mean over many seeds, of 2 bits, is much nearer to them than one of these.  Standard library only."""
@@ -19,7 +19,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "oracle"))
 import safetensors  # noqa: E402
 
 UNETC = os.path.abspath(sys.argv[1])
-HEIGHT, WIDTH, SEEDS = 18, 21, 24
+HEIGHT, WIDTH, SEEDS = 18, 21, 16
 
 # An odd width, so that the pool leaves a column out.
 NET = """
@@ -155,12 +155,12 @@ def check_gradients(shop):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         shop = Shop(folder)
-        for bits in (8, 4, 2):
+        for bits in (8, 2):
             check_plans(shop, bits)
         check_reference(shop)
         check_ranks(shop)
         check_gradients(shop)
-    print("activations in codes: plans of three kinds of codes, two processes, a run that was stopped, gradients")
+    print("activations in codes: plans with codes of three kinds, two processes, a run that was stopped, gradients")
 
 
 main()
