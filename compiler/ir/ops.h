@@ -71,8 +71,7 @@ typedef struct {
 } OpRow;
 
 extern const OpRow op_table[OPS];
-/* kernels.def: the template of another operator, of which the kernel is an instance; NULL: it has its own.
- */
+/* kernels.def: the kernel is an instance of this template; NULL: it has a template of its own. */
 extern const char *const shared_kernel[OPS];
 
 /* The operator a user calls NAME, or OPS. */
