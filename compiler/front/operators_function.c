@@ -4,6 +4,7 @@
  */
 #include "front/operator_build.h"
 #include "front/operator_size.h"
+#include "ir/ops.h"
 
 #include <math.h>
 
@@ -14,29 +15,8 @@ static ValueId function_with(Call *call, UnetFunction function, double first, do
     return argument_feature_map(call, "x", &x) ? each_segment(call, x, a, shape_of(call, x)) : -1;
 }
 
-/* Functions without numbers of their own. */
-static const struct {
-    Op op;
-    UnetFunction function;
-} plain[] = {
-    {OP_SQRT, UNET_FUNCTION_SQRT},
-    {OP_EXP, UNET_FUNCTION_EXP},
-    {OP_LOG, UNET_FUNCTION_LOG},
-    {OP_SIN, UNET_FUNCTION_SIN},
-    {OP_COS, UNET_FUNCTION_COS},
-    {OP_ABS, UNET_FUNCTION_ABS},
-    {OP_SQUARE, UNET_FUNCTION_SQUARE},
-    {OP_RELU6, UNET_FUNCTION_RELU6},
-    {OP_HARD_SIGMOID, UNET_FUNCTION_HARD_SIGMOID},
-    {OP_HARD_SWISH, UNET_FUNCTION_HARD_SWISH},
-    {OP_MISH, UNET_FUNCTION_MISH},
-};
-
 ValueId build_function(Call *call) {
-    size_t i = 0;
-    while (plain[i].op != call->op)
-        i++;
-    return function_with(call, plain[i].function, 0, 0);
+    return function_with(call, plain_function(call->op), 0, 0);
 }
 
 /* An ELU with two numbers, which Klambauer et al. chose such that mean and variance stay. */

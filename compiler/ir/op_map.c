@@ -103,6 +103,31 @@ void constants_function(Constants *c, const Node *node) {
     constant_real(c, "SECOND_NUMBER", node->a.map.second);
 }
 
+/* Functions without numbers of their own. */
+static const struct {
+    Op op;
+    UnetFunction function;
+} plain[] = {
+    {OP_SQRT, UNET_FUNCTION_SQRT},
+    {OP_EXP, UNET_FUNCTION_EXP},
+    {OP_LOG, UNET_FUNCTION_LOG},
+    {OP_SIN, UNET_FUNCTION_SIN},
+    {OP_COS, UNET_FUNCTION_COS},
+    {OP_ABS, UNET_FUNCTION_ABS},
+    {OP_SQUARE, UNET_FUNCTION_SQUARE},
+    {OP_RELU6, UNET_FUNCTION_RELU6},
+    {OP_HARD_SIGMOID, UNET_FUNCTION_HARD_SIGMOID},
+    {OP_HARD_SWISH, UNET_FUNCTION_HARD_SWISH},
+    {OP_MISH, UNET_FUNCTION_MISH},
+};
+
+UnetFunction plain_function(Op op) {
+    size_t i = 0;
+    while (plain[i].op != op)
+        i++;
+    return plain[i].function;
+}
+
 void constants_cast(Constants *c, const Node *node) {
     constant_channels(c, "C", node->out[0]);
     constant_extents(c, "", node->out[0]);

@@ -100,6 +100,9 @@ ValueId rows_value(const Graph *g, const Node *node);
 /* Does NODE sum over rows? */
 bool sums_rows(const Graph *g, const Node *node);
 
+/* op_map.c: the function of an operator that has no numbers of its own. */
+UnetFunction plain_function(Op op);
+
 /* op_norm.c: the numbers of a channel that NODE sums over the points: mean and squares, or the sums of dy,
  * of products with x and, if slopes are learnt, of products below zero. */
 int norm_numbers(const Node *node);
