@@ -1,34 +1,22 @@
 /* decompress.c - a tensor out of its codes, as unet/groups.h says. */
-#include "prologue.c"
+#include "coded.c"
 
 #define KERNEL decompress
 #define AT_RUN_TIME H, W
 #include "../example.h"
 
 /* BEGIN */
-#include <unet/groups.h>
-
-/* Vector v of point p of a group. */
-INLINE Vector KERNEL_numbers(const uint8_t *group, int p, int v, real low, real step) {
-    SIZES;
-    const int apart = 2 * CODE_BITS;
-    Bytes bytes;
-    memcpy(&bytes, group + UNET_GROUP_HEAD + p % apart * BLOCK + v * LANES, sizeof bytes);
-    const Bits code =
-        __builtin_convertvector(bytes, Bits) >> p / apart * CODE_BITS & UNET_GROUP_TOP(CODE_BITS);
-    const Vector x = low + step * __builtin_convertvector(code - ZEROS, Vector);
-    return ZEROS ? vector_choose(code > 0, x, (Vector){0}) : x;
-}
-
+/* Channels that pad a block are zero. */
 NOINLINE void KERNEL_group(stored *restrict y, const uint8_t *restrict group, int points, int channels) {
     SIZES;
-    real low, step;
-    memcpy(&low, group, sizeof low);
-    memcpy(&step, group + sizeof low, sizeof step);
+    const Coded coded = coded_group(group);
     for (int p = 0; p < points; p++)
-        for (int v = 0; v < PARTS; v++)
-            store(y + p * BLOCK + v * LANES,
-                  first_lanes(KERNEL_numbers(group, p, v, low, step), channels - v * LANES));
+        for (int v = 0; v < PARTS; v++) {
+            const Bits code = coded_lanes(&coded, CODE_BITS, p, v);
+            const Vector x = coded_numbers(&coded, code - ZEROS),
+                         number = ZEROS ? vector_choose(code > 0, x, (Vector){0}) : x;
+            store(y + p * BLOCK + v * LANES, first_lanes(number, channels - v * LANES));
+        }
 }
 
 UNUSED static void KERNEL(int n, Rows rows, stored *y, const uint8_t *codes) {

@@ -1,37 +1,23 @@
 /* sign_grad.c - the gradient of a ReLU, or of a leaky one with SLOPE, by the signs of y, which waits in
  * codes (unet/groups.h). */
-#include "prologue.c"
+#include "coded.c"
 
 #define KERNEL sign_grad
 #define AT_RUN_TIME H, W
 #include "../example.h"
 
 /* BEGIN */
-#include <unet/groups.h>
-
-/* The lanes of vector v of point p of a group that are above zero. */
-INLINE Bits KERNEL_above(const uint8_t *group, int p, int v, real low, real step) {
-    SIZES;
-    const int apart = 2 * CODE_BITS;
-    Bytes bytes;
-    memcpy(&bytes, group + UNET_GROUP_HEAD + p % apart * BLOCK + v * LANES, sizeof bytes);
-    const Bits code =
-        __builtin_convertvector(bytes, Bits) >> p / apart * CODE_BITS & UNET_GROUP_TOP(CODE_BITS);
-    return ZEROS ? code > 0 : low + step * __builtin_convertvector(code, Vector) > 0;
-}
-
 /* Channels that pad a block have gradients of zero. */
 NOINLINE void KERNEL_group(stored *dx, const stored *dy, const uint8_t *restrict group, int points) {
     SIZES;
-    real low, step;
-    memcpy(&low, group, sizeof low);
-    memcpy(&step, group + sizeof low, sizeof step);
+    const Coded coded = coded_group(group);
     for (int p = 0; p < points; p++)
         for (int v = 0; v < PARTS; v++) {
+            const Bits code = coded_lanes(&coded, CODE_BITS, p, v),
+                       above = ZEROS ? code > 0 : coded_numbers(&coded, code) > 0;
             const Vector gradient = load(dy + p * BLOCK + v * LANES);
             const Vector below = SLOPE == 0 ? (Vector){0} : gradient * (real)SLOPE;
-            store(dx + p * BLOCK + v * LANES,
-                  vector_choose(KERNEL_above(group, p, v, low, step), gradient, below));
+            store(dx + p * BLOCK + v * LANES, vector_choose(above, gradient, below));
         }
 }
 

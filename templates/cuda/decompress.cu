@@ -1,36 +1,27 @@
 /* decompress.cu - a tensor out of its codes, as unet/groups.h says. */
-#include "prologue.cuh"
+#include "coded.cuh"
 
 #define KERNEL decompress
 #include "../example_cuda.h"
 
 /* BEGIN */
-#define UNET_GROUPS_FUNCTION DEVICE
-#include <unet/groups.h>
-
 static __global__ void KERNEL_vectors(Range range, stored *__restrict__ y,
                                       const uint8_t *__restrict__ codes) {
     SIZES;
-    constexpr int columns = Y.block / LANES, groups = UNET_GROUPS_ALONG(W), apart = 2 * CODE_BITS;
+    constexpr int columns = Y.block / LANES;
     constexpr Grid to = {D, H, W, columns, Y.ring}, from = {D, H, 1, 1, CODES.ring};
     const unsigned i = vector_index(range);
     if (i == NO_VECTOR)
         return;
     const Point o = point_at(to, i);
-    const int first = o.column * LANES, p = o.w % UNET_GROUP_POINTS;
-    const long group = first / UNET_GROUP_CHANNELS * groups + o.w / UNET_GROUP_POINTS;
-    const uint8_t *const at =
-        codes + (long)index(from, {o.n, o.d, o.h, 0, 0}) * CODES.row + group * UNET_GROUP_BYTES(CODE_BITS);
-    float low, step;
-    memcpy(&low, at, sizeof low);
-    memcpy(&step, at + sizeof low, sizeof step);
-    const uint8_t *const code = at + UNET_GROUP_HEAD + p % apart * UNET_GROUP_CHANNELS;
+    const int first = o.column * LANES;
+    const uint8_t *const row = codes + (long)index(from, {o.n, o.d, o.h, 0, 0}) * CODES.row;
+    const Coded coded = coded_group(row, CODE_BITS, W, first, o.w);
     Vector v = filled(0);
     for (int l = 0; l < LANES; l++) {
-        const int c = first + l, number = code[c % UNET_GROUP_CHANNELS] >> p / apart * CODE_BITS &
-                                          UNET_GROUP_TOP(CODE_BITS);
+        const int c = first + l, number = coded_number(coded, CODE_BITS, c, o.w);
         if (c < C && number >= ZEROS)
-            v.lane[l] = low + step * (real)(number - ZEROS);
+            v.lane[l] = coded.low + coded.step * (real)(number - ZEROS);
     }
     store_vector(y, place(to, i), v);
 }

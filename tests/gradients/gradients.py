@@ -116,7 +116,7 @@ class Net:
 
     def __init__(self, draw, axes):
         self.draw, self.random, self.axes = draw, draw.random, axes
-        self.lines, self.names, self.features = [], itertools.count(), set()
+        self.lines, self.settings, self.names, self.features = [], [], itertools.count(), set()
         size = tuple(self.random.randint(*{1: (12, 24), 2: (7, 12), 3: (3, 6)}[axes]) for _ in range(axes))
         self.input = Tensor("photo", 3 if axes == 2 else 2, size)
         self.x = self.input
@@ -492,7 +492,7 @@ class Net:
             if any(target + ")" in loss or target + "," in loss for loss in losses):
                 head.append("target %s : labels(%s)" % (target, ", ".join(map(str, (classes,) + self.x.size))))
                 self.lines.append("%s = conv(%s, %d, 1)" % (head_name, self.x.name, channels))
-        tail = ["", "train {"] + losses + ["    metric l1(answer, truth)"] + ["    optimizer sgd(lr = 0.1)", "    batch %d" % BATCH, "    steps 1", "}"]
+        tail = ["", "train {"] + losses + ["    metric l1(answer, truth)"] + ["    optimizer sgd(lr = 0.1)", *self.settings, "    batch %d" % BATCH, "    steps 1", "}"]
         return "\n".join(head + self.lines + tail) + "\n"
 
 
@@ -672,6 +672,20 @@ def slopes_net(seed, axes):
     return net
 
 
+def signs_net(seed, axes):
+    """Activations whose signs wait in codes, which are exact, while all else does not wait in codes."""
+    net = Net(Draw(seed), axes)
+    net.settings = ["    compress 8, except = [\"a*\", \"b\", \"c\"]"]
+    size, parts = net.input.size, []
+    net.lines += ["a = conv(photo, 8, 3)", "a1 = silu(a)", "b = conv(a1, 7, 3)", "c = conv(a1, 18, 1)", "y = relu(b)",
+                  "z = leaky_relu(c, slope = 0.3)"]
+    for name in "yz":
+        parts.append(net.write("channel_mean(%s)" % name, 1, size))
+    net.x = parts[0]
+    net.lines.append("output answer = conv(concat(%s), 2, 3)" % ", ".join(part.name for part in parts))
+    return net
+
+
 def windows_net(seed, axes):
     """Attention in windows: rolled maps, a bias of two calls, a bias that other operators make, a window that is the map."""
     net, draw = Net(Draw(seed), axes), random.Random(seed)
@@ -803,7 +817,7 @@ def main():
             channel_attention_net(options.seed, 2), channel_attention_net(options.seed, 3), \
             windows_net(options.seed, 2), windows_net(options.seed, 3), compared_net(options.seed), \
             waves_net(options.seed, 2), waves_net(options.seed, 3), \
-            slopes_net(options.seed, 2), slopes_net(options.seed, 3):
+            slopes_net(options.seed, 2), slopes_net(options.seed, 3), signs_net(options.seed, 2), signs_net(options.seed, 3):
         nets.append((len(nets), net, net.text()))
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         verdicts = list(pool.map(lambda item: check(options, *item), nets))

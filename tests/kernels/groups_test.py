@@ -72,7 +72,7 @@ def program():
     calls = "\n".join("            if (bits == %d && signs == %d) {\n                compress_%d_%d(1, 3, step, 5, (Rows){0, 1}, codes, x);\n"
                       "                decompress_%d_%d(1, (Rows){0, 1}, y, codes);\n            }" % (3 * variant) for variant in variants)
     prologue = "#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n#define UNET_REAL float\n" + body("prologue.c")
-    return prologue + body("draws.c") + "".join(kernels) + MAIN % {"count": CHANNELS * WIDTH, "calls": calls}
+    return prologue + body("draws.c") + body("coded.c") + "".join(kernels) + MAIN % {"count": CHANNELS * WIDTH, "calls": calls}
 
 
 def to_bits(x):

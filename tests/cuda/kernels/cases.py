@@ -121,14 +121,14 @@ class Cases:
         self.random, self.stored, self.rows, self.wide = random.Random(seed), stored, rows, wide
         self.tested = set()
         self.lanes = 16 // BYTES[stored]
-        head = device_head(stored, "rows", "draws", "filters", "tiles", "comparisons", "labels", "similarity", "moments", "functions", "borders", "attentions", "channel_tables", "codes")
+        head = device_head(stored, "rows", "draws", "filters", "tiles", "comparisons", "labels", "similarity", "moments", "functions", "borders", "attentions", "channel_tables", "codes", "coded")
         self.cuda = Instances("cuda", head)
         prologue = template("reference/prologue.c")
         self.reference = Instances("reference", prologue.replace("/* BEGIN */", "").replace("/* END */", "") +
                                    body(template("reference/similarity.c")) + body(template("reference/labels.c")) + body(template("reference/positions.c")) +
                                    body(template("reference/functions.c")) + body(template("reference/borders.c")) +
                                    body(template("reference/windows.c")) + body(template("reference/draws.c")) +
-                                   body(template("reference/codes.c")))
+                                   body(template("reference/codes.c")) + body(template("reference/coded.c")))
         self.functions, self.convolutions = [], []
 
     # ---- pieces ----
