@@ -1,5 +1,5 @@
 """templates_test.py - each operator of compiler/ir/ops.def has its CUDA template, or shares that of another
-(compiler/cuda/kernels.c), except those that only the CPU has, or that no kernel runs; and each template stands for an operator, or is listed below. Names of kernels begin such that tests/gpu/sanitizer.py knows
+(compiler/ir/kernels.def, compiler/cuda/kernels.c), except those that only the CPU has, or that no kernel runs; and each template stands for an operator, or is listed below. Names of kernels begin such that tests/gpu/sanitizer.py knows
 them for ours.  Every template, those of the CPU and the reference included, compiles as it stands, with the sizes of
 templates/example.h or example_cuda.h."""
 import concurrent.futures
@@ -21,7 +21,9 @@ def main():
     text = open(os.path.join(ROOT, "compiler", "ir", "ops.def")).read()
     operators = dict(re.findall(r"^OP\((\w+), *\"(\w+)\"", text, flags=re.M))
     rows = open(os.path.join(ROOT, "compiler", "cuda", "kernels.c")).read()
-    shared = dict(re.findall(r"\[OP_(\w+)\] = \{[^{}]*\.template = \"(\w+)\"\}", rows))
+    everywhere = open(os.path.join(ROOT, "compiler", "ir", "kernels.def")).read()
+    shared = {**dict(re.findall(r"^KERNEL\((\w+), \"(\w+)\"\)", everywhere, flags=re.M)),
+              **dict(re.findall(r"\[OP_(\w+)\] = \{[^{}]*\.template = \"(\w+)\"\}", rows))}
     wanted = {shared.get(op, name) for op, name in operators.items() if name not in NO_KERNEL}
     folder = os.path.join(ROOT, "templates", "cuda")
     there = {name[:-3] for name in os.listdir(folder) if name.endswith(".cu")}
