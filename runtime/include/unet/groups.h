@@ -15,7 +15,7 @@
  * step of training, the number of the tensor, the sample, the point and the channel.  No plan, target or
  * number of threads changes it.
  *
- * What a gradient asks of a number decides how its sign is kept:
+ * A gradient may need the sign of a number:
  *     UNET_GROUP_PLAIN   nothing is asked of the sign
  *     UNET_GROUP_ZEROS   of a ReLU: code 0 stands for 0, and `low` is the lowest number above 0, with code
  * 1 UNET_GROUP_SIGNS   of a leaky ReLU: where the code has the sign of the other side of 0, the number has
