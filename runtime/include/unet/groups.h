@@ -16,10 +16,9 @@
  * number of threads changes it.
  *
  * A gradient may need the sign of a number:
- *     UNET_GROUP_PLAIN   nothing is asked of the sign
- *     UNET_GROUP_ZEROS   of a ReLU: code 0 stands for 0, and `low` is the lowest number above 0, with code
- * 1 UNET_GROUP_SIGNS   of a leaky ReLU: where the code has the sign of the other side of 0, the number has
- *                        the next code on its own side
+ *     UNET_GROUP_PLAIN   no gradient does
+ *     UNET_GROUP_ZEROS   of a ReLU: code 0 is 0, and code 1 is `low`, the lowest number above 0
+ *     UNET_GROUP_SIGNS   of a leaky ReLU: a code with the other sign gives way to the next code
  *
  * A group with an infinity or a NaN becomes NaN; codes 0 of UNET_GROUP_ZEROS stay 0.  Channels and points
  * that pad a group have code 0 and count nowhere.
