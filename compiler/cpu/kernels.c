@@ -170,8 +170,7 @@ static bool join_max_pool(Graph *g, const Node *conv, const Node *pool, Node *jo
 
 /* ---- pools ---- */
 
-/* Shall marks stand for the input of POOL, whose gradient is NODE: in bands of rows, or if x waits in
- * codes?
+/* Shall marks stand for the input of POOL, whose gradient is NODE?  In bands of rows, or with `compress`.
  */
 static bool keeps_marks(const Program *program, const Node *node, NodeId pool) {
     const Graph *g = program->graph;

@@ -33,7 +33,6 @@ void set_compress(Call *call) {
     if (!argument_integer(call, "bits", 1, &bits) || !read_layers(call, "except", &exact, &train->nexact))
         return;
     train->exact = exact;
-    train->compress_span = call->span;
     if (bits != 8 && bits != 4 && bits != 2 && bits != AS_THEY_ARE)
         report_setting(
             call, "bits",

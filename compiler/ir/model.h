@@ -233,7 +233,6 @@ typedef struct {
     int64_t compress; /* activations wait for the backward pass in codes of so many bits; 0: as they are, */
     const LayerPattern *exact; /*   except what these layers read */
     int nexact;
-    Span compress_span;
     int64_t patience; /* evaluations without a better one that end training; 0: none do */
     Span patience_span;
     int64_t batch;      /* samples of a step: the setting `batch`, times `accumulate` */

@@ -1,8 +1,7 @@
 /* compress.c - training with `compress`: activations wait for the backward pass in codes (unet/groups.h).
  *
- *     x = conv(..)   z = relu(x)   a = conv(z)   ...              da/dw = f(z, ..)
- *     x = conv(..)   z = relu(x)   a = conv(z)   c = compress(z)  ...  z' = decompress(c)  da/dw = f(z',
- * ..)
+ *     z = relu(..)   a = conv(z)                    ...                       dw = f(z, ..)
+ *     z = relu(..)   a = conv(z)   c = compress(z)  ...   z' = decompress(c)  dw = f(z', ..)
  *
  * The forward pass reads exact tensors.  A tensor goes into codes behind its last reader of the forward
  * pass, if the rows of all its readers of the backward pass say that codes will do, and of how many bits.
@@ -16,7 +15,7 @@
  *
  * The file alone decides.  So a plan computes codes again from exact tensors, and no budget changes a bit.
  *
- * Requires: the complete graph, in order.  Provides: `compress` and `decompress` nodes.
+ * Requires: the complete graph, in order.  Provides: `compress`, `decompress` and `sign_grad` nodes.
  */
 #include "base/layers.h"
 #include "ir/ops.h"
