@@ -1,12 +1,14 @@
 /* compress.cu - a tensor in codes: groups of 16 channels of 16 points of a row, as unet/groups.h says.  A
  * warp takes a group: a thread has a channel of every other point. */
-#include "coded.cuh"
 #include "draws.cuh"
 
 #define KERNEL compress
 #include "../example_cuda.h"
 
 /* BEGIN */
+#define UNET_GROUPS_FUNCTION DEVICE
+#include <unet/groups.h>
+
 /* The numbers from which the codes of a group follow. */
 struct KERNEL_Range {
     real low, high, other; /* other: NaN, if a number is infinite or none, else 0 */

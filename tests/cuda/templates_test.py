@@ -35,7 +35,7 @@ def main():
     for name in unguarded(text, shared, folder):
         print("templates/cuda/%s.cu has scratch, whose bytes compiler/cuda/kernels.c decides, and does not assert that they suffice (SCRATCH)" % name)
         missing = missing | {name}
-    foreign = kernels_of_nobody(folder) + do_not_compile() + device_templates_do_not_compile(folder)
+    foreign = of_several_shared_files() + kernels_of_nobody(folder) + do_not_compile() + device_templates_do_not_compile(folder)
     print("%d operators, %d templates" % (len(operators), len(there)))
     sys.exit(1 if missing or strange or foreign or not operators else 0)
 
@@ -95,6 +95,20 @@ def complains(command):
     if done.returncode:
         print(" ".join(command), done.stdout[:2000], sep="\n")
     return done.returncode != 0
+
+
+def of_several_shared_files():
+    """How many templates of kernels do not include one file of their folder: the emitter follows the first alone (compiler/emit/instance.c)."""
+    found = 0
+    for target in "cpu", "cuda", "reference":
+        folder = os.path.join(ROOT, "templates", target)
+        for name in sorted(os.listdir(folder)):
+            with open(os.path.join(folder, name)) as file:
+                head = file.read().partition("/* BEGIN */")[0]
+            if "#define KERNEL " in head and len(re.findall(r'^#include "\w', head, flags=re.M)) != 1:
+                print("templates/%s/%s: include one file of the folder in front of BEGIN, a shared one or the prologue" % (target, name))
+                found += 1
+    return found
 
 
 def do_not_compile():
