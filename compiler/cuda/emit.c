@@ -584,6 +584,8 @@ static void device_tables(Cuda *cuda, Text *out) {
     text_line(out, "    .streams = streams,");
     if (cuda->forks)
         text_line(out, "    .forks = true,");
+    if (plan->options->shared)
+        text_line(out, "    .arrays = {unet_array_to_tensor, unet_array_from_tensor},");
     for (int k = 0; k < PROGRAMS; k++) {
         const Program *program = &plan->program[k];
         if (program->model == NULL)
@@ -647,8 +649,9 @@ static void emit_kernels(const Cuda *cuda, Sources *sources) {
         [TYPE_F32] = "float", [TYPE_BF16] = "__nv_bfloat16", [TYPE_F16] = "__half"};
     const Plan *plan = cuda->e.plan;
     Text kernels = text_new(cuda->e.pool);
-    const char *prologue = pool_text(cuda->e.pool, "%s%s", template_part(cuda->e.pool, "cuda/prologue.cuh"),
-                                     shared_text(&cuda->e));
+    const char *prologue = pool_text(
+        cuda->e.pool, "%s%s%s", template_part(cuda->e.pool, "cuda/prologue.cuh"), shared_text(&cuda->e),
+        plan->options->shared ? template_part(cuda->e.pool, "cuda/arrays.cuh") : "");
     emit_copies(&cuda->e, &kernels);
     text_add(&kernels, "%s", cuda->chains.kernels.bytes == NULL ? "" : cuda->chains.kernels.bytes);
     const Hole hole[] = {{"stored", type[plan->options->stored]},

@@ -354,4 +354,7 @@ const UnetDevice unet_cuda_device = {.name = "cuda",
                                      .uses_file = unet_cuda_uses_file,
                                      .fingerprint = unet_cuda_fingerprint,
                                      .introduce = unet_cuda_introduce,
-                                     .connect = unet_cuda_connect};
+                                     .connect = unet_cuda_connect,
+                                     .place_of = unet_cuda_place_of,
+                                     .read_array = unet_cuda_read_array,
+                                     .take_array = unet_cuda_take_array};

@@ -182,6 +182,22 @@ UnetStatus unet_cuda_end_exchange(UnetCuda *cuda, const UnetCudaPiece *piece, Un
 /* Tells the team how long the exchanges of a step took, which is over. */
 UnetStatus unet_cuda_tell_exchanges(const StepSlot *slot, UnetError *error);
 
+/* ---- arrays.c: UnetDevice.place_of, .read_array and .take_array ------------------------------------- */
+
+UnetArrayPlace unet_cuda_place_of(const UnetModel *model, const UnetProgram *program, int32_t input,
+                                  const void *array);
+UnetStatus unet_cuda_read_array(void *to, const void *array, size_t bytes, UnetError *error);
+UnetStatus unet_cuda_take_array(void *state, const UnetProgram *program, int32_t output, void *array,
+                                UnetError *error);
+
+/* Waits for whatever computes the arrays of a caller. */
+UnetStatus unet_cuda_settle_arrays(UnetError *error);
+
+/* Queues in STREAM: COUNT samples of input I from START on, from the array of STEP to PLACE. */
+UnetStatus unet_cuda_bring_array(UnetCuda *cuda, const UnetProgram *program, const UnetStep *step,
+                                 int32_t i, UnetStaging place, int64_t start, int64_t count,
+                                 cudaStream_t stream, UnetError *error);
+
 /* ---- step.c: UnetDevice.begin, .inputs_taken, .end and .timed_run --------------------------------- */
 
 UnetStatus unet_cuda_begin(void *state, const UnetProgram *program, const UnetStep *step, UnetError *error);

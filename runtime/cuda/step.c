@@ -324,9 +324,13 @@ static UnetStatus bring_inputs(UnetCuda *cuda, const UnetProgram *program, const
     UnetStatus status = unet_cuda_checked(code, "copying to the GPU", error);
     for (int32_t i = 0; i < cuda->model->ninput && status == UNET_OK; i++) {
         const int64_t sample_bytes = program->inputs[i].sample_bytes;
-        if (tables->staging[i].offset >= 0 && step->inputs[i] != NULL)
-            status = bring_input(cuda, place_of(cuda, tables, i, sample_bytes), step->inputs[i],
-                                 sample_bytes, start, count, stream, error);
+        if (tables->staging[i].offset < 0)
+            continue;
+        const UnetStaging place = place_of(cuda, tables, i, sample_bytes);
+        if (step->inputs[i] != NULL)
+            status = bring_input(cuda, place, step->inputs[i], sample_bytes, start, count, stream, error);
+        else if (step->arrays != NULL && step->arrays[i] != NULL)
+            status = unet_cuda_bring_array(cuda, program, step, i, place, start, count, stream, error);
     }
     if (status != UNET_OK)
         return status;
@@ -443,7 +447,9 @@ UnetStatus unet_cuda_begin(void *state, const UnetProgram *program, const UnetSt
         return unet_fail(error, UNET_BUG, "a step is begun while %d have not ended", UNET_STEPS_AHEAD);
     slot->tables = tables;
     unet_cuda_begin_ranks(cuda, tables, step);
-    UnetStatus status = mark(cuda, "start", error);
+    UnetStatus status = step->arrays == NULL ? UNET_OK : unet_cuda_settle_arrays(error);
+    if (status == UNET_OK)
+        status = mark(cuda, "start", error);
     if (status == UNET_OK)
         status = bring_control(cuda, slot, tables, step, error);
     if (status == UNET_OK)

@@ -160,15 +160,11 @@ static int64_t first_of_row(const UnetLayout *layout, int32_t row) {
     return (int64_t)row * layout->size[2];
 }
 
-static int64_t plane_of(const UnetLayout *layout) {
-    return (int64_t)layout->size[0] * layout->size[1] * layout->size[2];
-}
-
 /* Row ROW of sample N from labels of all samples. */
 static void store_labels(const Parts *parts, const UnetLayout *layout, char *base, int32_t n, int32_t row,
                          const uint8_t *labels) {
     const int32_t height = layout->size[1], width = layout->size[2];
-    const uint8_t *from = labels + n * plane_of(layout) + first_of_row(layout, row);
+    const uint8_t *from = labels + n * embed_points(layout) + first_of_row(layout, row);
     for (int32_t x = 0; x < width; x++)
         parts->row[x] = from[x];
     unet_layout_store_row(layout, base, n, row / height, row % height, parts->row, width, NULL, NULL);
@@ -190,7 +186,7 @@ static bool is_kept(const Parts *parts, const UnetLayout *layout, const char *ba
 static bool store_points(const Parts *parts, const UnetLayout *layout, char *base, int32_t n, int32_t row,
                          const float *values, const UnetNormal *normal) {
     const int32_t height = layout->size[1], channels = layout->channels;
-    const size_t width = (size_t)layout->size[2], plane = (size_t)plane_of(layout);
+    const size_t width = (size_t)layout->size[2], plane = (size_t)embed_points(layout);
     const float *from = values + (size_t)n * (size_t)channels * plane + first_of_row(layout, row);
     size_t stride = plane;
     if (normal != NULL) {
@@ -201,8 +197,7 @@ static bool store_points(const Parts *parts, const UnetLayout *layout, char *bas
         stride = width;
     }
     unet_layout_store_row(layout, base, n, row / height, row % height, from, (int64_t)stride, NULL, NULL);
-    const bool rounds = layout->type == UNET_UNORM8 || layout->type == UNET_UNORM16;
-    return !rounds || !parts->head->model->stages_as_files ||
+    return !embed_may_round(parts->head->model, layout) ||
            is_kept(parts, layout, base, n, row, from, stride);
 }
 
@@ -231,7 +226,7 @@ static void take_rows(const Parts *parts, const UnetProgram *program, int32_t i,
                       void *values) {
     const UnetLayout *layout = &program->outputs[i];
     const bool labels = parts->head->model->outputs[i].kind == UNET_LABELS;
-    const size_t width = (size_t)layout->size[2], plane = (size_t)plane_of(layout);
+    const size_t width = (size_t)layout->size[2], plane = (size_t)embed_points(layout);
     for (int32_t row = begin; row < end; row++) {
         const size_t at = (size_t)first_of_row(layout, row);
         unet_layout_load_row(layout, parts->arena + program->output_offsets[i], 0, row / layout->size[1],
@@ -273,23 +268,34 @@ static UnetStatus run(const Parts *parts, const UnetProgram *program, const Unet
     return status == UNET_OK ? device->end(parts->head->device, parts->arena, error) : status;
 }
 
-/* Places the inputs of a step, as UnetStep has them; inputs in the arena are brought band by band. */
-static void place_inputs(const Parts *parts, const UnetProgram *program) {
+/* Places the inputs of a step, as UnetStep has them; inputs in the arena are brought band by band, and
+ * arrays on the device are taken from where they are: returns whether there are such arrays. */
+static bool place_inputs(const Parts *parts, const UnetProgram *program, const void *const *inputs) {
     char *next = parts->staged;
+    bool on_device = false;
     for (int32_t i = 0; i < parts->head->model->ninput; i++) {
-        const bool staged = program->inputs[i].sample_bytes > 0 && program->input_offsets == NULL;
+        bool staged = program->inputs[i].sample_bytes > 0 && program->input_offsets == NULL;
+        if (staged && embed_place_of(parts->head->model, program, i, inputs[i]) == UNET_ARRAY_ON_DEVICE) {
+            staged = false;
+            on_device = true;
+        }
         parts->input[i] = staged ? next : NULL;
         next += staged ? aligned(program->batch * program->inputs[i].sample_bytes) : 0;
     }
+    return on_device;
 }
 
-static UnetStatus check_inputs(const UnetModel *model, const UnetProgram *program,
-                               const void *const *inputs, UnetError *error) {
-    for (int32_t i = 0; i < model->ninput; i++)
-        if (program->inputs[i].sample_bytes > 0 && inputs[i] == NULL)
-            return unet_fail(error, UNET_USAGE, "%s of %s reads %s, which is NULL", program->name,
-                             model->name, model->inputs[i].name);
-    return UNET_OK;
+/* N samples of input I from all samples of it. */
+static UnetStatus bring_samples(const Parts *parts, const UnetProgram *program, int32_t i, int32_t n,
+                                const void *values, UnetError *error) {
+    if (embed_place_of(parts->head->model, program, i, values) == UNET_ARRAY_READ_BY_HOST)
+        return parts->head->model->device->read_array(
+            parts->input[i], values, (size_t)(n * embed_points(&program->inputs[i])), error);
+    UnetStatus status = UNET_OK;
+    for (int32_t k = 0; k < n && status == UNET_OK; k++)
+        status = bring_rows(parts, program, i, parts->input[i], k, 0, rows_of(&program->inputs[i]), values,
+                            error);
+    return status;
 }
 
 static UnetStatus check_program(const UnetModel *model, const UnetProgram *program, const char *name,
@@ -308,8 +314,8 @@ static UnetStatus bring_band(const Parts *parts, const UnetProgram *program, con
         if (layout->sample_bytes == 0)
             continue;
         if (program->input_offsets == NULL) {
-            status =
-                bring_rows(parts, program, i, parts->input[i], 0, 0, rows_of(layout), inputs[i], error);
+            if (parts->input[i] != NULL)
+                status = bring_samples(parts, program, i, 1, inputs[i], error);
             continue;
         }
         const UnetBand *band = program->units > 0 ? &program->input_bands[i] : NULL;
@@ -330,11 +336,16 @@ static UnetStatus take_band(const Parts *parts, const UnetProgram *program, cons
         const UnetLayout *layout = &program->outputs[i];
         const UnetBand *band = program->units > 0 ? &program->output_bands[i] : NULL;
         const int32_t end = band == NULL ? rows_of(layout) : unet_band_end(band, step->band, step->units);
+        *done &= end >= rows_of(layout);
+        if (embed_place_of(parts->head->model, program, -1, outputs[i]) == UNET_ARRAY_ON_DEVICE) {
+            status =
+                parts->head->model->device->take_array(parts->head->device, program, i, outputs[i], error);
+            continue;
+        }
         status = embed_fetch(parts, program->output_offsets[i], layout->sample_bytes, error);
         if (status == UNET_OK && outputs[i] != NULL)
             take_rows(parts, program, i,
                       band == NULL ? 0 : unet_band_end(band, step->band - 1, step->units), end, outputs[i]);
-        *done &= end >= rows_of(layout);
     }
     return status;
 }
@@ -347,7 +358,9 @@ UnetStatus unet_embed_forward(void *buffer, const void *const *inputs, void *con
     const UnetProgram *program = parts.head->model->predict;
     UnetStatus status = check_program(parts.head->model, program, "predict", error);
     if (status == UNET_OK)
-        status = check_inputs(parts.head->model, program, inputs, error);
+        status = embed_check_inputs(parts.head->model, program, inputs, error);
+    if (status == UNET_OK)
+        status = embed_check_outputs(parts.head->model, outputs, error);
     if (status != UNET_OK)
         return status;
     UnetStep step = {.arena = parts.arena,
@@ -356,7 +369,10 @@ UnetStatus unet_embed_forward(void *buffer, const void *const *inputs, void *con
                      .threads = parts.head->threads,
                      .units = program->units > 0 ? program->units : 1,
                      .bands = 1};
-    place_inputs(&parts, program);
+    if (place_inputs(&parts, program, inputs)) {
+        step.arrays = inputs;
+        step.normals = parts.head->normal;
+    }
     prepare(&parts, program, &step);
     for (bool done = false; !done && status == UNET_OK; step.band++) {
         status = bring_band(&parts, program, &step, inputs, error);
@@ -374,7 +390,7 @@ static UnetStatus check_samples(const UnetModel *model, const UnetProgram *progr
                                 int32_t n, const void *const *inputs, UnetError *error) {
     UnetStatus status = check_program(model, program, name, error);
     if (status == UNET_OK)
-        status = check_inputs(model, program, inputs, error);
+        status = embed_check_inputs(model, program, inputs, error);
     if (status == UNET_OK && (n < 1 || n > program->batch))
         status = unet_fail(error, UNET_USAGE, "%" PRId32 " samples: %s takes 1 to %" PRId32, n, model->name,
                            program->batch);
@@ -382,16 +398,18 @@ static UnetStatus check_samples(const UnetModel *model, const UnetProgram *progr
 }
 
 /* Brings the samples to where STEP finds them, and runs it. */
-static UnetStatus run_samples(const Parts *parts, const UnetProgram *program, const UnetStep *step,
+static UnetStatus run_samples(const Parts *parts, const UnetProgram *program, UnetStep step,
                               const void *const *inputs, UnetError *error) {
     UnetStatus status = UNET_OK;
-    place_inputs(parts, program);
-    prepare(parts, program, step);
-    for (int32_t i = 0; i < parts->head->model->ninput; i++)
-        for (int32_t k = 0; parts->input[i] != NULL && k < step->n && status == UNET_OK; k++)
-            status = bring_rows(parts, program, i, parts->input[i], k, 0, rows_of(&program->inputs[i]),
-                                inputs[i], error);
-    return status == UNET_OK ? run(parts, program, step, error) : status;
+    if (place_inputs(parts, program, inputs)) {
+        step.arrays = inputs;
+        step.normals = parts->head->normal;
+    }
+    prepare(parts, program, &step);
+    for (int32_t i = 0; i < parts->head->model->ninput && status == UNET_OK; i++)
+        if (parts->input[i] != NULL)
+            status = bring_samples(parts, program, i, step.n, inputs[i], error);
+    return status == UNET_OK ? run(parts, program, &step, error) : status;
 }
 
 static double loss_of(const Parts *parts, int32_t n) {
@@ -428,7 +446,7 @@ UnetStatus unet_embed_train_step(void *buffer, int32_t n, const void *const *inp
                            .learning_rate = learning_rate,
                            .step = parts.head->steps + 1,
                            .seed = parts.head->seed};
-    status = run_samples(&parts, model->train, &step, inputs, error);
+    status = run_samples(&parts, model->train, step, inputs, error);
     if (status != UNET_OK)
         return status;
     parts.head->steps++;
@@ -472,7 +490,7 @@ UnetStatus unet_embed_evaluate(void *buffer, int32_t n, const void *const *input
                            .n = n,
                            .threads = parts.head->threads,
                            .step = before};
-    status = run_samples(&parts, model->eval, &step, inputs, error);
+    status = run_samples(&parts, model->eval, step, inputs, error);
     if (status == UNET_OK)
         add_results(&parts, model->eval, sums);
     return status;

@@ -31,6 +31,17 @@ typedef struct {
 bool embed_find(void *buffer, Parts *parts);
 UNET_MUST_USE UnetStatus embed_not_ready(UnetError *error);
 
+/* embed_arrays.c: the points of a sample; whether the model was compiled for the files that its own file
+ * names, whose numbers have few bits; UnetDevice.place_of; and what cannot be handed over. */
+int64_t embed_points(const UnetLayout *layout);
+bool embed_may_round(const UnetModel *model, const UnetLayout *layout);
+UnetArrayPlace embed_place_of(const UnetModel *model, const UnetProgram *program, int32_t input,
+                              const void *array);
+UNET_MUST_USE UnetStatus embed_check_inputs(const UnetModel *model, const UnetProgram *program,
+                                            const void *const *inputs, UnetError *error);
+UNET_MUST_USE UnetStatus embed_check_outputs(const UnetModel *model, void *const *outputs,
+                                             UnetError *error);
+
 /* embed_weights.c: the weights that training starts with, and the numbers that inputs are normalised by. */
 void embed_start_weights(const Parts *parts);
 /* The numbers of input I; NULL: it is not normalised. */

@@ -2,7 +2,7 @@
 #ifndef UNET_CUDA_DEVICE_H
 #define UNET_CUDA_DEVICE_H
 
-#include "cuda.h"
+#include "cuda_arrays.h"
 #include "cudnn.h"
 #include "device.h"
 
@@ -51,6 +51,7 @@ typedef struct UnetCudaModel {
     const UnetConvolution *convolution;
     const uint8_t *streams; /* per convolution: bit K is set where it runs in stream K */
     bool forks;             /* some steps run in the second stream, be they convolutions or not */
+    UnetCudaArrays arrays;  /* NULL, NULL: steps take no arrays in the memory of the device */
     UnetCudaProgram train, eval, predict;
 } UnetCudaModel;
 

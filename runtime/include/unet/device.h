@@ -49,6 +49,15 @@ typedef struct {
     double timeout; /* seconds that others may be silent */
 } UnetConnection;
 
+/* The place of an array of a caller: the memory of the host; the memory of the device, where steps take it;
+ * the same, but the host reads it, too; the memory of another device, which no step reads. */
+typedef enum {
+    UNET_ARRAY_ON_HOST,
+    UNET_ARRAY_ON_DEVICE,
+    UNET_ARRAY_READ_BY_HOST,
+    UNET_ARRAY_ON_OTHER_DEVICE
+} UnetArrayPlace;
+
 typedef struct UnetDevice {
     const char *name; /* "cuda" */
     /* Chooses the device for the next `open` of this thread: number PLACE, modulo the number of devices. */
@@ -91,6 +100,14 @@ typedef struct UnetDevice {
     void (*fingerprint)(void *state, char *text, size_t size);
     /* Fills PEER for the other processes; FIRST: this process is rank 0. */
     UnetStatus (*introduce)(void *state, bool first, UnetPeer *peer, UnetError *error);
+    /* The place of an array: samples of INPUT for PROGRAM; or, INPUT is -1, an output. */
+    UnetArrayPlace (*place_of)(const UnetModel *model, const UnetProgram *program, int32_t input,
+                               const void *array);
+    /* Copies BYTES of an array on the device to the host; OUTPUT of PROGRAM, which has ended, to an array
+     * on the device.  Both wait for whatever the caller has begun on the device. */
+    UnetStatus (*read_array)(void *to, const void *array, size_t bytes, UnetError *error);
+    UnetStatus (*take_array)(void *state, const UnetProgram *program, int32_t output, void *array,
+                             UnetError *error);
     /* Connects the devices of all processes, which call this together.  Steps with a team then add up
      * numbers from device to device, and not through the host. */
     UnetStatus (*connect)(void *state, const UnetConnection *connection, UnetError *error);

@@ -18,6 +18,10 @@
  * volume, one sample behind the other, as PyTorch has them.  Pictures have numbers from 0 to 1; the
  * functions do the `normalize` of the model's file.  Labels have a byte for each point: its class, or
  * UNET_IGNORED.  The model was compiled for certain sizes, and tensors have these.
+ *
+ * Where a library of `unetc --shared --target=cuda` runs the model, inputs and outputs may also lie in the
+ * memory of the GPU: then no host copies them.  A call waits for all that was begun on the GPU before.
+ * Labels are read by the host if a loss counts them.
  */
 #ifndef UNET_EMBED_H
 #define UNET_EMBED_H

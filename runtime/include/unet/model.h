@@ -254,6 +254,10 @@ typedef struct {
      * all */
     int32_t first, last;
     UnetTeam *team; /* the other processes; NULL: there are none */
+    /* Arrays of a caller, dense, in the memory of the model's device: the samples of inputs for which
+     * `inputs` has NULL; and by what normalised inputs are read, in their order. NULL: there are none. */
+    const void *const *arrays;
+    const UnetNormal *normals;
 } UnetStep;
 
 /* The rows of a tensor in one band, in a program that computes an image band by band.  Band b has the rows

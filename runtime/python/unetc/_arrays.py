@@ -2,11 +2,13 @@
 
 An input is anything with `__array_interface__` (NumPy), with `__dlpack__` (PyTorch, JAX, NumPy) or with the buffer protocol
 (`array.array`, `memoryview`, `bytes`).  If it lies in C order and has the type that the model takes, its memory is read in
-place; else it is copied once.  An output must be writable memory of just the right shape, type and order.
+place; else it is copied once.  An output must be writable memory of just the right shape, type and order.  For a model on a GPU
+inputs and outputs may lie there, by `__dlpack__` or `__cuda_array_interface__`; such inputs have the right type and order, too.
 
-    taken(name, value, "f4", shape, most) -> (Memory, samples, batched)        an input
-    given(name, value, "f4", shape) -> Memory                 an output of the caller's
+    taken(name, value, "f4", shape, most, gpu) -> (Memory, samples, batched)   an input
+    given(name, value, "f4", shape, gpu) -> Memory            an output of the caller's
     made(shape, "f4") -> (array, address)                     a result: a NumPy array, or an Array where there is no NumPy
+    made_beside(values, shape, "f4") -> (array, address)      the same; a tensor of PyTorch on a GPU if one of the values is
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ import array
 import ctypes
 import math
 import struct
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+import sys
+from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from ._errors import ArgumentError
 
@@ -36,6 +39,7 @@ class Memory(NamedTuple):
     kind: str  # "f4"
     readonly: bool
     owner: Any
+    on_gpu: bool = False
 
 
 def elements(shape: Sequence[int]) -> int:
@@ -122,9 +126,20 @@ def made(shape: Sequence[int], kind: str) -> Tuple[Any, int]:
     return own, own.address
 
 
+def made_beside(values: Iterable[Any], shape: Sequence[int], kind: str) -> Tuple[Any, int]:
+    """A new array in C order: if one of the VALUES is a tensor of PyTorch on a CUDA GPU, a tensor there."""
+    torch = sys.modules.get("torch")
+    for value in values:
+        if torch is not None and isinstance(value, torch.Tensor) and value.is_cuda:
+            result = value.new_empty(tuple(shape), dtype=torch.uint8 if kind == "u1" else torch.float32)
+            return result, result.data_ptr()
+    return made(shape, kind)
+
+
 # ---- DLPack ----
 
 HOST = 1  # kDLCPU
+CUDA = (2, 13)  # and managed
 PINNED = (3, 11)  # of CUDA and ROCm: memory of the host, too
 DEVICES = {2: "a CUDA GPU", 4: "OpenCL", 7: "Vulkan", 8: "Metal", 10: "a ROCm GPU", 13: "CUDA managed memory", 14: "oneAPI"}
 
@@ -158,25 +173,28 @@ _api.PyCapsule_New.restype = ctypes.py_object
 _api.PyCapsule_New.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 
 
-def _exported(value: Any) -> Tuple[Any, _Tensor, bool]:
-    """The capsule, its tensor, and whether that is read-only: only DLPack from 1.0 on tells."""
+def _exported(value: Any, on_gpu: bool) -> Tuple[Any, _Tensor, bool]:
+    """The capsule, its tensor, and whether that is read-only: only DLPack from 1.0 on tells.  The library waits for all that
+    was begun on a GPU before, so whoever lends memory need not (stream -1)."""
+    stream = {"stream": -1} if on_gpu else {}
     try:
-        capsule = value.__dlpack__(max_version=(1, 0))
+        capsule = value.__dlpack__(max_version=(1, 0), **stream)
     except TypeError:
-        capsule = value.__dlpack__()
+        capsule = value.__dlpack__(**stream)
     if _api.PyCapsule_IsValid(capsule, _NAME_VERSIONED):
         versioned = _Versioned.from_address(_api.PyCapsule_GetPointer(capsule, _NAME_VERSIONED))
         return capsule, versioned.tensor, bool(versioned.flags & 1)
     return capsule, _Managed.from_address(_api.PyCapsule_GetPointer(capsule, _NAME)).tensor, False
 
 
-def _from_dlpack(name: str, value: Any) -> Memory:
+def _from_dlpack(name: str, value: Any, gpu: bool) -> Memory:
     place = value.__dlpack_device__() if hasattr(value, "__dlpack_device__") else (HOST, 0)
-    if int(place[0]) != HOST and int(place[0]) not in PINNED:
+    on_gpu = gpu and int(place[0]) in CUDA
+    if int(place[0]) != HOST and int(place[0]) not in PINNED and not on_gpu:
         raise ArgumentError(name, "lies on %s, and a model takes memory of the host: move it there first, as with .cpu()" % (
             DEVICES.get(int(place[0]), "a device")))
     try:
-        capsule, tensor, readonly = _exported(value)
+        capsule, tensor, readonly = _exported(value, on_gpu)
     except Exception as error:  # noqa: BLE001 - PyTorch's is a RuntimeError, and tells of requires_grad
         raise ArgumentError(name, str(error).strip() or type(error).__name__) from None
     kind = "%s%d" % (_KINDS.get(tensor.code, "?"), tensor.bits // 8)
@@ -187,7 +205,7 @@ def _from_dlpack(name: str, value: Any) -> Memory:
     size = BYTES[kind]
     strides = tuple(tensor.strides[k] * size for k in range(tensor.ndim)) if tensor.strides else dense(shape, size)
     # The capsule owns the memory as long as nobody takes it over, and lives as long as this.
-    return Memory((tensor.data or 0) + tensor.byte_offset, shape, strides, kind, readonly, capsule)
+    return Memory((tensor.data or 0) + tensor.byte_offset, shape, strides, kind, readonly, capsule, on_gpu)
 
 
 class _Lent:
@@ -240,6 +258,17 @@ def _from_interface(name: str, value: Any) -> Memory:
     return Memory(data[0], shape, tuple(interface.get("strides") or dense(shape, BYTES[kind])), kind, bool(data[1]), value)
 
 
+def _from_cuda(name: str, value: Any, gpu: bool) -> Memory:
+    if not gpu:
+        raise ArgumentError(name, "lies on a CUDA GPU, and a model takes memory of the host: move it there first")
+    interface = value.__cuda_array_interface__
+    order, kind = interface["typestr"][0], interface["typestr"][1:]
+    if kind not in BYTES or order == ">":
+        raise ArgumentError(name, "has numbers of the type %s, which is not read: make it float32" % interface["typestr"])
+    shape, data = tuple(interface["shape"]), interface["data"]
+    return Memory(data[0], shape, tuple(interface.get("strides") or dense(shape, BYTES[kind])), kind, bool(data[1]), value, True)
+
+
 class _PyBuffer(ctypes.Structure):
     _fields_ = [("buf", ctypes.c_void_p), ("obj", ctypes.c_void_p), ("len", ctypes.c_ssize_t), ("itemsize", ctypes.c_ssize_t),
                 ("readonly", ctypes.c_int), ("ndim", ctypes.c_int), ("format", ctypes.c_char_p), ("shape", ctypes.c_void_p),
@@ -279,7 +308,7 @@ def _from_buffer(name: str, value: Any) -> Memory:
 
 def is_array(value: Any) -> bool:
     """Does it have numbers itself, and is no collection of arrays?"""
-    if hasattr(value, "__array_interface__") or hasattr(value, "__dlpack__"):
+    if any(hasattr(value, way) for way in ("__array_interface__", "__dlpack__", "__cuda_array_interface__")):
         return True
     try:
         memoryview(value)
@@ -288,12 +317,14 @@ def is_array(value: Any) -> bool:
         return False
 
 
-def memory_of(name: str, value: Any) -> Memory:
-    """The memory of VALUE, which an error calls NAME."""
+def memory_of(name: str, value: Any, gpu: bool = False) -> Memory:
+    """The memory of VALUE, which an error calls NAME.  GPU: it may lie on one."""
     if hasattr(value, "__array_interface__"):
         return _from_interface(name, value)
     if hasattr(value, "__dlpack__"):
-        return _from_dlpack(name, value)
+        return _from_dlpack(name, value, gpu)
+    if hasattr(value, "__cuda_array_interface__"):
+        return _from_cuda(name, value, gpu)
     return _from_buffer(name, value)
 
 
@@ -353,6 +384,8 @@ def shape_text(shape: Sequence[Any]) -> str:
 
 def moved(name: str, output: Any, gradient: Any, factor: float) -> Any:
     """OUTPUT + FACTOR * GRADIENT, arrays of one shape."""
+    if getattr(output, "is_cuda", False):  # a tensor of PyTorch
+        return output + factor * gradient
     numpy = _numpy()
     first, second = memory_of("output", output), memory_of("gradient", gradient)
     if tuple(first.shape) != tuple(second.shape):
@@ -374,10 +407,10 @@ def _flat(address: int, shape: Sequence[int], kind: str) -> Any:
     return flat.cast(WORDS[kind])
 
 
-def taken(name: str, value: Any, kind: str, shape: Shape, most: Optional[int]) -> Tuple[Memory, int, bool]:
+def taken(name: str, value: Any, kind: str, shape: Shape, most: Optional[int], gpu: bool = False) -> Tuple[Memory, int, bool]:
     """An input of samples of SHAPE: dense numbers of the KIND, how many samples, and whether there was an axis of them.
-    MOST: samples at a time; None: any number."""
-    memory = memory_of(name, value)
+    MOST: samples at a time; None: any number.  GPU: it may lie on one."""
+    memory = memory_of(name, value, gpu)
     batched = len(memory.shape) == len(shape) + 1
     own = memory.shape[1:] if batched else memory.shape
     if own != shape:
@@ -388,13 +421,17 @@ def taken(name: str, value: Any, kind: str, shape: Shape, most: Optional[int]) -
         raise ArgumentError(name, "has %d samples, and the model was compiled for 1 to %s: compile it with a larger batch=" % (count, most)
                             if count else "has no samples")
     if memory.kind != kind or not is_dense(memory) or memory.address % BYTES[kind]:
+        if memory.on_gpu:
+            raise ArgumentError(name, "lies on the GPU as %s%s, and is read there as it is: make it %s in C order, as with "
+                                ".to(torch.%s).contiguous()" % (NAMES[memory.kind], "" if is_dense(memory) else ", not in C order",
+                                                                NAMES[kind], NAMES[kind]))
         memory = copied(name, memory, kind)
     return memory, count, batched
 
 
-def given(name: str, value: Any, kind: str, shape: Shape) -> Memory:
-    """An output that the caller brings."""
-    memory = memory_of(name, value)
+def given(name: str, value: Any, kind: str, shape: Shape, gpu: bool = False) -> Memory:
+    """An output that the caller brings.  GPU: it may lie on one."""
+    memory = memory_of(name, value, gpu)
     if memory.shape != shape:
         raise ArgumentError(name, "has the shape %s, and the result has %s" % (shape_text(memory.shape), shape_text(shape)))
     if memory.kind != kind:

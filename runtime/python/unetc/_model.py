@@ -84,6 +84,7 @@ class Model:
         self.library: str = self._library.path
         self.name: str = _text(facts.name)
         self.target: str = _text(facts.target)
+        self._gpu = self.target == "cuda"  # arrays may lie there
         self.precision: str = _text(facts.precision)
         self.optimizer: str = _text(facts.optimizer)
         self.batch: int = facts.batch
@@ -214,7 +215,7 @@ class Model:
                 continue
             if info.name not in values:
                 raise ArgumentError(info.name, "is missing: %s takes %s" % (call, ", ".join(wanted)))
-            memory, count, has_axis = _arrays.taken(info.name, values[info.name], _kind(info), info.shape, most)
+            memory, count, has_axis = _arrays.taken(info.name, values[info.name], _kind(info), info.shape, most, self._gpu)
             if samples is not None and count != samples:
                 raise ArgumentError(info.name, "has %d samples, and %s has %d" % (count, wanted[0], samples))
             samples, batched = count, has_axis
@@ -243,7 +244,8 @@ class Model:
 
         ARRAYS: `train_inputs`, in order or by name: float32 (n, channels, height, width), pictures from 0 to 1; labels uint8
         (n, height, width).  n is 1 to `batch`.  LR: the learning rate of this step; None: what the optimiser of the file says.
-        The numbers are read in place, and brought into the planned memory in the step's own layout."""
+        The numbers are read in place, and brought into the planned memory in the step's own layout.  Where the model is on a GPU,
+        arrays may be there, too."""
         reads = self._program(_door.TRAIN, "train_step")
         memories, samples, _ = self._arguments(reads, "train_step", arrays, named, self.batch)
         rate = self.learning_rate if lr is None else float(lr)
@@ -268,7 +270,7 @@ class Model:
         output = self.forward(*arrays, **named)
         value, gradient = loss(output)
         aim = _arrays.moved(target.name, output, gradient, -samples * _arrays.elements(target.shape) / 2)
-        own = _arrays.taken(target.name, aim, _kind(target), target.shape, self.batch)[0]
+        own = _arrays.taken(target.name, aim, _kind(target), target.shape, self.batch, self._gpu)[0]
         rate = self.learning_rate if lr is None else float(lr)
         found = ctypes.c_double()
         with self._lock:
@@ -347,7 +349,7 @@ class Model:
         addresses = []
         for info in self.outputs:
             shape = (samples,) + info.shape if batched else info.shape
-            results[info.name], address = self._result(info, shape, out)
+            results[info.name], address = self._result(info, shape, out, (*arrays, *named.values()))
             addresses.append((address, _arrays.elements(info.shape) * _arrays.BYTES[_kind(info)]))
         for k in range(samples):
             to = _door.pointers([address + k * size if address else 0 for address, size in addresses])
@@ -359,20 +361,20 @@ class Model:
 
     __call__ = forward
 
-    def _result(self, info: TensorInfo, shape: Tuple[int, ...], out: Optional[Arrays]) -> Tuple[Any, int]:
+    def _result(self, info: TensorInfo, shape: Tuple[int, ...], out: Optional[Arrays], inputs: Sequence[Any]) -> Tuple[Any, int]:
         if out is None:
-            return _arrays.made(shape, _kind(info))
+            return _arrays.made_beside(inputs if self._gpu else (), shape, _kind(info))
         if not isinstance(out, Mapping):
             if len(self.outputs) > 1:
                 raise ArgumentError("out", "is one array, and there are %d outputs: give a dict by name" % len(self.outputs))
-            memory = _arrays.given("out", out, _kind(info), shape)
+            memory = _arrays.given("out", out, _kind(info), shape, self._gpu)
             return memory, memory.address
         for name in out:
             if name not in [other.name for other in self.outputs]:
                 raise ArgumentError("out", "has `%s`, and the outputs are %s" % (name, ", ".join(other.name for other in self.outputs)))
         if info.name not in out:
             return None, 0  # it is not wanted
-        memory = _arrays.given("out[%r]" % info.name, out[info.name], _kind(info), shape)
+        memory = _arrays.given("out[%r]" % info.name, out[info.name], _kind(info), shape, self._gpu)
         return memory, memory.address
 
     # ---- weights ----
