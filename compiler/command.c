@@ -114,6 +114,38 @@ static UnetStatus take_programs(void *result, const UnetValue *value, UnetError 
                            value->text);
 }
 
+/* Puts BYTES among the budgets of --plans, the largest first; an amount that is there already stays one. */
+static UnetStatus add_plan(Command *c, int64_t bytes, UnetError *error) {
+    int k = 0;
+    while (k < c->nplan && c->plan[k] > bytes)
+        k++;
+    if (k < c->nplan && c->plan[k] == bytes)
+        return UNET_OK;
+    if (c->nplan == UNET_MOST_PLANS)
+        return unet_fail(error, UNET_USAGE, "--plans: a program holds %d plans at most",
+                         (int)UNET_MOST_PLANS);
+    memmove(c->plan + k + 1, c->plan + k, (size_t)(c->nplan - k) * sizeof *c->plan);
+    c->plan[k] = bytes;
+    c->nplan++;
+    return UNET_OK;
+}
+
+static UnetStatus take_plans(void *result, const UnetValue *value, UnetError *error) {
+    Reading *r = result;
+    char *list = pool_copy(r->pool, value->text, strlen(value->text));
+    UnetStatus status = UNET_OK;
+    for (char *word = strtok(list, ","); word != NULL && status == UNET_OK; word = strtok(NULL, ",")) {
+        int64_t bytes;
+        status = unet_read_bytes("--plans", word, &bytes, error);
+        if (status == UNET_OK)
+            status = add_plan(&r->command, bytes, error);
+    }
+    if (status == UNET_OK && r->command.nplan < 2)
+        return unet_fail(error, UNET_USAGE, "`--plans=%s`: name several sizes, such as --plans=2GiB,8GiB",
+                         value->text);
+    return status;
+}
+
 static void choose(Options *options, const Target *target, const Architecture *architecture) {
     options->target = target;
     options->architecture = architecture == NULL ? NULL : architecture->architecture;
@@ -325,6 +357,11 @@ static const UnetOptionRow options[] = {
      .value = "SIZE",
      .help = "memory for the arena and what lies beside it. 8GiB or 8G: 8 x 2^30 bytes; 8GB: 8 x 10^9; K, "
              "M and T alike"},
+    {"--plans", .kind = UNET_TEXT, .commands = OF(COMPILE), .take = take_plans, .value = "SIZE,SIZE,...",
+     .help = "for cpu: a program with a plan for each of these budgets, as --mem has them; kernels are "
+             "shared. `--fit` of the program takes the largest that the machine has memory for. All train "
+             "to the same result",
+     .instead = "write `unetc --plans=SIZE,SIZE FILE.unet`"},
     {"--batch", .kind = UNET_NUMBER, .commands = FILES, .tag = TRAINING, .place = AT(lower.batch), .min = 1,
      .max = 1 << 20, .value = "N", .help = "samples of a batch, instead of what the file says"},
     {"--accumulate", .kind = UNET_NUMBER, .commands = FILES, .tag = TRAINING, .place = AT(lower.accumulate),
@@ -591,6 +628,17 @@ static void check_shared(const Command *c) {
                     other);
 }
 
+/* Options that leave no choice among plans. */
+static void check_plans(const Command *c) {
+    const char *other = c->options.budget > 0            ? "--mem is the budget of one plan"
+                        : c->stage != EMIT_ALL           ? "--emit prints one plan"
+                        : c->options.shared              ? "--shared makes a library, with one plan"
+                        : !c->options.target->many_plans ? "a program for this target holds one plan"
+                                                         : NULL;
+    if (c->nplan > 0 && other != NULL)
+        usage_error((int)c->kind, "%s, and --plans asks for several: leave one out", other);
+}
+
 static void check_reports(const Command *c) {
     bool two = c->format == REPORT_TEXT || c->format == REPORT_JSON;
     if (c->diff && c->other == NULL)
@@ -713,5 +761,6 @@ Command command_read(Pool *pool, int argc, char **argv) {
     check_onnx(c);
     settle_programs(c);
     check_target(c);
+    check_plans(c);
     return *c;
 }

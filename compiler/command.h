@@ -6,6 +6,7 @@
 #include "search/fit.h"
 #include "front/lower.h"
 #include "ir/plan.h"
+#include "unet/model.h"
 
 typedef enum {
     COMMAND_COMPILE,
@@ -40,7 +41,9 @@ typedef struct {
     bool programs_given;
     bool diff; /* --diff */
     bool max_given;
-    FitMax max; /* --max */
+    FitMax max;                    /* --max */
+    int64_t plan[UNET_MOST_PLANS]; /* --plans: budgets, the largest first */
+    int nplan;
     LowerOptions lower;
     Options options;
 } Command;

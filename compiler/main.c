@@ -282,18 +282,54 @@ static const char *default_program(const Session *s, const Model *model) {
     return s->command.options.shared ? pool_text(s->pool, "lib%s.so", name) : name;
 }
 
+/* A plan under each budget of --plans, the largest first, each behind the one before; one that needs as
+ * much memory as the one before is the same, and left out.  NULL after an error, which is in *RESULT. */
+static Plan *make_plans(Session *s, int *result) {
+    Plan *first = NULL, *last = NULL;
+    for (int k = 0; k < s->command.nplan; k++) {
+        Session *one = pool_array(s->pool, 1, sizeof *one); /* a plan points to its options */
+        *one = *s;
+        one->command.options.budget = s->command.plan[k];
+        Plan *plan = make_plan(one);
+        *result = plan == NULL ? EXIT_ERRORS : over_budget(one, plan) ? EXIT_NO_FIT : EXIT_DONE;
+        if (*result != EXIT_DONE)
+            return NULL;
+        if (last != NULL && plan->arena == last->arena)
+            continue;
+        plan->place = last == NULL ? 0 : last->place + 1;
+        if (last != NULL)
+            last->smaller = plan;
+        first = first == NULL ? plan : first;
+        last = plan;
+    }
+    return first;
+}
+
+/* The plan, or the first of several; NULL after an error, which is in *RESULT. */
+static Plan *make_fitting(Session *s, int *result) {
+    if (s->command.nplan > 0)
+        return make_plans(s, result);
+    Plan *plan = make_plan(s);
+    *result = plan == NULL ? EXIT_ERRORS : over_budget(s, plan) ? EXIT_NO_FIT : EXIT_DONE;
+    return *result == EXIT_DONE ? plan : NULL;
+}
+
 static int command_compile(Session *s) {
     const Command *c = &s->command;
+    int result;
     const Model *model = read_model(s);
     if (model == NULL)
         return EXIT_ERRORS;
     const char *program =
         c->folder == NULL ? find_place(s->pool, output_name(s, default_program(s, model))) : NULL;
-    Plan *plan = make_plan(s);
+    if (c->nplan > 0 && model->train.ranks > 1) {
+        fputs("unetc: --plans: processes of a training run one plan: leave out --plans, or `ranks`\n",
+              stderr);
+        return EXIT_USAGE;
+    }
+    Plan *plan = make_fitting(s, &result);
     if (plan == NULL)
-        return EXIT_ERRORS;
-    if (over_budget(s, plan))
-        return EXIT_NO_FIT;
+        return result;
     warn_of_bands(plan, s->diag);
     tell_of_engines(s, plan);
     Sources sources = {0};

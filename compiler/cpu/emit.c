@@ -53,9 +53,9 @@ void cpu_emit_zero_halo(Emitter *e, const Program *program, const Node *node, Va
     emit_call(e, &c, instance_for(e, "zero_halo", &c), "n", "");
 }
 
-/* "TINY_UNET_TRAIN_BYTES", of NAME.h */
+/* "TINY_UNET_TRAIN_BYTES", of NAME.h, or of the header of the plan */
 static const char *extent_name(const Emitter *e, const Program *program) {
-    return upper(e->pool, pool_text(e->pool, "%s_%s_BYTES", e->plan->model->name, program->name));
+    return upper(e->pool, pool_text(e->pool, "%s_%s_BYTES", plan_name(e->plan), program->name));
 }
 
 /* The emitter, the program and its parts: a call needs all three. */
@@ -330,8 +330,16 @@ static const char *file_name(const Emitter *e, const char *suffix) {
     return pool_text(e->pool, "%s%s", e->plan->model->name, suffix);
 }
 
+/* The name of a file of the plan. */
+static const char *plan_file(const Emitter *e, const char *suffix) {
+    return pool_text(e->pool, "%s%s", plan_name(e->plan), suffix);
+}
+
 static bool has_any_height(const Plan *plan) {
-    return plan->program[PROGRAM_PREDICT].model != NULL && plan->program[PROGRAM_PREDICT].units > 0;
+    bool found = false;
+    for (; plan != NULL; plan = plan->smaller)
+        found |= plan->program[PROGRAM_PREDICT].model != NULL && plan->program[PROGRAM_PREDICT].units > 0;
+    return found;
 }
 
 /* The types that the prologue asks for. */
@@ -356,25 +364,28 @@ static void emit_kernels(const Emitter *e, Sources *sources) {
     emit_template_files(e, sources);
 }
 
-/* The names of functions that are compiled for each level. */
+/* The names of functions that are compiled for each level; PARTS: of each plan. */
 static void emit_level_names(const Emitter *e, const Parts *parts, Text *out) {
     if (levels_of(e->plan)->name == NULL)
         return;
     text_blank(out);
     text_add(out, "%s", template_text("program/level_names.h.in"));
-    text_line(out, "#define %s_model LEVEL_NAME(%s_model)", e->plan->model->name, e->plan->model->name);
+    for (const Plan *plan = e->plan; plan != NULL; plan = plan->smaller)
+        text_line(out, "#define %s_model LEVEL_NAME(%s_model)", plan_name(plan), plan_name(plan));
     for (int i = 0; i < e->ninstance; i++)
         if (e->instance[i].has_function)
             text_line(out, "#define %s LEVEL_NAME(%s)", e->instance[i].function, e->instance[i].function);
-    for (int i = 0; i < parts->count; i++)
-        text_line(out, "#define %s LEVEL_NAME(%s)", parts->name[i], parts->name[i]);
+    for (const Plan *plan = e->plan; plan != NULL; plan = plan->smaller)
+        for (int i = 0; i < parts[plan->place].count; i++)
+            text_line(out, "#define %s LEVEL_NAME(%s)", parts[plan->place].name[i],
+                      parts[plan->place].name[i]);
 }
 
 static void emit_plan_header(const Emitter *e, Sources *sources) {
     Text offsets = text_new(e->pool);
     emit_offsets(e, &offsets);
     const Hole hole[] = {{"offsets", offsets.bytes}, {NULL, NULL}};
-    emit_file(e->plan, sources, "program/plan.h.in", file_name(e, "_plan.h"), hole);
+    emit_file(e->plan, sources, "program/plan.h.in", plan_file(e, "_plan.h"), hole);
 }
 
 /* Kernels follow from this header alone, so that another batch or budget leaves their objects as they are.
@@ -399,8 +410,8 @@ static void emit_calls(const Emitter *e, const Parts *parts, const char *program
                            {"parts", parts_declared(parts)},
                            {NULL, NULL}};
     const Hole calls[] = {{"programs", programs}, {"tables", tables}, {NULL, NULL}};
-    emit_file(plan, sources, "program/calls.c.in", file_name(e, ".c"), calls);
-    emit_file(plan, sources, "program/calls.h.in", file_name(e, "_calls.h"), header);
+    emit_file(plan, sources, "program/calls.c.in", plan_file(e, ".c"), calls);
+    emit_file(plan, sources, "program/calls.h.in", plan_file(e, "_calls.h"), header);
 }
 
 static void emit_handed_sizes(const Emitter *e, Sources *sources) {
@@ -410,6 +421,28 @@ static void emit_handed_sizes(const Emitter *e, Sources *sources) {
     emit_file(e->plan, sources, "program/sizes.h.in", file_name(e, "_sizes.h"), hole);
 }
 
+/* Whatever belongs to one plan: its programs, its tables, where its buffers lie. */
+static void emit_plan(Emitter *e, const Plan *plan, Parts *parts, Sources *sources) {
+    Text programs = text_new(plan->pool), tables = text_new(plan->pool);
+    e->plan = plan;
+    e->out = &programs;
+    *parts = parts_new(plan);
+    for (int k = 0; k < PROGRAMS; k++)
+        if (plan->program[k].model != NULL)
+            emit_program(e, &plan->program[k], parts);
+    emit_model(plan, &tables);
+    emit_calls(e, parts, programs.bytes, tables.bytes, sources);
+    emit_plan_header(e, sources);
+    emit_parts(parts, sources);
+}
+
+static int count_plans(const Plan *plan) {
+    int count = 0;
+    for (; plan != NULL; plan = plan->smaller)
+        count++;
+    return count;
+}
+
 void emit_cpu(const Plan *plan, Sources *sources) {
     const bool reference = plan->options->reference;
     const Dialect dialect = {.folder = reference ? "reference" : "cpu",
@@ -417,24 +450,18 @@ void emit_cpu(const Plan *plan, Sources *sources) {
                              .mark = "UNUSED static void",
                              .form = reference ? FORM_CALLED : FORM_INCLUDED,
                              .held = "(start - step->first)"};
-    Text programs = text_new(plan->pool), tables = text_new(plan->pool);
-    Emitter e = {
-        .plan = plan, .dialect = &dialect, .pool = plan->pool, .keeps = plan->pool, .out = &programs};
-    Parts parts = parts_new(plan);
-    for (int k = 0; k < PROGRAMS; k++)
-        if (plan->program[k].model != NULL)
-            emit_program(&e, &plan->program[k], &parts);
-    emit_model(plan, &tables);
-    emit_calls(&e, &parts, programs.bytes, tables.bytes, sources);
+    Emitter e = {.plan = plan, .dialect = &dialect, .pool = plan->pool, .keeps = plan->pool};
+    Parts *parts = pool_array(plan->pool, (size_t)count_plans(plan), sizeof *parts);
+    for (const Plan *p = plan; p != NULL; p = p->smaller)
+        emit_plan(&e, p, &parts[p->place], sources);
+    e.plan = plan;
     emit_handed_sizes(&e, sources);
     const Hole kernels[] = {
         {"types", type_definitions(plan)}, {"prologue", prologue_text(&e)}, {NULL, NULL}};
     emit_main(plan, sources);
     emit_header(plan, sources, "program/model.h.in");
-    emit_plan_header(&e, sources);
-    emit_declarations_header(&e, &parts, sources);
+    emit_declarations_header(&e, parts, sources);
     emit_file(plan, sources, "program/kernels.h.in", file_name(&e, "_kernels.h"), kernels);
-    emit_parts(&parts, sources);
     emit_kernels(&e, sources);
     emit_cmake(plan, sources);
 }

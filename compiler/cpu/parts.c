@@ -28,7 +28,7 @@ void part_begin(Parts *parts, Emitter *e, const Program *program) {
     const Scope *scope = &parts->scope;
     Pool *pool = parts->plan->pool;
     const char *name =
-        pool_text(pool, "%s_%s_steps_%d", parts->plan->model->name, program->name, parts->count);
+        pool_text(pool, "%s_%s_steps_%d", plan_name(parts->plan), program->name, parts->count);
     text_line(e->out, "%s(step, %s, %s, %s, %s);", name, scope->samples ? "n, start, valid" : "0, 0, NULL",
               scope->last ? "last" : "0", scope->bands ? "band" : "0", scope->labels ? "labelled" : "NULL");
     const int before = parts->count;
@@ -61,6 +61,6 @@ void emit_parts(const Parts *parts, Sources *sources) {
     for (int i = 0; i < parts->count; i++) {
         const Hole hole[] = {{"steps", parts->text[i].bytes}, {NULL, NULL}};
         emit_file(parts->plan, sources, "program/steps.c.in",
-                  pool_text(parts->plan->pool, "%s_steps_%d.c", parts->plan->model->name, i), hole);
+                  pool_text(parts->plan->pool, "%s_steps_%d.c", plan_name(parts->plan), i), hole);
     }
 }

@@ -17,9 +17,14 @@ const char *template_text(const char *file) {
     BUG("there is no template %s", file);
 }
 
+const char *plan_name(const Plan *plan) {
+    return plan->place == 0 ? plan->model->name
+                            : pool_text(plan->pool, "%s_plan%d", plan->model->name, plan->place + 1);
+}
+
 static const char *extents(const Plan *plan) {
     Text text = text_new(plan->pool);
-    const char *model = upper(plan->pool, plan->model->name);
+    const char *model = upper(plan->pool, plan_name(plan));
     for (int k = 0; k < PROGRAMS; k++)
         if (plan->program[k].model != NULL)
             text_add(&text, "%s#define %s_%s_BYTES %lldLL", text.length > 0 ? "\n" : "", model,
@@ -91,28 +96,44 @@ const Level *levels_of(const Plan *plan) {
     return levels == NULL ? &none : levels;
 }
 
-/* Declares the models of the levels. */
+/* Declares the models of the levels and of smaller plans. */
 static const char *declared_levels(const Plan *plan) {
     Text text = text_new(plan->pool);
-    for (const Level *level = levels_of(plan); level->name != NULL; level++)
-        text_line(
-            &text,
-            "UNET_EXTERN const UnetModel %s_model_%s; /* for processors that have its instructions */",
-            plan->model->name, level->name);
+    for (const Plan *p = plan; p != NULL; p = p->smaller) {
+        if (p != plan)
+            text_line(&text, "UNET_EXTERN const UnetModel %s_model; /* the same in %s bytes */",
+                      plan_name(p), grouped(plan->pool, p->arena));
+        for (const Level *level = levels_of(p); level->name != NULL; level++)
+            text_line(
+                &text,
+                "UNET_EXTERN const UnetModel %s_model_%s; /* for processors that have its instructions */",
+                plan_name(p), level->name);
+    }
     return text.bytes;
+}
+
+/* The models of one plan. */
+static void list_models(const Plan *plan, Text *text) {
+    const char *name = plan_name(plan);
+    const Level *level = levels_of(plan);
+    if (level->name == NULL) {
+        text_add(text, "&%s_model", name);
+        return;
+    }
+    text_add(text, "\n#ifdef UNET_LEVELS\n");
+    for (; level->name != NULL; level++)
+        text_add(text, "        &%s_model_%s,\n", name, level->name);
+    text_add(text, "#endif\n        &%s_model", name);
 }
 
 /* Elements of main()'s array. */
 static const char *models(const Plan *plan) {
-    const char *name = plan->model->name;
-    const Level *level = levels_of(plan);
     Text text = text_new(plan->pool);
-    if (level->name == NULL)
-        return pool_text(plan->pool, "&%s_model", name);
-    text_add(&text, "\n#ifdef UNET_LEVELS\n");
-    for (; level->name != NULL; level++)
-        text_add(&text, "        &%s_model_%s,\n", name, level->name);
-    text_add(&text, "#endif\n        &%s_model", name);
+    for (const Plan *p = plan; p != NULL; p = p->smaller) {
+        if (p != plan)
+            text_add(&text, ", ");
+        list_models(p, &text);
+    }
     return text.bytes;
 }
 
@@ -185,6 +206,9 @@ static Text fill(const Plan *plan, const Sources *sources, const char *template,
         {"file", name},
         {"model", plan->model->name},
         {"MODEL", upper(pool, plan->model->name)},
+        {"plan", plan_name(plan)},
+        {"PLAN", upper(pool, plan_name(plan))},
+        {"own_extents", plan->place > 0 ? extents(plan) : ""},
         {"made", made(plan)},
         {"version", pool_text(pool, "%d", UNET_RUNTIME_VERSION)},
         {"arena", pool_text(pool, "%lld", (long long)plan->arena)},

@@ -702,7 +702,7 @@ static void model_table(const Tables *t) {
     const Plan *plan = t->plan;
     const Model *m = plan->model;
     const bool levels = levels_of(plan)->name != NULL;
-    text_line(t->out, "const UnetModel %s_model = {", m->name);
+    text_line(t->out, "const UnetModel %s_model = {", plan_name(plan));
     t->out->depth++;
     text_line(t->out, ".runtime_version = UNET_RUNTIME_VERSION, .table_bytes = UNET_TABLE_BYTES,");
     text_line(t->out, ".name = %s,", c_quoted(plan->pool, m->name));

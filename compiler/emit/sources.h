@@ -44,6 +44,8 @@ void emit_cmake(const Plan *plan, Sources *sources);
 
 /* The text of a template of templates/program; fills the holes of every plan, and MORE. */
 const char *filled_template(const Plan *plan, const char *template, const Hole *more);
+/* The name that what belongs to one plan begins with: the model's, or NAME_plan2 and so on. */
+const char *plan_name(const Plan *plan);
 
 /* embedding.c: the end of NAME.h. */
 const char *embedding_text(const Plan *plan);

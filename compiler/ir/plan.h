@@ -159,7 +159,7 @@ typedef struct {
     int first, last; /* positions of the first and the last step that touch it or its aliases */
 } Buffer;
 
-typedef struct {
+typedef struct Plan {
     Pool *pool; /* of all that the plan points at but schedules; NULL: a search gave the memory back */
     const Options *options;
     Choices choices;
@@ -191,9 +191,11 @@ typedef struct {
     int64_t recompute_flops_bound;   /*   no schedule within this memory recomputes fewer */
     int64_t loader_ring, ring_slots; /* bytes and slots of the ring, which is all of the host's space */
     int64_t beside; /* bytes that the budget needs beside the arena: the ring, or a context of the GPU; */
-    int64_t least_beside;    /*   the least of it, if the program goes by bands of rows */
-    const char *refusal;     /* why no machine of this target can run it, whatever the budget; or NULL */
-    const char *source_hash; /* of the text and of the options that change the trained model */
+    int64_t least_beside;       /*   the least of it, if the program goes by bands of rows */
+    const char *refusal;        /* why no machine of this target can run it, whatever the budget; or NULL */
+    const char *source_hash;    /* of the text and of the options that change the trained model */
+    const struct Plan *smaller; /* with --plans: of the same model, in less memory; NULL: there is none */
+    int place;                  /*   behind so many larger ones */
 } Plan;
 
 enum { LOSS_SCALE_ELEMENTS = 4 };    /* of UnetModel.loss_scale */

@@ -20,6 +20,8 @@
 
 typedef struct {
     const UnetModel *model;
+    const UnetModel *const *models; /* all NMODELS of the program, the largest plan first */
+    int nmodels;
     const char *program; /* as it was called, for hints */
     UnetOptions options;
     int32_t threads;
@@ -62,6 +64,9 @@ int32_t machine_processors(void);
 /* Bytes that can be taken without harming other processes. */
 int64_t machine_memory(void);
 
+/* The same without swap and without what the control group has in use. */
+int64_t machine_free_memory(void);
+
 /* Seconds of a clock that never jumps. */
 double machine_seconds(void);
 
@@ -80,6 +85,15 @@ void arena_give_back(char *arena, int64_t bytes);
 
 /* Reserves BYTES of addresses; few will be touched, and they do not count as memory. */
 UNET_MUST_USE UnetStatus mirror_take(char **mirror, int64_t bytes, UnetError *error);
+
+/* ---- plans.c: the plans of `unetc --plans` ------------------------------------------------------ */
+
+/* With --fit: chooses the model of the largest plan for which there is memory, among the plans for the same
+ * instructions; else leaves the model as it was. */
+void plans_fit(Driver *driver);
+
+/* The plans that were compiled as the model was, the largest first: their number; MODEL gets up to MOST. */
+int plans_of(const Driver *driver, const UnetModel **model, int most);
 
 /* ---- peak.c: what the machine can do at most; 0: it could not be measured -------------- */
 

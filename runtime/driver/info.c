@@ -140,7 +140,32 @@ static void print_parameters(const UnetModel *model) {
     }
 }
 
-static void print_text(const UnetModel *model) {
+/* The plans of the program, if there are several: bytes of their arenas. */
+static void print_plans(const Driver *driver) {
+    const UnetModel *plan[UNET_MOST_PLANS];
+    const int count = plans_of(driver, plan, UNET_MOST_PLANS);
+    if (count < 2)
+        return;
+    (void)printf("%-14s", "plans");
+    for (int i = 0; i < count; i++) {
+        char bytes[32];
+        format_bytes(bytes, sizeof bytes, plan[i]->arena_bytes);
+        (void)printf("%s %s", i > 0 ? "," : "", bytes);
+    }
+    (void)printf("; `--fit` takes the largest that there is memory for\n");
+}
+
+static json_t *plans_json(const Driver *driver) {
+    const UnetModel *plan[UNET_MOST_PLANS];
+    const int count = plans_of(driver, plan, UNET_MOST_PLANS);
+    json_t *list = json_array();
+    for (int i = 0; i < count; i++)
+        json_array_append_new(list, json_integer((json_int_t)plan[i]->arena_bytes));
+    return list;
+}
+
+static void print_text(const Driver *driver) {
+    const UnetModel *model = driver->model;
     const UnetProgram *program[3];
     int nprogram = programs_of(model, program);
     char count[32];
@@ -160,6 +185,7 @@ static void print_text(const UnetModel *model) {
     (void)printf("%-14s %s in %" PRId32 " tensor%s\n", "parameters", count, model->nparameter,
                  unet_plural(model->nparameter));
     print_bytes("arena", model->arena_bytes);
+    print_plans(driver);
     print_ring(model);
     if (model->training != NULL)
         (void)printf("%-14s %s\n", "optimizer", model->training->description);
@@ -245,20 +271,21 @@ static json_t *sources_json(const UnetData *data) {
     return list;
 }
 
-static UnetStatus print_json(const UnetModel *model, UnetError *error) {
+static UnetStatus print_json(const Driver *driver, UnetError *error) {
+    const UnetModel *model = driver->model;
     char libraries[LIBRARIES];
     if (model->device != NULL)
         model->device->libraries(model, libraries, sizeof libraries);
-    json_t *info = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:s?, s:i, s:I, s:{s:I}, s:{s:I}, "
-                             "s:s?, s:o, s:{s:o, s:o}, "
+    json_t *info = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:s?, s:i, s:I, s:{s:I}, s:o, "
+                             "s:{s:I}, s:s?, s:o, s:{s:o, s:o}, "
                              "s:o}",
                              "schema", "unet-info/1", "model", model->name, "source", model->source,
                              "source_hash", model->source_hash, "target", model->target, "isa", model->isa,
                              "instructions", instructions_json(model), "precision", model->precision,
                              "libraries", model->device != NULL ? libraries : NULL, "max_threads",
                              model->max_threads, "parameter_count", (json_int_t)model->parameter_count,
-                             "arena", "bytes", (json_int_t)model->arena_bytes, "beside", "loader_ring",
-                             (json_int_t)model->loader_ring_bytes, "optimizer",
+                             "arena", "bytes", (json_int_t)model->arena_bytes, "plans", plans_json(driver),
+                             "beside", "loader_ring", (json_int_t)model->loader_ring_bytes, "optimizer",
                              model->training != NULL ? model->training->description : NULL, "programs",
                              programs_json(model), "data", "train", sources_json(model->data), "eval",
                              sources_json(model->eval_data), "parameters", parameters_json(model));
@@ -271,7 +298,7 @@ static UnetStatus print_json(const UnetModel *model, UnetError *error) {
 
 UnetStatus driver_info(Driver *driver) {
     if (driver->options.format[0] == 'j')
-        return print_json(driver->model, &driver->error);
-    print_text(driver->model);
+        return print_json(driver, &driver->error);
+    print_text(driver);
     return UNET_OK;
 }

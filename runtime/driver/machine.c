@@ -61,18 +61,22 @@ void machine_set_wait_policy(char **argv) {
     (void)execv(path, argv);
 }
 
-/* The value in bytes of the line of /proc/meminfo that starts with KEY; -1: none. */
-static int64_t meminfo(const char *key) {
+/* The number behind KEY, which begins a line of the file PATH, in units of so many bytes; -1: none. */
+static int64_t number_of(const char *path, const char *key, int64_t unit) {
     char line[128];
     int64_t value = -1;
-    FILE *file = fopen("/proc/meminfo", "r");
+    FILE *file = fopen(path, "r");
     if (file == NULL)
         return -1;
     while (value < 0 && fgets(line, sizeof line, file) != NULL)
         if (strncmp(line, key, strlen(key)) == 0 && sscanf(line + strlen(key), "%" SCNd64, &value) == 1)
-            value = value < INT64_MAX / 1024 ? value * 1024 : INT64_MAX;
+            value = value < INT64_MAX / unit ? value * unit : INT64_MAX;
     (void)fclose(file);
     return value;
+}
+
+static int64_t meminfo(const char *key) {
+    return number_of("/proc/meminfo", key, 1024);
 }
 
 /* The bytes that the control group allows in all; its present use is no guide, since it counts cached
@@ -111,6 +115,15 @@ int64_t machine_memory(void) {
     if (available >= 0 && !__builtin_add_overflow(available, swap > 0 ? swap : 0, &available) &&
         available < bytes)
         bytes = available;
+    return bytes < group ? bytes : group;
+}
+
+int64_t machine_free_memory(void) {
+    const int64_t available = meminfo("MemAvailable:"), limit = memory_of_limit();
+    int64_t group = memory_of_group(), used = number_of("/sys/fs/cgroup/memory.stat", "anon ", 1);
+    int64_t bytes = available >= 0 && available < limit ? available : limit;
+    if (group != INT64_MAX && used > 0)
+        group = used < group ? group - used : 0;
     return bytes < group ? bytes : group;
 }
 

@@ -116,7 +116,10 @@ int unet_main(const UnetModel *const *models, int nmodels, int argc, char **argv
     const char *program = argc > 0 ? base_name(argv[0]) : "unet";
     const char *asked = getenv("UNET_ISA");
     const Variants variants = {models, nmodels, asked != NULL && *asked != '\0' ? asked : NULL};
-    Driver driver = {.model = choose_model(&variants), .program = argc > 0 ? argv[0] : program};
+    Driver driver = {.model = choose_model(&variants),
+                     .models = models,
+                     .nmodels = nmodels,
+                     .program = argc > 0 ? argv[0] : program};
     if (driver.model == NULL)
         return no_model(program, &variants);
     if (driver.model->runtime_version != UNET_RUNTIME_VERSION ||
@@ -133,6 +136,7 @@ int unet_main(const UnetModel *const *models, int nmodels, int argc, char **argv
         return report(&driver, program, print_version(driver.model));
     status = driver_join(&driver);
     if (status == UNET_OK) {
+        plans_fit(&driver);
         driver.threads = choose_threads(&driver);
         status = normal_start(&driver);
     }

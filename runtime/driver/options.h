@@ -55,6 +55,7 @@ typedef struct {
     int64_t seed;                                /* -1: as the model says */
     int64_t fold;                                /* that is held out; -1: not given */
     int64_t threads;                             /* 0: one for each processor */
+    bool fit;                                    /* of several plans, the largest that fits */
     int64_t count;                               /* of samples; 0: 16 */
     double eta;                                  /* of sample: how much noise a step adds, 0 to 1 */
     const char *condition[UNET_MOST_CONDITIONS]; /* of sample: "NAME=VALUES" */

@@ -86,6 +86,9 @@ typedef enum { UNET_IMAGE, UNET_VOLUME, UNET_SIGNAL, UNET_SCALAR, UNET_LABELS } 
 /* The label of a point that no loss and no metric counts.  Labels are bytes. */
 enum { UNET_IGNORED = 255 };
 
+/* Plans of one model in a program (`unetc --plans`). */
+enum { UNET_MOST_PLANS = 8 };
+
 /* The most channels of a normalised input, and the most normalised inputs of a model. */
 enum { UNET_MOST_NORMALIZED = 4, UNET_MOST_NORMALIZED_INPUTS = 8 };
 
