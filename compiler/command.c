@@ -358,9 +358,10 @@ static const UnetOptionRow options[] = {
      .help = "memory for the arena and what lies beside it. 8GiB or 8G: 8 x 2^30 bytes; 8GB: 8 x 10^9; K, "
              "M and T alike"},
     {"--plans", .kind = UNET_TEXT, .commands = OF(COMPILE), .take = take_plans, .value = "SIZE,SIZE,...",
-     .help = "for cpu: a program with a plan for each of these budgets, as --mem has them; kernels are "
-             "shared. `--fit` of the program takes the largest that the machine has memory for. All train "
-             "to the same result",
+     .help =
+         "a program with a plan for each of these budgets, as --mem has them; kernels are "
+         "shared. `--fit` of the program takes the largest that the machine, or its GPU, has memory for. "
+         "All train to the same result, on a GPU but for rounding where samples are taken in turns",
      .instead = "write `unetc --plans=SIZE,SIZE FILE.unet`"},
     {"--batch", .kind = UNET_NUMBER, .commands = FILES, .tag = TRAINING, .place = AT(lower.batch), .min = 1,
      .max = 1 << 20, .value = "N", .help = "samples of a batch, instead of what the file says"},
@@ -630,11 +631,10 @@ static void check_shared(const Command *c) {
 
 /* Options that leave no choice among plans. */
 static void check_plans(const Command *c) {
-    const char *other = c->options.budget > 0            ? "--mem is the budget of one plan"
-                        : c->stage != EMIT_ALL           ? "--emit prints one plan"
-                        : c->options.shared              ? "--shared makes a library, with one plan"
-                        : !c->options.target->many_plans ? "a program for this target holds one plan"
-                                                         : NULL;
+    const char *other = c->options.budget > 0  ? "--mem is the budget of one plan"
+                        : c->stage != EMIT_ALL ? "--emit prints one plan"
+                        : c->options.shared    ? "--shared makes a library, with one plan"
+                                               : NULL;
     if (c->nplan > 0 && other != NULL)
         usage_error((int)c->kind, "%s, and --plans asks for several: leave one out", other);
 }

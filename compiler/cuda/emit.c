@@ -24,7 +24,7 @@ typedef struct {
 /* A convolution of cuDNN; the index is what kernels know it by. */
 typedef struct {
     const char *text; /* its initialiser */
-    int streams;      /* bit K is set where it runs in stream K */
+    int streams;      /* of the plan: bit K is set where it runs in stream K */
 } Convolution;
 
 typedef struct {
@@ -39,6 +39,17 @@ typedef struct {
     bool forks;            /* some steps are branches */
     ChainTexts chains;
 } Cuda;
+
+/* The part of a Cuda that belongs to one plan, and the text of its programs.  Plans share convolutions and
+ * kernels, so all programs are there before the first table. */
+typedef struct {
+    Piece *piece[PROGRAMS];
+    int npiece[PROGRAMS];
+    bool forks;
+    int *streams; /* of the convolutions so far: the plan has no others */
+    int nstreams;
+    Text programs;
+} CudaPlan;
 
 /* 0: the first stream, 1: the stream of branches. */
 static int stream_of(const Step *step) {
@@ -616,6 +627,11 @@ static const char *file_name(const Cuda *cuda, const char *suffix) {
     return pool_text(cuda->e.pool, "%s%s", cuda->e.plan->model->name, suffix);
 }
 
+/* The name of a file of the plan. */
+static const char *plan_file(const Cuda *cuda, const char *suffix) {
+    return pool_text(cuda->e.pool, "%s%s", plan_name(cuda->e.plan), suffix);
+}
+
 static void emit_host(Cuda *cuda, Sources *sources, const Text *programs) {
     const Plan *plan = cuda->e.plan;
     Text device = text_new(cuda->e.pool), tables = text_new(cuda->e.pool);
@@ -627,7 +643,7 @@ static void emit_host(Cuda *cuda, Sources *sources, const Text *programs) {
                          {"device", device.bytes},
                          {"tables", tables.bytes},
                          {NULL, NULL}};
-    emit_file(plan, sources, "program/calls_cuda.c.in", file_name(cuda, ".c"), hole);
+    emit_file(plan, sources, "program/calls_cuda.c.in", plan_file(cuda, ".c"), hole);
 }
 
 static void emit_plan_header(const Cuda *cuda, Sources *sources) {
@@ -641,7 +657,7 @@ static void emit_plan_header(const Cuda *cuda, Sources *sources) {
                          {"offsets", offsets.bytes},
                          {"declarations", declarations.bytes},
                          {NULL, NULL}};
-    emit_file(plan, sources, "program/plan_cuda.h.in", file_name(cuda, "_plan.h"), hole);
+    emit_file(plan, sources, "program/plan_cuda.h.in", plan_file(cuda, "_plan.h"), hole);
 }
 
 static void emit_kernels(const Cuda *cuda, Sources *sources) {
@@ -661,20 +677,55 @@ static void emit_kernels(const Cuda *cuda, Sources *sources) {
     emit_file(plan, sources, "program/kernels.cu.in", file_name(cuda, "_kernels.cu"), hole);
 }
 
-void emit_cuda(const Plan *plan, Sources *sources) {
-    static const Dialect dialect = {"cuda", ".cu", "LAUNCHER void", FORM_COPIED, "at.held"};
-    Text programs = text_new(plan->pool);
-    Cuda cuda = {
-        .e = {.plan = plan, .dialect = &dialect, .pool = plan->pool, .keeps = plan->pool, .out = &programs},
-        .at = "at",
-        .chains = {.kernels = text_new(plan->pool), .declarations = text_new(plan->pool)}};
+/* Emits the programs of a plan. */
+static CudaPlan emit_plan(Cuda *cuda, const Plan *plan) {
+    CudaPlan made = {.programs = text_new(plan->pool)};
+    cuda->e.plan = plan;
+    cuda->e.out = &made.programs;
+    cuda->forks = false;
+    for (int k = 0; k < PROGRAMS; k++) {
+        cuda->piece[k] = NULL;
+        cuda->npiece[k] = 0;
+    }
+    for (int i = 0; i < cuda->nconvolution; i++)
+        cuda->convolution[i].streams = 0;
     for (int k = 0; k < PROGRAMS; k++)
         if (plan->program[k].model != NULL)
-            emit_program(&cuda, &plan->program[k]);
-    emit_host(&cuda, sources, &programs);
+            emit_program(cuda, &plan->program[k]);
+    made.forks = cuda->forks;
+    memcpy(made.piece, cuda->piece, sizeof made.piece);
+    memcpy(made.npiece, cuda->npiece, sizeof made.npiece);
+    for (int i = 0; i < cuda->nconvolution; i++)
+        PUSH(plan->pool, made.streams, made.nstreams, cuda->convolution[i].streams);
+    return made;
+}
+
+/* Emits the tables of a plan whose programs are there. */
+static void emit_tables(Cuda *cuda, const Plan *plan, const CudaPlan *made, Sources *sources) {
+    cuda->e.plan = plan;
+    cuda->forks = made->forks;
+    memcpy(cuda->piece, made->piece, sizeof made->piece);
+    memcpy(cuda->npiece, made->npiece, sizeof made->npiece);
+    for (int i = 0; i < cuda->nconvolution; i++)
+        cuda->convolution[i].streams = i < made->nstreams ? made->streams[i] : 0;
+    emit_host(cuda, sources, &made->programs);
+    emit_plan_header(cuda, sources);
+}
+
+void emit_cuda(const Plan *plan, Sources *sources) {
+    static const Dialect dialect = {"cuda", ".cu", "LAUNCHER void", FORM_COPIED, "at.held"};
+    Cuda cuda = {.e = {.plan = plan, .dialect = &dialect, .pool = plan->pool, .keeps = plan->pool},
+                 .at = "at",
+                 .chains = {.kernels = text_new(plan->pool), .declarations = text_new(plan->pool)}};
+    CudaPlan *made = NULL;
+    int count = 0;
+    for (const Plan *p = plan; p != NULL; p = p->smaller)
+        PUSH(plan->pool, made, count, emit_plan(&cuda, p));
+    for (const Plan *p = plan; p != NULL; p = p->smaller)
+        emit_tables(&cuda, p, &made[p->place], sources);
+    cuda.e.plan = plan;
     emit_main(plan, sources);
     emit_header(plan, sources, "program/model_cuda.h.in");
-    emit_plan_header(&cuda, sources);
     emit_kernels(&cuda, sources);
     const char *architecture = plan->options->architecture;
     const Hole hole[] = {{"architecture", architecture == NULL ? "" : architecture + strlen("sm_")},

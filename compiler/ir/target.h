@@ -73,7 +73,6 @@ struct Target {
     bool
         same_anywhere; /* a point is computed in the same way wherever it lies in an image, but for tiles */
     bool passes_rows;  /* the runtime brings inputs and takes outputs of prediction row by row */
-    bool many_plans;   /* a program may hold several plans of its model, which share kernels */
     const KernelRow *kernel; /* [OPS] */
 
     /* Why OPTIONS are not for this target, or NULL.  BUILDS: a program is to be built, not only sources. */

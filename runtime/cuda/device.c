@@ -65,6 +65,19 @@ static UnetStatus choose_device(int32_t place, UnetError *error) {
     return unet_cuda_checked(cudaSetDevice(place % count), "choosing a GPU", error);
 }
 
+/* The reserve of take_arena(), and as much again for the handles and plans of cuDNN, which are made before.
+ */
+static int64_t free_memory(void) {
+    int count = 0;
+    size_t free_bytes = 0, all = 0;
+    if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0 ||
+        cudaMemGetInfo(&free_bytes, &all) != cudaSuccess) {
+        (void)cudaGetLastError();
+        return 0;
+    }
+    return free_bytes > 2 * (size_t)RESERVE ? (int64_t)(free_bytes - 2 * (size_t)RESERVE) : 0;
+}
+
 /* Makes the plans of the convolutions that run in stream K, by a handle of its own: launches of one handle
  * run in their order. */
 static UnetStatus make_plans(UnetCuda *cuda, int k, UnetError *error) {
@@ -339,6 +352,7 @@ static void pin(void *state, void *memory, size_t bytes) {
 
 const UnetDevice unet_cuda_device = {.name = "cuda",
                                      .choose = choose_device,
+                                     .free_memory = free_memory,
                                      .open = open_device,
                                      .close = close_device,
                                      .push = push,

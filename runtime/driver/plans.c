@@ -2,7 +2,8 @@
  * the plans; all compute the same.
  *
  * Requires: models in the order of their plans, the largest first, and in each plan by instructions.
- * Provides: the model that fits the memory which is free when the program starts.
+ * Provides: the model that fits the memory which is free when the program starts, of the machine or of its
+ * GPU.
  */
 #include <stdio.h>
 #include <string.h>
@@ -22,11 +23,12 @@ int plans_of(const Driver *driver, const UnetModel **model, int most) {
     return count;
 }
 
-/* Bytes that COMMAND takes: its part of the arena, and the ring of the loader. */
+/* Bytes that COMMAND takes: its part of the arena, and, on the host, the ring of the loader. */
 static int64_t need(const UnetModel *model, UnetCommand command) {
     const UnetProgram *program = command == UNET_COMMAND_EVAL ? model->eval : model->predict;
     const bool whole = command == UNET_COMMAND_TRAIN || command == UNET_COMMAND_BENCH || program == NULL;
-    return (whole ? model->arena_bytes : program->extent) + model->loader_ring_bytes;
+    return (whole ? model->arena_bytes : program->extent) +
+           (model->device == NULL ? model->loader_ring_bytes : 0);
 }
 
 static void tell(const Driver *driver, int64_t available, int64_t bytes, int place, int count) {
@@ -42,7 +44,7 @@ static void tell(const Driver *driver, int64_t available, int64_t bytes, int pla
 void plans_fit(Driver *driver) {
     const UnetModel *plan[UNET_MOST_PLANS];
     const int count = plans_of(driver, plan, UNET_MOST_PLANS);
-    const int64_t available = machine_free_memory();
+    const UnetDevice *device = driver->model->device;
     int place = 0;
     if (!driver->options.fit)
         return;
@@ -52,6 +54,7 @@ void plans_fit(Driver *driver) {
                       "that holds several\n");
         return;
     }
+    const int64_t available = device == NULL ? machine_free_memory() : device->free_memory();
     while (place < count - 1 && need(plan[place], driver->options.command) > available)
         place++;
     driver->model = plan[place];

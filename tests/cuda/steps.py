@@ -6,7 +6,7 @@ and each step may touch its operands and nothing else.
 
   examples  every example and the nets that test the planner, small, train seven steps as they do on the cpu target:
             weights, losses, what eval says, what predict draws, or sample, of larger pictures, too
-  runs      a step captured as a graph or not, threads in other orders, a lazy stream, killed and resumed: the same
+  runs      two plans in one program; a step captured as a graph or not, threads in other orders, a lazy stream, killed and resumed: the same
             weights, bit for bit; as many launches as roofline.py counts; one allocation, of exactly the arena; a device that is too small, or that fails in the
             middle; another cuDNN; engines that were measured (tuned.py)
   plans     memory not reused or values computed again: the same bits; samples in turns: the same but for rounding;
@@ -381,6 +381,22 @@ def check_memory_of_device(shop, tiny, plain):
     return "a device one byte too small, and one too old, are refused"
 
 
+def check_plans(shop, tiny, plain):
+    """A program with two plans: --fit takes the one that the device has memory for."""
+    options = ["--target=cuda", "--micro-batches=off", *TINY[2]]
+    sizes = [tiny.plan["arena"]["bytes"], shop.plan(TINY, "--micro-batches=off", "--mem=1B", accept=(DOES_NOT_FIT,))["arena"]["bytes"]]
+    expect(sizes[1] < sizes[0], "no plan in less memory than %d bytes", sizes[0])
+    path = shop.path()
+    shop.unetc("-S", path, "--poison", "--plans=%dB,%dB" % tuple(sizes), *options, shop.file(TINY))
+    both = Program(shop.shim.build(path, os.path.join(path, tiny.plan["model"])), tiny.plan, shop.pictures)
+    for room, place in ((sizes[0], 1), (sizes[0] - 1, 2), (sizes[1], 2)):
+        run = both.train("--fit", UNET_SHIM_DEVICE_BYTES=str(room + 2 * RESERVE))
+        expect("plan %d of 2 is taken" % place in run.said, "%d bytes: %s", room, run.said)
+        same_bits(run, plain, "plan %d of 2" % place)
+    same_bits(both.train(), plain, "the first of two plans")
+    return "two plans in %d and %d bytes: the same bits" % tuple(sizes)
+
+
 def check_failing_device(shop, tiny, plain):
     """A kernel reaches for memory that is not there: that is what is said, whoever notices, and the checkpoint is good."""
     report = tiny.train(UNET_SHIM_REPORT="1").said
@@ -695,7 +711,7 @@ def jobs(shop, pool, long):
     from tuned import check_tuned
     tiny = shop.cuda(TINY)
     plain = tiny.train()
-    for check in (check_same_plans, check_ways, check_branches, check_launches, check_bf16, check_resume, check_memory_of_device, check_failing_device,
+    for check in (check_same_plans, check_ways, check_branches, check_launches, check_bf16, check_resume, check_memory_of_device, check_plans, check_failing_device,
                   check_other_cudnn, check_faults_of_plan, check_faults_of_branches, check_other_tables, check_tuned):
         yield pool.submit(check, shop, tiny, plain)
     for turns in (2, 3) if long else (3,):
