@@ -62,8 +62,8 @@ typedef struct UnetDevice {
     const char *name; /* "cuda" */
     /* Chooses the device for the next `open` of this thread: number PLACE, modulo the number of devices. */
     UnetStatus (*choose)(int32_t place, UnetError *error);
-    /* Bytes that a model may take on the device for the next `open` of this thread, beside what CUDA and its
-     * libraries load later; 0: there is no device. */
+    /* Bytes that a model may take on the device for the next `open` of this thread, beside what CUDA and
+     * its libraries load later; 0: there is no device. */
     int64_t (*free_memory)(void);
     /* Allocates EXTENT zeroed bytes on the device, at once, and prepares what MODEL needs there.
      * UNET_TOO_SMALL: there is no device, or too little memory.  ENGINES may be NULL.  The caller closes
