@@ -2,7 +2,7 @@
 
     pip wheel --no-build-isolation --no-index --no-deps runtime/python       from the repository, for setuptools alone is asked for
 
-$UNETC_BUILD names a build that is there; else one is made, without tests.  The wheel holds no module that is bound to a version
+$UNETC_BUILD names a build that is there, an absolute path or one from the repository; else one is made, without tests.  The wheel holds no module that is bound to a version
 of Python, for the package calls the compiled models by ctypes: its tag is py3-none-PLATFORM.
 
 Beside the compiler lie libraries that programs link, so that a machine needs a C compiler alone: archives for programs (not of OpenMP,
@@ -48,7 +48,7 @@ def built(temporary):
     """The folder of a build."""
     given = os.environ.get("UNETC_BUILD")
     if given:
-        return os.path.abspath(given)
+        return os.path.join(ROOT, given)  # pip runs this file in its own folder
     folder = os.path.join(temporary, "cmake")
     options = ["-DBUILD_TESTING=OFF", "-DUNETC_MPI=OFF", "-DCMAKE_BUILD_TYPE=Release"]
     if path_of("libjansson.a"):  # then the compiler itself needs the C library alone

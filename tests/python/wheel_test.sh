@@ -21,7 +21,12 @@ fail() {
     exit 1
 }
 
-UNETC_BUILD=$build "$python" -m pip wheel -q --no-build-isolation --no-index --no-deps -w wheels "$sources/runtime/python" >log.txt 2>&1 ||
+# As the page has it, from the repository, if the build is there.
+case $build in
+"$sources"/*) named=${build#"$sources"/} ;;
+*) named=$build ;;
+esac
+UNETC_BUILD=$named "$python" -m pip wheel -q --no-build-isolation --no-index --no-deps -w wheels "$sources/runtime/python" >log.txt 2>&1 ||
     fail "$(tail -20 log.txt)"
 case $(ls wheels) in
 unetc-*-py3-none-linux_*.whl) ;;
