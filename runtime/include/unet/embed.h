@@ -19,9 +19,9 @@
  * functions do the `normalize` of the model's file.  Labels have a byte for each point: its class, or
  * UNET_IGNORED.  The model was compiled for certain sizes, and tensors have these.
  *
- * Where a library of `unetc --shared --target=cuda` runs the model, inputs and outputs may also lie in the
- * memory of the GPU: then no host copies them.  A call waits for all that was begun on the GPU before.
- * Labels are read by the host if a loss counts them.
+ * A library of `unetc --shared --target=cuda` also takes inputs and outputs in the memory of its GPU: the
+ * host copies none of these.  A call waits for all that was begun on the GPU before.  The host reads labels
+ * that a loss counts.
  */
 #ifndef UNET_EMBED_H
 #define UNET_EMBED_H
