@@ -15,6 +15,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import sysconfig
 import tempfile
 
@@ -77,7 +78,9 @@ def bring_libraries(root):
     brought["libjansson.so"] = path_of("libjansson.so")
     omp = sorted(glob.glob("/usr/lib/llvm-*/lib/libomp.so.5"))
     header = sorted(glob.glob("/usr/lib/llvm-*/lib/clang/*/include/omp.h"))
-    if omp and header:
+    if not omp or not header:
+        print("note: no libomp (Debian's libomp-dev): models of this wheel need gcc, and the extra `cc` does not compile them", file=sys.stderr)
+    else:
         brought["clang/libomp.so.5"], brought["clang/omp.h"] = os.path.realpath(omp[0]), header[0]
         os.makedirs(os.path.join(home, "clang"), exist_ok=True)
     for name, path in brought.items():
