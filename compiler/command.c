@@ -114,7 +114,7 @@ static UnetStatus take_programs(void *result, const UnetValue *value, UnetError 
                            value->text);
 }
 
-/* Puts BYTES among the budgets of --plans, the largest first; an amount that is there already stays one. */
+/* Puts BYTES among the budgets of --plans, the largest first, unless it is there. */
 static UnetStatus add_plan(Command *c, int64_t bytes, UnetError *error) {
     int k = 0;
     while (k < c->nplan && c->plan[k] > bytes)

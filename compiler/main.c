@@ -282,8 +282,8 @@ static const char *default_program(const Session *s, const Model *model) {
     return s->command.options.shared ? pool_text(s->pool, "lib%s.so", name) : name;
 }
 
-/* A plan under each budget of --plans, the largest first, each behind the one before; one that needs as
- * much memory as the one before is the same, and left out.  NULL after an error, which is in *RESULT. */
+/* Makes a plan under each budget of --plans and links them, the largest first.  A plan that needs no less
+ * memory than the plan before is left out.  NULL after an error, which is in *RESULT. */
 static Plan *make_plans(Session *s, int *result) {
     Plan *first = NULL, *last = NULL;
     for (int k = 0; k < s->command.nplan; k++) {
@@ -294,7 +294,7 @@ static Plan *make_plans(Session *s, int *result) {
         *result = plan == NULL ? EXIT_ERRORS : over_budget(one, plan) ? EXIT_NO_FIT : EXIT_DONE;
         if (*result != EXIT_DONE)
             return NULL;
-        if (last != NULL && plan->arena == last->arena)
+        if (last != NULL && plan->arena >= last->arena)
             continue;
         plan->place = last == NULL ? 0 : last->place + 1;
         if (last != NULL)

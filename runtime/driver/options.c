@@ -126,7 +126,7 @@ static const UnetOptionRow rows[] = {
      .help = "threads that compute; the result does not depend on their number"},
     {"--fit", .commands = IN(TRAIN) | IN(EVAL) | IN(PREDICT) | IN(SAMPLE) | IN(BENCH), .place = AT(fit),
      .help = "of the plans of `unetc --plans`, take the largest that there is free memory for; the result "
-             "does not depend on it"},
+             "does not depend on it, on a GPU but for rounding"},
     {"--timeout", .kind = UNET_NUMBER, .commands = IN(TRAIN) | IN(BENCH), .min = 1, .max = 1000000,
      .place = AT(timeout), .value = "SECONDS",
      .help = "of several processes: how long one may be silent before all end (600)"},
