@@ -255,7 +255,7 @@ static const char *definition_begins(const Emitter *e, const Instance *k, int si
  * Y = ...: a statement for the numbers, and one for the sizes of each type. */
 static void define_sizes(const Emitter *e, const Instance *k, Text *out) {
     const char *type = "";
-    List list = {.out = out};
+    List list = {.out = out, .begin = ""};
     text_add(out, "%s", k->nsize > 0 ? "#define SIZES" : "");
     for (int typed = 0; typed <= 1; typed++)
         for (int handed = 0; handed <= 1; handed++)
@@ -397,7 +397,7 @@ static const char *called_sizes(const Emitter *e, const Instance *k, Text *out, 
                                 const char *s) {
     (void)body;
     const char *function = function_text(e, s), *type = "";
-    List list = {.out = out, .line_break = "\n        "};
+    List list = {.out = out, .begin = "", .line_break = "\n        "};
     for (int i = 0; i < k->nsize; i++) {
         const Size *size = &k->size[i];
         if (!mentions(function, size->name))

@@ -400,11 +400,14 @@ static UnetStatus write_tail(Decoding *d, UnetError *error) {
     const size_t bytes = slice_bytes(unet_sampled_info(d->reader)) * (size_t)slices;
     int32_t *value = calloc((size_t)nvalue + 1, sizeof *value);
     uint32_t *count = calloc((size_t)nvalue * (size_t)slices + 1, sizeof *count);
-    UnetStatus status = value != NULL && count != NULL
-                            ? unet_atomic_write(d->file, zeros, padding(bytes), error)
-                            : unet_fail(error, UNET_TOO_SMALL, "out of memory");
+    if (value == NULL || count == NULL) {
+        free(value);
+        free(count);
+        return unet_fail(error, UNET_TOO_SMALL, "out of memory");
+    }
+    survey_sort(&d->survey, slices, value, count);
+    UnetStatus status = unet_atomic_write(d->file, zeros, padding(bytes), error);
     if (status == UNET_OK) {
-        survey_sort(&d->survey, slices, value, count);
         status = unet_atomic_write(d->file, &d->survey.facts, sizeof d->survey.facts, error);
     }
     if (status == UNET_OK) {
