@@ -8,6 +8,7 @@
 #include "cpu/emit.h"
 #include "cpu/kernels.h"
 #include "ir/target.h"
+#include "unet/model.h"
 
 extern const Target target_cpu;
 
@@ -86,22 +87,33 @@ static const char *c_flags(const Options *options) {
     return native ? FAST THREADS NATIVE : FAST THREADS;
 }
 
+/* Where pairs of bf16 are slow, f32 is faster; --conv=fast asks for pairs by name. */
+static const char *flags_of_machine(const Options *options) {
+    const bool in_pairs = options->stored == TYPE_BF16 && options->conv != CONV_FAST;
+    return is_native(options) && in_pairs && unet_pairs_are_slow() ? "-DUNET_PRODUCTS_IN_F32" : "";
+}
+
 static const char *isa(const Options *options) {
     if (options->instructions != NULL)
         return options->instructions;
     return is_native(options) ? "native" : "portable";
 }
 
-/* bf16 has instructions that not all of v4 have. */
+/* bf16 has instructions that not all of v4 have.  A program takes the level with them where they are not
+ * slow, and where --conv=fast asks for them. */
 static const Level *levels(const Options *options) {
 #if defined __x86_64__
-    static const Level all[] = {{"v4_bf16", "-march=x86-64-v4 -mavx512bf16"},
+#define PAIRS "-march=x86-64-v4 -mavx512bf16"
+    static const Level all[] = {{"v4_bf16", PAIRS " -DUNET_QUICK_PAIRS"},
                                 {"v4", "-march=x86-64-v4"},
                                 {"v3", "-march=x86-64-v3"},
                                 {NULL, NULL}};
-    const bool fast = !options->reference && !options->poison,
-               has_bf16 = options->stored == TYPE_BF16 || options->conv == CONV_FAST;
-    return !options->portable || !fast ? NULL : has_bf16 ? all : all + 1;
+    static const Level by_name[] = {
+        {"v4_bf16", PAIRS}, {"v4", "-march=x86-64-v4"}, {"v3", "-march=x86-64-v3"}, {NULL, NULL}};
+#undef PAIRS
+    if (!options->portable || options->reference || options->poison)
+        return NULL;
+    return options->conv == CONV_FAST ? by_name : options->stored == TYPE_BF16 ? all : all + 1;
 #else
     (void)options;
     return NULL;
@@ -127,5 +139,6 @@ const Target target_cpu = {.name = "cpu",
                            .lay_out = lay_out,
                            .emit = emit_cpu,
                            .c_flags = c_flags,
+                           .flags_of_machine = flags_of_machine,
                            .levels = levels,
                            .isa = isa};

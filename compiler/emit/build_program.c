@@ -350,11 +350,15 @@ static Job own_job(const Build *b) {
     return job;
 }
 
-/* Options that tell the file with main() of the levels, and other files their own level. */
+/* Options that tell the file with main() of the levels, and other files their own level; without levels,
+ * what this machine asks for. */
 static const char *level_options(const Build *b, const Object *object) {
+    const Target *target = b->plan->target;
     if (object->level != NULL)
         return pool_text(b->plan->pool, "%s -DUNET_LEVEL=%s", object->level->flags, object->level->name);
-    return object->file->has_main && levels_of(b->plan)->name != NULL ? "-DUNET_LEVELS" : "";
+    if (levels_of(b->plan)->name != NULL)
+        return object->file->has_main ? "-DUNET_LEVELS" : "";
+    return target->flags_of_machine == NULL ? "" : target->flags_of_machine(b->plan->options);
 }
 
 static Job compile_job(const Build *b, const Object *object) {

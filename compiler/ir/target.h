@@ -107,6 +107,9 @@ struct Target {
     /* The generated files; the flags for compiling those in C. */
     void (*emit)(const Plan *plan, struct Sources *sources);
     const char *(*c_flags)(const Options *options);
+    /* More flags, where a program is compiled for the processor that it is compiled on, "" without one;
+     * NULL: the processor does not matter. */
+    const char *(*flags_of_machine)(const Options *options);
     /* For what levels, best first, then NULL, all but the file with main() is compiled besides: a program
      * chooses when it starts.  NULL: for none. */
     const Level *(*levels)(const Options *options);

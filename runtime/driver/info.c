@@ -129,6 +129,19 @@ static void print_instructions(const UnetModel *model) {
     (void)printf("\n");
 }
 
+/* How direct convolutions multiply tensors of bf16, and why not in pairs. */
+static void print_products(const UnetModel *model) {
+    if (model->products == NULL)
+        return;
+    const bool is_f32 = strcmp(model->products, "f32") == 0;
+    const bool has_pairs = unet_lacking_instruction(INT64_C(1) << UNET_PAIRS_BIT) == NULL;
+    (void)printf("%-14s %s%s\n", "products", model->products,
+                 !is_f32 ? ", in one instruction"
+                 : has_pairs && unet_pairs_are_slow()
+                     ? ": pairs of bf16 take longer on this processor"
+                     : ": the program has no instruction for pairs of bf16");
+}
+
 static void print_parameters(const UnetModel *model) {
     (void)printf("\nparameters\n");
     for (int i = 0; i < model->nparameter; i++) {
@@ -177,6 +190,7 @@ static void print_text(const Driver *driver) {
         (void)printf(", at most %" PRId32 " thread%s", model->max_threads, unet_plural(model->max_threads));
     (void)printf("\n");
     print_instructions(model);
+    print_products(model);
     if (model->device != NULL) {
         char libraries[LIBRARIES];
         model->device->libraries(model, libraries, sizeof libraries);
@@ -276,19 +290,19 @@ static UnetStatus print_json(const Driver *driver, UnetError *error) {
     char libraries[LIBRARIES];
     if (model->device != NULL)
         model->device->libraries(model, libraries, sizeof libraries);
-    json_t *info = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:s?, s:i, s:I, s:{s:I}, s:o, "
-                             "s:{s:I}, s:s?, s:o, s:{s:o, s:o}, "
-                             "s:o}",
-                             "schema", "unet-info/1", "model", model->name, "source", model->source,
-                             "source_hash", model->source_hash, "target", model->target, "isa", model->isa,
-                             "instructions", instructions_json(model), "precision", model->precision,
-                             "libraries", model->device != NULL ? libraries : NULL, "max_threads",
-                             model->max_threads, "parameter_count", (json_int_t)model->parameter_count,
-                             "arena", "bytes", (json_int_t)model->arena_bytes, "plans", plans_json(driver),
-                             "beside", "loader_ring", (json_int_t)model->loader_ring_bytes, "optimizer",
-                             model->training != NULL ? model->training->description : NULL, "programs",
-                             programs_json(model), "data", "train", sources_json(model->data), "eval",
-                             sources_json(model->eval_data), "parameters", parameters_json(model));
+    json_t *info = json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:s?, s:s?, s:i, s:I, s:{s:I}, s:o, "
+        "s:{s:I}, s:s?, s:o, s:{s:o, s:o}, "
+        "s:o}",
+        "schema", "unet-info/1", "model", model->name, "source", model->source, "source_hash",
+        model->source_hash, "target", model->target, "isa", model->isa, "instructions",
+        instructions_json(model), "precision", model->precision, "products", model->products, "libraries",
+        model->device != NULL ? libraries : NULL, "max_threads", model->max_threads, "parameter_count",
+        (json_int_t)model->parameter_count, "arena", "bytes", (json_int_t)model->arena_bytes, "plans",
+        plans_json(driver), "beside", "loader_ring", (json_int_t)model->loader_ring_bytes, "optimizer",
+        model->training != NULL ? model->training->description : NULL, "programs", programs_json(model),
+        "data", "train", sources_json(model->data), "eval", sources_json(model->eval_data), "parameters",
+        parameters_json(model));
     if (info == NULL)
         return unet_fail(error, UNET_TOO_SMALL, "no memory for the description of the model");
     bool written = json_dumpf(info, stdout, JSON_INDENT(2)) == 0 && putchar('\n') != EOF;

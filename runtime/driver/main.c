@@ -24,6 +24,8 @@ static bool is_candidate(const Variants *variants, int i) {
 
 /* NULL: none. */
 static const UnetModel *choose_model(const Variants *variants) {
+    if (variants->asked == NULL)
+        return unet_best_model(variants->model, variants->n);
     for (int i = 0; i < variants->n; i++)
         if (is_candidate(variants, i) && unet_lacking_instruction(variants->model[i]->instructions) == NULL)
             return variants->model[i];

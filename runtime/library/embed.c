@@ -101,14 +101,6 @@ int64_t unet_embed_steps(const void *buffer) {
 
 /* ---- begin and end ---------------------------------------------------------------------------- */
 
-/* NULL: none. */
-static const UnetModel *choose_model(const UnetModel *const *models, int32_t nmodels) {
-    for (int32_t i = 0; i < nmodels; i++)
-        if (unet_lacking_instruction(models[i]->instructions) == NULL)
-            return models[i];
-    return NULL;
-}
-
 static int32_t choose_threads(const UnetModel *model, int32_t asked) {
     const int64_t there = asked > 0 ? asked : sysconf(_SC_NPROCESSORS_ONLN);
     return there < 1 ? 1 : there < model->max_threads ? (int32_t)there : model->max_threads;
@@ -116,7 +108,7 @@ static int32_t choose_threads(const UnetModel *model, int32_t asked) {
 
 UnetStatus unet_embed_init(const UnetModel *const *models, int32_t nmodels, void *buffer, size_t bytes,
                            int32_t threads, uint64_t seed, UnetError *error) {
-    const UnetModel *model = choose_model(models, nmodels);
+    const UnetModel *model = unet_best_model(models, nmodels);
     if (model == NULL)
         return unet_fail(error, UNET_TOO_SMALL,
                          "this processor has no %s, which %s was compiled for; compile it here, or for any "

@@ -45,7 +45,7 @@ static const Asked asked[] = {
     [21] = {7, 0, ECX, 11, AVX512_STATE},
     [22] = {7, 0, ECX, 12, AVX512_STATE},
     [23] = {7, 0, ECX, 14, AVX512_STATE},
-    [24] = {7, 1, EAX, 5, AVX512_STATE},
+    [UNET_PAIRS_BIT] = {7, 1, EAX, 5, AVX512_STATE},
     [25] = {7, 0, EDX, 23, AVX512_STATE},
 };
 
@@ -68,6 +68,14 @@ static bool is_there(int number) {
     return has_bit(a->leaf, a->part, a->at, a->bit) && (kept_state() & a->state) == a->state;
 }
 #endif
+
+const UnetModel *unet_best_model(const UnetModel *const *models, int32_t nmodels) {
+    for (int32_t i = 0; i < nmodels; i++)
+        if (unet_lacking_instruction(models[i]->instructions) == NULL &&
+            !(models[i]->yields && unet_pairs_are_slow()))
+            return models[i];
+    return NULL;
+}
 
 const char *unet_lacking_instruction(int64_t instructions) {
 #if defined __x86_64__ || defined __i386__

@@ -7,7 +7,7 @@
 #endif
 
 /* BEGIN */
-#if defined __AVX512BF16__
+#if defined __AVX512BF16__ && !defined UNET_PRODUCTS_IN_F32
 #include <immintrin.h>
 typedef real Slot __attribute__((may_alias));
 

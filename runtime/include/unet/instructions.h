@@ -7,6 +7,8 @@
 #ifndef UNET_INSTRUCTIONS_H
 #define UNET_INSTRUCTIONS_H
 
+enum { UNET_PAIRS_BIT = 24 };
+
 /* X(bit, the macro that says it, its name).  A program and the runtime
  * may come from different compilers: bits keep their meaning. */
 #define UNET_INSTRUCTIONS(X)                                                                               \
@@ -34,7 +36,7 @@
     X(21, __AVX512VNNI__, "avx512vnni")                                                                    \
     X(22, __AVX512BITALG__, "avx512bitalg")                                                                \
     X(23, __AVX512VPOPCNTDQ__, "avx512vpopcntdq")                                                          \
-    X(24, __AVX512BF16__, "avx512bf16")                                                                    \
+    X(UNET_PAIRS_BIT, __AVX512BF16__, "avx512bf16")                                                        \
     UNET_INSTRUCTIONS_OF_GCC(X)
 #ifdef __clang__ /* it does not know the name */
 #define UNET_INSTRUCTIONS_OF_GCC(X)
@@ -51,6 +53,16 @@
 #define UNET_SECOND_OF(first, second, ...) second
 
 #define UNET_BIT_IF_USED(bit, macro, name) | (int64_t)UNET_IS_ONE(macro) << (bit)
+/* How the code of this compilation multiplies tensors of bf16.  UNET_PRODUCTS_IN_F32 is defined where it is
+ * compiled for a processor on which pairs are slow.  UNET_QUICK_PAIRS is defined where a program has other
+ * code for these processors. */
+#if defined __AVX512BF16__ && !defined UNET_PRODUCTS_IN_F32
+#define UNET_BF16_PRODUCTS "pairs of bf16"
+#else
+#define UNET_BF16_PRODUCTS "f32"
+#endif
+#define UNET_YIELDS_WHERE_PAIRS_ARE_SLOW UNET_IS_ONE(UNET_QUICK_PAIRS)
+
 /* The bits of the compilation that this stands in. */
 #define UNET_INSTRUCTIONS_USED (INT64_C(0) UNET_INSTRUCTIONS(UNET_BIT_IF_USED))
 

@@ -556,6 +556,8 @@ typedef struct {
     int64_t instructions;  /* UNET_INSTRUCTIONS_USED: the processor needs them */
     UnetType real;         /* f32; f64 in a reference build */
     const char *precision; /* of activations: "f32", "f64", "tf32", "bf16", "f16" */
+    const char *products;  /* on the host, of activations in bf16: UNET_BF16_PRODUCTS; else NULL */
+    bool yields;           /* to the next variant of the program, where pairs of bf16 are slow */
     const struct UnetDevice *device; /* where steps run; NULL: on the host, by UnetProgram.run */
     const void *device_tables;       /* for that device alone, which knows their type; NULL without one */
     int32_t max_threads;             /* at most UNET_MOST_THREADS */
@@ -607,6 +609,14 @@ typedef struct {
 
 /* The first of INSTRUCTIONS (unet/instructions.h) that this processor does not have, or NULL. */
 const char *unet_lacking_instruction(int64_t instructions);
+
+/* Returns whether this processor takes longer for a product of pairs of bf16 than for the same products in
+ * f32, or has no instruction for it (avx512bf16). */
+bool unet_pairs_are_slow(void);
+
+/* MODELS are one model compiled for several sets of instructions, best first.  Returns the first that this
+ * processor runs and that is not slow on it; NULL: there is none. */
+const UnetModel *unet_best_model(const UnetModel *const *models, int32_t nmodels);
 
 /* The main() of a generated program.  MODELS are one model compiled for several instruction sets, best
  * first; the first that this processor runs is used, or the one whose `isa` the environment's UNET_ISA
