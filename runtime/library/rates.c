@@ -1,9 +1,10 @@
-/* rates.c - is an instruction faster than what it replaces?  Processors differ by a factor of four in that.
+/* rates.c - is an instruction faster than several others that do the same?  Processors differ by a factor of
+ * four.
  *
  * One instruction multiplies 16 pairs of bf16 with 16 others and adds the products; two products in f32 do
- * the same.  Where both were measured, a table has the answer, so it does not depend on a clock.  Other
- * processors are measured: the two kinds of time differ by a factor of 2 or of 4 (or of 1), and the limit
- * lies well between 2 and 4.
+ * the same.  A table has the answer for processors on which both were measured: there the answer does not
+ * depend on a clock.  Other processors are measured.  The instruction takes 1, 2 or 4 times as long as a
+ * product in f32, and the limit lies well between 2 and 4.
  */
 #include "unet/model.h"
 

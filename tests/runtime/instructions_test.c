@@ -5,7 +5,8 @@
 
 static void test_best_model(void) {
     const bool slow = unet_pairs_are_slow();
-    const UnetModel lacks = {.instructions = INT64_C(1) << 5 | INT64_C(1) << 12}; /* no processor has both */
+    const UnetModel lacks = {.instructions = INT64_C(1) << 5 | INT64_C(1)
+                                                                   << 12}; /* no processor has both */
     const UnetModel yields = {.yields = true}, other = {0};
     const UnetModel *const models[] = {&lacks, &yields, &other};
     for (int i = 0; i < 20; i++)
