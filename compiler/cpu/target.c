@@ -87,7 +87,8 @@ static const char *c_flags(const Options *options) {
     return native ? FAST THREADS NATIVE : FAST THREADS;
 }
 
-/* Where pairs of bf16 are slow, f32 is faster; --conv=fast asks for pairs by name. */
+/* The processor at hand may be faster in f32 than with pairs of bf16; --conv=fast asks for pairs by name.
+ */
 static const char *flags_of_machine(const Options *options) {
     const bool in_pairs = options->stored == TYPE_BF16 && options->conv != CONV_FAST;
     return is_native(options) && in_pairs && unet_pairs_are_slow() ? "-DUNET_PRODUCTS_IN_F32" : "";
