@@ -8,7 +8,6 @@
 #include "cpu/emit.h"
 #include "cpu/kernels.h"
 #include "ir/target.h"
-#include "unet/model.h"
 
 extern const Target target_cpu;
 
@@ -88,10 +87,14 @@ static const char *c_flags(const Options *options) {
 }
 
 /* The processor at hand may be faster in f32 than with pairs of bf16; --conv=fast asks for pairs by name.
- */
-static const char *flags_of_machine(const Options *options) {
-    const bool in_pairs = options->stored == TYPE_BF16 && options->conv != CONV_FAST;
-    return is_native(options) && in_pairs && unet_pairs_are_slow() ? "-DUNET_PRODUCTS_IN_F32" : "";
+ * The system may refuse its registers for matrices. */
+static const char *flags_of_machine(const Options *options, Processor processor) {
+    static const char *const flags[2][2] = {
+        {"", "-DUNET_PRODUCTS_IN_F32"},
+        {"-DUNET_NO_MATRICES", "-DUNET_NO_MATRICES -DUNET_PRODUCTS_IN_F32"}};
+    if (!is_native(options) || options->stored != TYPE_BF16)
+        return "";
+    return flags[!processor.has_matrices][options->conv != CONV_FAST && processor.slow_pairs];
 }
 
 static const char *isa(const Options *options) {
@@ -100,21 +103,27 @@ static const char *isa(const Options *options) {
     return is_native(options) ? "native" : "portable";
 }
 
-/* bf16 has instructions that not all of v4 have.  A program takes the level with them where they are not
- * slow, and where --conv=fast asks for them. */
+/* bf16 has instructions that not all of v4 have.  A program takes the level with pairs of bf16 unless pairs
+ * are slow, or if --conv=fast asks for pairs.  Only tensors of bf16 have use for registers for matrices. */
 static const Level *levels(const Options *options) {
 #if defined __x86_64__
-#define PAIRS "-march=x86-64-v4 -mavx512bf16"
-    static const Level all[] = {{"v4_bf16", PAIRS " -DUNET_QUICK_PAIRS"},
-                                {"v4", "-march=x86-64-v4"},
+#define V4 "-march=x86-64-v4"
+#define PAIRS V4 " -mavx512bf16"
+#define MATRICES PAIRS " -mamx-tile -mamx-bf16"
+    static const Level all[] = {{"v4_amx", MATRICES},
+                                {"v4_bf16", PAIRS " -DUNET_QUICK_PAIRS"},
+                                {"v4", V4},
                                 {"v3", "-march=x86-64-v3"},
                                 {NULL, NULL}};
     static const Level by_name[] = {
-        {"v4_bf16", PAIRS}, {"v4", "-march=x86-64-v4"}, {"v3", "-march=x86-64-v3"}, {NULL, NULL}};
+        {"v4_amx", MATRICES}, {"v4_bf16", PAIRS}, {"v4", V4}, {"v3", "-march=x86-64-v3"}, {NULL, NULL}};
+#undef V4
 #undef PAIRS
+#undef MATRICES
+    const bool of_bf16 = options->stored == TYPE_BF16;
     if (!options->portable || options->reference || options->poison)
         return NULL;
-    return options->conv == CONV_FAST ? by_name : options->stored == TYPE_BF16 ? all : all + 1;
+    return options->conv == CONV_FAST ? by_name + (of_bf16 ? 0 : 1) : all + (of_bf16 ? 0 : 2);
 #else
     (void)options;
     return NULL;

@@ -35,8 +35,31 @@ static const char *template_file(const Emitter *e, const char *name) {
     return pool_text(e->pool, "%s/%s%s", e->dialect->folder, name, e->dialect->suffix);
 }
 
+/* Products of bf16 may be products of matrices; other programs have no use for code of them. */
+static bool has_matrices(const Emitter *e) {
+    return e->plan->options->stored == TYPE_BF16;
+}
+
+/* Returns TEXT without its lines from "#ifdef MATRICES" to the "#endif" of it. */
+static const char *without_matrices(Pool *pool, const char *text) {
+    static const char begin[] = "#ifdef MATRICES\n", opens[] = "#if", closes[] = "#endif";
+    Text out = text_new(pool);
+    int depth = 0;
+    for (const char *end; *text != '\0'; text = end) {
+        end = strchr(text, '\n') + 1;
+        const bool opened =
+            strncmp(text, depth > 0 ? opens : begin, strlen(depth > 0 ? opens : begin)) == 0;
+        depth += opened;
+        if (depth == 0)
+            text_bytes(&out, text, (size_t)(end - text));
+        depth -= depth > 0 && strncmp(text, closes, strlen(closes)) == 0;
+    }
+    return out.bytes;
+}
+
 const char *template_body(const Emitter *e, const char *name) {
-    return template_part(e->pool, template_file(e, name));
+    const char *body = template_part(e->pool, template_file(e, name));
+    return has_matrices(e) ? body : without_matrices(e->pool, body);
 }
 
 const char *template_of(const Emitter *e, const Node *node) {
@@ -57,6 +80,8 @@ static const char *included_file(const Emitter *e, const char *text) {
 const char *shared_template(const Emitter *e, const char *template) {
     const char *file = included_file(e, template_text(template_file(e, template))),
                *name = pool_copy(e->pool, file, strcspn(file, "."));
+    if (strcmp(name, "matrix") == 0 && !has_matrices(e))
+        return shared_template(e, name);
     return strcmp(name, "prologue") == 0 ? NULL : name;
 }
 

@@ -712,8 +712,11 @@ static void model_table(const Tables *t) {
               c_quoted(plan->pool, plan->target->name),
               levels ? "LEVEL_ISA" : c_quoted(plan->pool, plan->target->isa(plan->options)),
               real_name(plan), precision_text(plan->options), plan->options->max_threads);
-    text_line(t->out, ".instructions = UNET_INSTRUCTIONS_USED,");
-    if (plan->target->flags_of_machine != NULL && plan->options->stored == TYPE_BF16)
+    const bool multiplies_bf16 =
+        plan->target->flags_of_machine != NULL && plan->options->stored == TYPE_BF16;
+    text_line(t->out, ".instructions = UNET_INSTRUCTIONS_USED%s,",
+              multiplies_bf16 ? " | UNET_MATRICES_USED" : "");
+    if (multiplies_bf16)
         text_line(t->out, ".products = UNET_BF16_PRODUCTS, .yields = UNET_YIELDS_WHERE_PAIRS_ARE_SLOW,");
     if (plan->target->model_members != NULL)
         text_line(t->out, "%s", plan->target->model_members);

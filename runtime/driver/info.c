@@ -134,9 +134,11 @@ static void print_products(const UnetModel *model) {
     if (model->products == NULL)
         return;
     const bool is_f32 = strcmp(model->products, "f32") == 0;
+    const bool in_matrices = (model->instructions >> UNET_MATRICES_BIT & 1) != 0;
     const bool has_pairs = unet_lacking_instruction(INT64_C(1) << UNET_PAIRS_BIT) == NULL;
     (void)printf("%-14s %s%s\n", "products", model->products,
-                 !is_f32 ? ", in one instruction"
+                 in_matrices ? ", by registers for matrices (AMX)"
+                 : !is_f32   ? ", in one instruction"
                  : has_pairs && unet_pairs_are_slow()
                      ? ": pairs of bf16 take longer on this processor"
                      : ": the program has no instruction for pairs of bf16");

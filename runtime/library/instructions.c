@@ -3,13 +3,18 @@
  * The processor is asked by CPUID and not by __builtin_cpu_supports(): some compilers' libraries answer
  * that with a no to everything.  Wide registers count only where the system keeps them (XGETBV).
  */
+#define _GNU_SOURCE /* syscall */
 #include "unet/model.h"
 
 #if defined __x86_64__ || defined __i386__
 #include <cpuid.h>
+#if defined __x86_64__ && defined __linux__
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 typedef enum { EAX, EBX, ECX, EDX } Register;
-enum { AVX_STATE = 0x6, AVX512_STATE = 0xe6, OSXSAVE = 27 };
+enum { AVX_STATE = 0x6, AVX512_STATE = 0xe6, MATRIX_STATE = 0x600e6, OSXSAVE = 27 };
 
 /* The bit of a register of a leaf of CPUID, by the numbers of unet/instructions.h, and the state that the
  * system must keep. */
@@ -47,6 +52,7 @@ static const Asked asked[] = {
     [23] = {7, 0, ECX, 14, AVX512_STATE},
     [UNET_PAIRS_BIT] = {7, 1, EAX, 5, AVX512_STATE},
     [25] = {7, 0, EDX, 23, AVX512_STATE},
+    [UNET_MATRICES_BIT] = {7, 0, EDX, 22, MATRIX_STATE},
 };
 
 static bool has_bit(unsigned leaf, unsigned part, Register at, int bit) {
@@ -63,8 +69,20 @@ static unsigned kept_state(void) {
     return low;
 }
 
+/* Linux gives a process the registers for matrices on request, and may refuse them. */
+static bool are_matrices_given(void) {
+#if defined __x86_64__ && defined __linux__
+    enum { ASK = 0x1023, MATRICES = 18 }; /* ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA */
+    return syscall(SYS_arch_prctl, ASK, MATRICES) == 0;
+#else
+    return false;
+#endif
+}
+
 static bool is_there(int number) {
     const Asked *a = &asked[number];
+    if (number == UNET_MATRICES_BIT && (!has_bit(7, 0, EDX, 24) || !are_matrices_given()))
+        return false;
     return has_bit(a->leaf, a->part, a->at, a->bit) && (kept_state() & a->state) == a->state;
 }
 #endif
@@ -83,6 +101,7 @@ const char *unet_lacking_instruction(int64_t instructions) {
     if ((instructions >> (bit)&1) != 0 && !is_there(bit))                                                  \
         return name;
     UNET_INSTRUCTIONS(RETURN_IF_LACKING)
+    RETURN_IF_LACKING(UNET_MATRICES_BIT, , "amx-bf16")
 #else
     (void)instructions;
 #endif

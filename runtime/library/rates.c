@@ -1,5 +1,5 @@
-/* rates.c - is an instruction faster than several others that do the same?  Processors differ by a factor of
- * four.
+/* rates.c - is an instruction faster than several others that do the same?  Processors differ by a factor
+ * of four.
  *
  * One instruction multiplies 16 pairs of bf16 with 16 others and adds the products; two products in f32 do
  * the same.  A table has the answer for processors on which both were measured: there the answer does not

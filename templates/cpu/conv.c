@@ -3,7 +3,7 @@
  * A tile is a run of pixels of one row by two vectors of channels (or twice the pixels by one); its sums
  * stay in registers while all input channels and taps pass by. A work item is a strip of rows, long enough
  * that its weights, which the first row brings into the cache, are used again. */
-#include "prologue.c"
+#include "matrix.c"
 
 #define KERNEL conv
 #define AT_RUN_TIME RING, SEGMENTS, RELU, CO, H, W
@@ -75,6 +75,26 @@ UNUSED static void KERNEL(int n, Rows rows, stored *restrict y, const stored *co
     SIZES;
     const int strip_rows = 127 / W + 1;
     const long depth = (long)stored_channels(X, SEGMENTS) * (KD * KH * KW);
+#ifdef MATRICES
+    const Convolution c = {.x = X,
+                           .y = &Y,
+                           .from = x,
+                           .to = y,
+                           .w = w,
+                           .b = b,
+                           .relu = RELU,
+                           .outputs = CO,
+                           .segments = SEGMENTS,
+                           .points = {D, H, W},
+                           .taps = {KD, KH, KW},
+                           .stride = {SD, SH, SW},
+                           .dilation = {LD, LH, LW},
+                           .padding = {PD, PH, PW}};
+    if (suits_matrices(c.x, c.segments, c.y, taps_of_row(&c))) {
+        matrices_slide(&c, n, rows);
+        return;
+    }
+#endif
 #pragma omp for collapse(3) schedule(static)
     for (int i = 0; i < n; i++)
         for (int strip = rows.begin; strip < rows.end; strip += strip_rows)

@@ -68,7 +68,10 @@ UNUSED static void KERNEL(int n, Rows rows, real *restrict dw, real *restrict db
                             .sum = DY_IS_IMAGE ? KERNEL_sum : wgrad_row_sum};
     enum { WIDTH = TRANSPOSED ? IW : W, LONGEST = (int)WIDTH < (int)PIXELS ? (int)WIDTH : (int)PIXELS };
     enum { MET = TRANSPOSED ? LONGEST : (LONGEST - 1) * SW + (KW - 1) * LW + 1 };
-    _Alignas(64) real copies[STRIP(WIDTH) * (LONGEST * 2 * LANES + (SIXTEEN_BITS ? MET * BLOCK : 0))];
+    _Alignas(64) real copies[COPIES(WIDTH, LONGEST, MET, TRANSPOSED ? 1 : SW)];
+#ifdef MATRICES
+    memset(copies, 0, sizeof copies); /* numbers that are multiplied with zeros are numbers */
+#endif
     wgrad(&g, n, rows, dw, db, scratch, sums, x, dy, copies);
 }
 /* END */

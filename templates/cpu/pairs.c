@@ -7,9 +7,27 @@
 #endif
 
 /* BEGIN */
-#if defined __AVX512BF16__ && !defined UNET_PRODUCTS_IN_F32
-#include <immintrin.h>
+/* Some processors have registers for matrices (matrix.c).  UNET_MATRIX_MODEL: a model of them, for tests.
+ */
+#if defined UNET_STORED_BF16 &&                                                                            \
+    (defined UNET_MATRIX_MODEL || (defined __AMX_BF16__ && !defined UNET_NO_MATRICES))
+#define MATRICES
+#endif
+
+#if defined MATRICES || (defined __AVX512BF16__ && !defined UNET_PRODUCTS_IN_F32)
 typedef real Slot __attribute__((may_alias));
+
+#ifdef UNET_MATRIX_MODEL
+INLINE Vector add_products(Vector sum, const real *x, Vector w) {
+    const Words a = (Words)((Vector){0} + *(const Slot *)x), b = (Words)w, upper = (Words){0} + 0xffff0000;
+    return (sum + (Vector)(a & upper) * (Vector)(b & upper)) + (Vector)(a << 16) * (Vector)(b << 16);
+}
+
+INLINE Vector pairs(Vector a, Vector b) {
+    return (Vector)(words(narrowed(a)) | words(narrowed(b)) << 16);
+}
+#else
+#include <immintrin.h>
 
 /* *x is a pair of bf16, and so is each lane of w. The processor adds the product of the second ones, then
  * the product of the first. */
@@ -25,6 +43,7 @@ INLINE Vector pairs(Vector a, Vector b) {
     const __m512i both = (__m512i)_mm512_cvtne2ps_pbh((__m512)b, (__m512)a);
     return (Vector)_mm512_permutexvar_epi16(_mm512_loadu_si512(order), both);
 }
+#endif
 
 #ifdef UNET_STORED_BF16
 #define FACTORS_ARE_PAIRS /* see products.c */

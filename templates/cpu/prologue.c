@@ -568,6 +568,43 @@ INLINE Vector packed_element(const Packing *p, const real *w, int v, const Layou
                : (Vector){0};
 }
 
+#ifdef MATRICES
+enum {
+    WIDE = 64,     /* points of a row that registers for matrices take at a time, at most, */
+    MOST_MET = 512 /* and points that these meet: see matrix.c */
+};
+
+/* Do registers for matrices take a convolution from x to y?  Images have other blocks, and head.c has the
+ * sums of a convolution to an image. */
+INLINE int suits_matrices(const Layout *x, int segments, const Layout *y, Taps taps) {
+    if (y->block != BLOCK)
+        return 0;
+    for (int s = 0; s < segments; s++)
+        if (x[s].block != BLOCK)
+            return 0;
+    return (WIDE - 1) * taps.stride + (taps.count - 1) * taps.dilation < MOST_MET;
+}
+#endif
+
+/* The tap of a row that stands at number `k` of the row.  Registers for matrices read several taps at once.
+ * If points meet taps backwards, taps that the same points meet stand one behind another, the last one
+ * first. */
+INLINE int packed_tap(const Packing *p, int k) {
+#ifdef MATRICES
+    const Phase phase = phase_of(0, p->row, 0);
+    const int row = k - k % p->row.count;
+    if (!p->slides && suits_matrices(p->from, p->segments, p->to, p->row))
+        for (int first = 0, at = k % p->row.count;; first++) {
+            const int count = (p->row.count - first + phase.step - 1) / phase.step;
+            if (at < count)
+                return row + first + (count - 1 - at) * phase.step;
+            at -= count;
+        }
+#endif
+    (void)p;
+    return k;
+}
+
 UNUSED static void weights_pack(const Packing *p, real *packed, const real *w) {
     const long depth = (long)stored_channels(p->from, p->segments) * p->taps;
 #pragma omp for schedule(static)
@@ -578,23 +615,31 @@ UNUSED static void weights_pack(const Packing *p, real *packed, const real *w) {
             const Layout *in = &p->from[s];
             const int together = p->slides ? taps_together(in->block, p->row) : 1;
             for (int block = 0; block < in->blocks; block++)
-                for (int tap = 0; tap < p->taps; tap += together)
+                for (int k = 0; k < p->taps; k += together) {
+                    const int tap = packed_tap(p, k);
                     for (int e = 0; e < together * in->block; e += FACTORS, to += width)
                         store_real(to,
                                    factors_of(packed_element(p, w, v, in, before, block, tap, e, together),
                                               packed_element(p, w, v, in, before, block, tap,
                                                              e + FACTORS - 1, together)));
+                }
         }
     }
 }
 
 /* ---- weight gradients ---------------------------------------------------------------------------- */
 
-/* The sum for channel c of a segment by the first tap, and how far behind it those by the next taps lie:
- * sums of so many channels of a block lie together. */
-INLINE long sum_at(const Layout *x, int c, long taps, int together) {
+/* The sum for channel c of a segment and a lane by the first tap, and how far behind it those by the next
+ * taps lie: sums of so many channels of a block lie together, channel by channel, or, from registers for
+ * matrices, lane by lane.  OUTPUTS: channels of the output. */
+INLINE long sum_at(const Layout *x, int c, long taps, int together, int outputs, int lane) {
     const int all = min_int(together, x->block);
-    return (c / all * all * taps + c % all) * LANES;
+#ifdef MATRICES
+    if (all == BLOCK && outputs > NARROW)
+        return c / all * all * taps * LANES + lane * BLOCK + c % all;
+#endif
+    (void)outputs;
+    return (c / all * all * taps + c % all) * LANES + lane;
 }
 
 INLINE long sum_step(const Layout *x, int together) {
@@ -624,18 +669,18 @@ UNUSED static void weights_gather(real *total, const real *dw, const real *db, c
     const long depth = stored_channels(x, segments) * taps + (db ? 1 : 0);
 #pragma omp for schedule(static)
     for (int co = 0; co < vectors(y) * LANES; co++) {
-        real *sums = total + co / LANES * depth * LANES + co % LANES;
+        real *sums = total + co / LANES * depth * LANES;
         const real *from = dw + co * out;
         for (int s = 0; s < segments; sums += x[s].blocks * x[s].block * taps * LANES, s++)
             for (int c = 0; c < x[s].blocks * x[s].block; c++) {
                 const int there = co < y->channels && c < x[s].channels;
-                real *to = sums + sum_at(&x[s], c, taps, together);
+                real *to = sums + sum_at(&x[s], c, taps, together, y->channels, co % LANES);
                 for (long tap = 0; tap < taps; tap++, to += sum_step(&x[s], together))
                     *to = there ? from[tap] : 0;
                 from += there ? in : 0;
             }
         if (db)
-            *sums = co < y->channels ? db[co] : 0;
+            sums[co % LANES] = co < y->channels ? db[co] : 0;
     }
 }
 
@@ -647,16 +692,16 @@ UNUSED static void weights_spread(real *dw, real *db, const real *total, const L
     const long depth = stored_channels(x, segments) * taps + (db ? 1 : 0);
 #pragma omp for schedule(static)
     for (int co = 0; co < count; co++) {
-        const real *sums = total + co / LANES * depth * LANES + co % LANES;
+        const real *sums = total + co / LANES * depth * LANES;
         real *to = dw + co * out;
         for (int s = 0; s < segments; sums += x[s].blocks * x[s].block * taps * LANES, s++)
             for (int c = 0; c < x[s].channels; c++, to += in) {
-                const real *from = sums + sum_at(&x[s], c, taps, together);
+                const real *from = sums + sum_at(&x[s], c, taps, together, count, co % LANES);
                 for (long tap = 0; tap < taps; tap++, from += sum_step(&x[s], together))
                     to[tap] = *from;
             }
         if (db)
-            db[co] = *sums;
+            db[co] = sums[co % LANES];
     }
 }
 /* END */

@@ -72,7 +72,7 @@ typedef struct {
 /* A vector is one register, never wider: compilers lower wider ones through memory. */
 enum {
     BLOCK = 16,
-#if defined __AVX512F__
+#if defined __AVX512F__ || defined UNET_MATRIX_MODEL
     LANES = 16,
     ROWS = 8, /* of a column: 2 x 8 sums, half of the 32 registers */
 #elif defined __AVX__

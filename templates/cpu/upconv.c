@@ -2,7 +2,7 @@
  *
  * Point o of the output meets the points (o + P - k * L) / S of the input, if that is whole.  A tile takes
  * every SW-th pixel of a row, as a tile of conv_dgrad.c does. */
-#include "prologue.c"
+#include "matrix.c"
 
 #define KERNEL upconv
 #define AT_RUN_TIME RING, SEGMENTS, RELU, CO, H, W
@@ -85,6 +85,26 @@ UNUSED static void KERNEL(int n, Rows rows, stored *restrict y, const stored *co
     SIZES;
     const int strip_rows = 127 / W + 1;
     const long depth = (long)stored_channels(X, SEGMENTS) * (KD * KH * KW);
+#ifdef MATRICES
+    const Convolution c = {.x = X,
+                           .y = &Y,
+                           .from = x,
+                           .to = y,
+                           .w = w,
+                           .b = b,
+                           .relu = RELU,
+                           .outputs = CO,
+                           .segments = SEGMENTS,
+                           .points = {D, H, W},
+                           .taps = {KD, KH, KW},
+                           .stride = {SD, SH, SW},
+                           .dilation = {LD, LH, LW},
+                           .padding = {PD, PH, PW}};
+    if (suits_matrices(c.x, c.segments, c.y, taps_of_row(&c))) {
+        matrices_unslide(&c, n, rows);
+        return;
+    }
+#endif
 #pragma omp for collapse(3) schedule(static)
     for (int i = 0; i < n; i++)
         for (int strip = rows.begin; strip < rows.end; strip += strip_rows)

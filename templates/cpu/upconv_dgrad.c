@@ -1,6 +1,6 @@
 /* upconv_dgrad.c - gradient of a transposed convolution by one segment of its input: a convolution of dy
  * with the stride of the forward operator. See conv.c. */
-#include "prologue.c"
+#include "matrix.c"
 
 #define KERNEL upconv_dgrad
 #define AT_RUN_TIME RING, IW, IH
@@ -57,6 +57,25 @@ UNUSED static void KERNEL(int n, Rows rows, stored *restrict dx, const stored *d
     SIZES;
     const int strip_rows = 127 / IW + 1;
     const long depth = (long)stored_channels(&DY, 1) * (KD * KH * KW);
+#ifdef MATRICES
+    const Convolution c = {.x = &DY,
+                           .y = &DX,
+                           .m = MASK ? &M : NULL,
+                           .mask = m,
+                           .from = &dy,
+                           .to = dx,
+                           .w = w,
+                           .segments = 1,
+                           .points = {ID, IH, IW},
+                           .taps = {KD, KH, KW},
+                           .stride = {SD, SH, SW},
+                           .dilation = {LD, LH, LW},
+                           .padding = {PD, PH, PW}};
+    if (suits_matrices(c.x, c.segments, c.y, taps_of_row(&c))) {
+        matrices_slide(&c, n, rows);
+        return;
+    }
+#endif
 #pragma omp for collapse(3) schedule(static)
     for (int i = 0; i < n; i++)
         for (int strip = rows.begin; strip < rows.end; strip += strip_rows)

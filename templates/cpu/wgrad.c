@@ -4,11 +4,20 @@
  * positions takes the time, and only the number of its rows has to be a constant in it: their begins and
  * their distance are found before, for all tiles of a tap.  Only code that touches an image, whose pixels
  * and vectors are narrow, stands in the instance of its layer. */
-#include "prologue.c"
+#include "matrix.c"
 
 /* BEGIN */
 #include <omp.h>
 
+/* Registers for matrices take 32 positions at a time: there is room for so many of dy, whose copies take
+ * half of it, and behind copies of x for so many that are multiplied with zeros. */
+enum { LEAST_COPIED = 16, COPIED_BEHIND = SIXTEEN_BITS ? 32 : 0 };
+/* Elements of copies of a strip of rows: LONGEST positions of a row, and points of x that they meet. */
+#define COPIED_DY(longest)                                                                                 \
+    (((int)(longest) < (int)LEAST_COPIED ? (int)LEAST_COPIED : (int)(longest)) * 2 * LANES)
+#define COPIES(width, longest, met, stride)                                                                \
+    (STRIP(width) * (COPIED_DY(longest) + (SIXTEEN_BITS ? (met)*BLOCK : 0)) +                              \
+     COPIED_BEHIND * (stride)*BLOCK)
 #define STRIP(width) ((int)(width) <= (int)SHORT_ROW ? (PIXELS - 1) / (width) + 1 : 1)
 
 /* The work of a thread at a time: adds to `sums`, for sample n, the products of block `number` of a segment
@@ -222,6 +231,107 @@ NOINLINE void wgrad_copy(const Wgrad *g, const Item *item, const Piece *piece, i
     gradients_copy(g, item, piece, r, tap, LANES);
 }
 
+/* ---- by registers for matrices -------------------------------------------------------------------- */
+
+#ifdef MATRICES
+/* The product of dy, whose rows are outputs and columns positions, with pairs of positions of x, as
+ * pixels_copy() has them.  Sums have a row for each lane of dy and a column for each channel of a block of
+ * x. */
+INLINE int in_matrices(const Wgrad *g, const Item *item) {
+    return item->block == BLOCK && g->dy->block == BLOCK;
+}
+
+enum { STEP = 32 }; /* positions that an instruction takes */
+
+INLINE int whole_steps(int width) {
+    return (width + STEP - 1) / STEP * STEP;
+}
+
+INLINE stored *dy_turned(const Item *item, const Piece *piece, int r) {
+    stored *const first = (void *)piece->dy;
+    return first + (r - piece->from) * (1 + item->side_by_side) * LANES * whole_steps(piece->width);
+}
+
+#ifdef __clang__
+#define MIXED(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define MIXED(a, b, ...) __builtin_shuffle(a, b, (Halves){__VA_ARGS__})
+#endif
+/* From each half of a and of b: the first or the last ones, one, two or four at a time. */
+#define FIRST_1(a, b) MIXED(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 8, 24, 9, 25, 10, 26, 11, 27)
+#define LAST_1(a, b) MIXED(a, b, 4, 20, 5, 21, 6, 22, 7, 23, 12, 28, 13, 29, 14, 30, 15, 31)
+#define FIRST_2(a, b) MIXED(a, b, 0, 1, 16, 17, 2, 3, 18, 19, 8, 9, 24, 25, 10, 11, 26, 27)
+#define LAST_2(a, b) MIXED(a, b, 4, 5, 20, 21, 6, 7, 22, 23, 12, 13, 28, 29, 14, 15, 30, 31)
+#define FIRST_4(a, b) MIXED(a, b, 0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27)
+#define LAST_4(a, b) MIXED(a, b, 4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31)
+#define FIRST_8(a, b) MIXED(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23)
+#define LAST_8(a, b) MIXED(a, b, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31)
+
+/* Eight positions of lanes: number i of `lane` has lane i of all of them, and then lane 8 + i. */
+INLINE void eight_turn(Halves *lane, const Halves *at) {
+    const Halves a = FIRST_1(at[0], at[1]), b = LAST_1(at[0], at[1]), c = FIRST_1(at[2], at[3]),
+                 d = LAST_1(at[2], at[3]), e = FIRST_1(at[4], at[5]), f = LAST_1(at[4], at[5]),
+                 g = FIRST_1(at[6], at[7]), h = LAST_1(at[6], at[7]);
+    const Halves p = FIRST_2(a, c), q = FIRST_2(e, g), r = LAST_2(a, c), s = LAST_2(e, g),
+                 t = FIRST_2(b, d), u = FIRST_2(f, h), v = LAST_2(b, d), w = LAST_2(f, h);
+    lane[0] = FIRST_4(p, q), lane[1] = LAST_4(p, q), lane[2] = FIRST_4(r, s), lane[3] = LAST_4(r, s);
+    lane[4] = FIRST_4(t, u), lane[5] = LAST_4(t, u), lane[6] = FIRST_4(v, w), lane[7] = LAST_4(v, w);
+}
+
+/* Lanes become rows, `row` elements apart, of sixteen positions each. */
+INLINE void sixteen_turn(stored *to, int row, const Halves *at) {
+    Halves front[8], behind[8];
+    eight_turn(front, at);
+    eight_turn(behind, at + 8);
+    for (int i = 0; i < 8; i++) {
+        *(UnalignedHalves *)(void *)(to + i * row) = FIRST_8(front[i], behind[i]);
+        *(UnalignedHalves *)(void *)(to + (8 + i) * row) = LAST_8(front[i], behind[i]);
+    }
+}
+
+/* Copies what row r has of dy, with zeros behind it. */
+UNUSED static void gradients_turn(const Wgrad *g, const Item *item, const Piece *piece, int r, Axes tap) {
+    const int step = dy_step(g), all = whole_steps(piece->width);
+    const Point o = point_met(g, g->transposed, row_start(g, piece, r), tap);
+    for (int v = 0; v <= item->side_by_side; v++) {
+        const stored *dy = item->dy + vector_at(g->dy, item->v + v, o);
+        stored *const to = dy_turned(item, piece, r) + v * LANES * all;
+        for (int p = 0; p < all; p += LANES) {
+            Halves at[LANES];
+            for (int i = 0; i < LANES; i++)
+                at[i] = halves(dy + (long)(p + i) * step, p + i < piece->width ? LANES : 0);
+            sixteen_turn(to + p, all, at);
+        }
+    }
+}
+
+/* Adds the products of a tap. */
+NOINLINE void sums_add(const Tap *tap, const Item *item, const Piece *piece) {
+    const int all = whole_steps(piece->width), pair = item->side_by_side;
+    MATRIX_ZERO(SUM_0);
+    MATRIX_ZERO(SUM_1);
+    if (!tap->fresh) {
+        MATRIX_LOAD(SUM_0, tap->a, 64);
+        if (pair)
+            MATRIX_LOAD(SUM_1, tap->b, 64);
+    }
+    for (int r = 0; r < tap->rows; r++)
+        for (int p = 0; p < all; p += STEP) {
+            const stored *dy = dy_turned(item, piece, piece->from + r) + p;
+            MATRIX_LOAD(W_WHOLE, tap->x[r] + p / FACTORS * tap->x_next, tap->x_next * (long)sizeof(real));
+            MATRIX_LOAD(X_WHOLE, dy, 2L * all);
+            MATRIX_ADD(SUM_0, X_WHOLE, W_WHOLE);
+            if (pair) {
+                MATRIX_LOAD(X_WHOLE, dy + LANES * all, 2L * all);
+                MATRIX_ADD(SUM_1, X_WHOLE, W_WHOLE);
+            }
+        }
+    MATRIX_STORE(SUM_0, tap->a, 64);
+    if (pair)
+        MATRIX_STORE(SUM_1, tap->b, 64);
+}
+#endif
+
 /* Copies row r of x: pixels, or pairs of pixels of neighbouring positions. */
 UNUSED static void pixels_copy(const Wgrad *g, const Item *item, const Piece *piece, int r, Axes tap) {
     const int count = pixels_met(g, piece->width) * item->block, apart = x_step(g, item->block);
@@ -241,7 +351,12 @@ UNUSED static void copy_met(const Wgrad *g, const Item *item, const Piece *piece
         if (SIXTEEN_BITS && (first || (!g->transposed && tap.w == 0)))
             pixels_copy(g, item, piece, r, (Axes){tap.d, tap.h, 0});
         if (first || g->transposed)
-            g->copy(g, item, piece, r, tap);
+#ifdef MATRICES
+            if (in_matrices(g, item))
+                gradients_turn(g, item, piece, r, tap);
+            else
+#endif
+                g->copy(g, item, piece, r, tap);
     }
 }
 
@@ -326,6 +441,12 @@ UNUSED static void wgrad_piece(const Wgrad *g, const Item *item, const Piece *pi
             copy_met(g, item, piece, number, k == item->from);
         tap_find(g, item, piece, k, number, &tap);
         number = next_tap(g, number, at_once);
+#ifdef MATRICES
+        if (in_matrices(g, item)) {
+            sums_add(&tap, item, piece);
+            continue;
+        }
+#endif
         if (item->block < BLOCK)
             (item->side_by_side ? g->image_pair : g->image_single)(&tap);
         else if (item->side_by_side)
@@ -340,7 +461,7 @@ UNUSED static void wgrad_piece(const Wgrad *g, const Item *item, const Piece *pi
 /* The rows piece by piece, each small enough to stay in the cache for all taps. */
 UNUSED static void wgrad_pieces(const Wgrad *g, const Item *item, Rows range, int begins, real *copies) {
     const int width = g->positions.w, height = g->positions.h, strip = STRIP(width);
-    real *x = copies + strip * min_int(width, PIXELS) * 2 * LANES;
+    real *x = copies + strip * COPIED_DY(min_int(width, PIXELS));
     for (int r = range.begin; r < range.end; r += strip)
         for (int left = 0; left < width; left += PIXELS) {
             const Point at = {item->n, r / height, r % height, left};
@@ -394,10 +515,16 @@ UNUSED static void wgrad(const Wgrad *g, int n, Rows rows, real *dw, real *db, r
     real *const at = brings ? scratch : sums;
     if (rows.begin == rows.end)
         return;
+#ifdef MATRICES
+    matrices_begin();
+#endif
     if (brings && begins && g->accumulate)
         weights_gather(at, dw, g->bias ? db : NULL, g->x, g->segments, g->dy, taps, out, in, BLOCK);
     for (int i = 0; i < n; i++)
         wgrad_share(g, at, x, dy, i, rows, begins && i == 0 && !g->accumulate, copies);
+#ifdef MATRICES
+    matrices_end();
+#endif
 #pragma omp barrier
     if (brings && rows.end == g->positions.d * g->positions.h)
         weights_spread(dw, g->bias ? db : NULL, at, g->x, g->segments, g->outputs, taps, out, in, BLOCK);

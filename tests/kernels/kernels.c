@@ -6,11 +6,16 @@
  * AddressSanitizer sees each step beside them. Results of one and of three threads are compared bit by bit,
  * as are results by ranges of rows, on rings of rows, in place, sample by sample, and fused.  Numbers of 16
  * bits (UNET_STORED_BF16, UNET_STORED_F16) may be neighbours if sums have another order, and few are. */
+#define _GNU_SOURCE /* syscall */
 #include "kernels.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#if defined __AMX_BF16__ && defined __linux__
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 enum { N = 2, STEP = 3, MAX_BUFFERS = MAX_OPERANDS + MAX_BESIDE };
 
@@ -767,8 +772,22 @@ static int run_case(int number) {
     return test.failures;
 }
 
+/* Asks the system for registers for matrices, if they are used.  Returns whether it gives them. */
+static bool asks_for_matrices(void) {
+#if defined UNET_STORED_BF16 && defined __AMX_BF16__ && defined __linux__ && !defined UNET_MATRIX_MODEL
+    enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 };
+    return syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0;
+#else
+    return true;
+#endif
+}
+
 int main(void) {
     int failures = 0;
+    if (!asks_for_matrices()) {
+        printf("the system refuses registers for matrices\n");
+        return 1;
+    }
     for (int i = 0; i < case_count; i++)
         failures += run_case(i);
     printf("%d cases, %d failures\n", case_count, failures);

@@ -22,6 +22,7 @@ FLAGS = "-std=gnu11 -D_POSIX_C_SOURCE=200809L -fopenmp -fno-math-errno -fno-trap
 SANITIZERS = "-O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=undefined"
 RACES = "-O1 -g1 -fsanitize=thread" # by clang; Archer tells it of OpenMP's barriers
 OPTIMISED = "-O2 -Wall -Wextra -Werror -Wno-pass-failed" # as a compiler sees whole kernels, warnings included
+MATRICES = " -Wno-psabi -DUNET_MATRIX_MODEL" # as where the processor has registers for matrices, by a model of them
 BASELINE = "x86-64"
 EMULATORS = {"aarch64-linux-gnu-gcc": "qemu-aarch64"} # by compiler: runs its programs, which are linked statically
 # compiler, flags, processor, convolutions, type of tensors, --conv: 160 convolutions in all, a different set for each
@@ -35,6 +36,7 @@ BUILDS += [("gcc", SANITIZERS, "native", 8, "BF16", "auto"), ("clang", SANITIZER
            ("gcc", OPTIMISED, "x86-64-v3", 6, "F16", "winograd"), ("gcc", OPTIMISED, BASELINE, 6, "BF16", "auto"),
            ("clang", OPTIMISED, BASELINE, 6, "BF16", "direct")]
 BUILDS += [("gcc", SANITIZERS, "native", 6, "BF16", "fast"), ("clang", OPTIMISED, "native", 6, "F32", "fast")]
+BUILDS += [("gcc", OPTIMISED + MATRICES, BASELINE, 12, "BF16", "direct"), ("clang", SANITIZERS + MATRICES, BASELINE, 8, "BF16", "auto")]
 BUILDS += [("clang", RACES, "native", 6, "F32", "auto")]
 BUILDS += [("aarch64-linux-gnu-gcc", OPTIMISED + " -static", "armv8-a", 6, stored, conv)
            for stored, conv in (("F32", "winograd"), ("F16", "direct"))]
@@ -46,7 +48,7 @@ BUILDS += [("aarch64-linux-gnu-gcc", OPTIMISED + " -static", "armv8-a+sve", 6, "
 # of an instruction set share them. clang takes twice as long where there are sanitizers or the widest vectors; whole nets have
 # --conv=fast in other tests.
 ROUNDS, SHORT_CONVOLUTIONS, SHORT_ROUNDS = 4, 3, 1
-SHORT = [("gcc", SANITIZERS, "native", "F32", "winograd"), ("gcc", OPTIMISED, "x86-64-v3", "F16", "winograd"),
+SHORT = [("gcc", OPTIMISED + MATRICES, BASELINE, "BF16", "direct"), ("gcc", SANITIZERS, "native", "F32", "winograd"), ("gcc", OPTIMISED, "x86-64-v3", "F16", "winograd"),
          ("clang", OPTIMISED, BASELINE, "BF16", "direct"),
          ("aarch64-linux-gnu-gcc", OPTIMISED + " -static", "armv8-a", "F32", "winograd")]
 SHARING = [("gcc", OPTIMISED), ("clang", OPTIMISED)]
@@ -79,6 +81,8 @@ def build_and_run(build, seed, folder):
                     "reference_kernels.o", "-o", "kernels", "-lm"]
     count, rounds = (convolutions, ROUNDS) if LONG else (SHORT_CONVOLUTIONS, SHORT_ROUNDS)
     share = [] if LONG or build[:2] not in SHARING else [str(SHARING.index(build[:2])), str(len(SHARING))]
+    if MATRICES in build[1]: # only convolutions know of them
+        count, rounds, share = (convolutions, 0, ["0", "1"]) if LONG else (SHORT_CONVOLUTIONS + 2, 0, ["0", "1"])
     steps = [lambda: [sys.executable, "-B", os.path.join(HERE, "cases.py"), "cases", str(seed), str(count), str(rounds), *share],
              lambda: [INSTANCES, ".", "cases", stored.lower(), conv, *share[:1]],
              lambda: [cc, *reference, "-O1", "-c", "reference_kernels.c", "cases.c"], fast,

@@ -7,7 +7,7 @@
 #ifndef UNET_INSTRUCTIONS_H
 #define UNET_INSTRUCTIONS_H
 
-enum { UNET_PAIRS_BIT = 24 };
+enum { UNET_PAIRS_BIT = 24, UNET_MATRICES_BIT = 26 };
 
 /* X(bit, the macro that says it, its name).  A program and the runtime
  * may come from different compilers: bits keep their meaning. */
@@ -54,12 +54,19 @@ enum { UNET_PAIRS_BIT = 24 };
 
 #define UNET_BIT_IF_USED(bit, macro, name) | (int64_t)UNET_IS_ONE(macro) << (bit)
 /* How the code of this compilation multiplies tensors of bf16.  UNET_PRODUCTS_IN_F32 is defined where it is
- * compiled for a processor on which pairs are slow.  UNET_QUICK_PAIRS is defined where a program has other
- * code for these processors. */
+ * compiled for a processor on which pairs are slow, UNET_NO_MATRICES where the system refuses registers for
+ * matrices.  UNET_QUICK_PAIRS is defined where a program has other code for processors with slow pairs.
+ * Only programs of bf16 use registers for matrices: they stand beside the list of instructions. */
+#if defined __AMX_BF16__ && !defined UNET_NO_MATRICES
+#define UNET_BF16_PRODUCTS "matrices of bf16"
+#define UNET_MATRICES_USED (INT64_C(1) << UNET_MATRICES_BIT)
+#else
+#define UNET_MATRICES_USED INT64_C(0)
 #if defined __AVX512BF16__ && !defined UNET_PRODUCTS_IN_F32
 #define UNET_BF16_PRODUCTS "pairs of bf16"
 #else
 #define UNET_BF16_PRODUCTS "f32"
+#endif
 #endif
 #define UNET_YIELDS_WHERE_PAIRS_ARE_SLOW UNET_IS_ONE(UNET_QUICK_PAIRS)
 
