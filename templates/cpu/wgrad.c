@@ -350,13 +350,15 @@ UNUSED static void copy_met(const Wgrad *g, const Item *item, const Piece *piece
     for (int r = piece->from; r < piece->to; r++) {
         if (SIXTEEN_BITS && (first || (!g->transposed && tap.w == 0)))
             pixels_copy(g, item, piece, r, (Axes){tap.d, tap.h, 0});
-        if (first || g->transposed)
+        const int copies = first || g->transposed;
 #ifdef MATRICES
-            if (in_matrices(g, item))
-                gradients_turn(g, item, piece, r, tap);
-            else
+        if (copies && in_matrices(g, item)) {
+            gradients_turn(g, item, piece, r, tap);
+            continue;
+        }
 #endif
-                g->copy(g, item, piece, r, tap);
+        if (copies)
+            g->copy(g, item, piece, r, tap);
     }
 }
 
