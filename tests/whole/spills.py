@@ -110,7 +110,7 @@ def compiled(unetc, sources, compiler, processor):
 def check(unetc, model, options, compiler, processor, folder):
     """Lines that say what is wrong."""
     run([unetc, "-S", folder, *options.split(), model])
-    sources = sorted(glob.glob(os.path.join(folder, "*conv*.c")))
+    sources = sorted(glob.glob(os.path.join(folder, "*conv*.c")) + glob.glob(os.path.join(folder, "*matrix.c")))
     loops, spills = spilling(compiled(unetc, sources, compiler, processor))
     what = "%s %s, %s %s: %d loops" % (os.path.basename(model), options, compiler, processor, loops)
     spared = ["    %s: %d instructions on the stack, as %s" % (name, spills.pop(name), why)
