@@ -450,7 +450,8 @@ static const UnetOptionRow options[] = {
     {"--conv", .kind = UNET_CHOICE, .commands = FILES, .tag = PLAN, .take = take_conv,
      .value = "auto|direct|winograd|fast",
      .help = "how a CPU computes 3x3 convolutions. auto: by Winograd's method from 16 channels and 12 "
-             "columns on; winograd: by that method wherever possible; direct: never by it, which takes "
+             "columns on, but never in bf16 if the processor at hand multiplies matrices of bf16 (AMX); "
+             "winograd: by that method wherever possible; direct: never by it, which takes "
              "less memory for weights; fast: as auto, with factors in bf16 if the processor multiplies "
              "these: results differ by 1 % instead of a millionth. On cuda, cuDNN chooses"},
     {"--upconv", .kind = UNET_CHOICE, .commands = FILES, .tag = PLAN, .take = take_upconv,
@@ -737,6 +738,14 @@ _Noreturn static void print_help(int about) {
     exit(EXIT_DONE);
 }
 
+/* Asks for the facts of the processor at hand. */
+static void ask_processor(Options *o) {
+    if (o->portable || o->instructions != NULL)
+        return;
+    o->has_matrices = unet_lacking_instruction(INT64_C(1) << UNET_MATRICES_BIT) == NULL;
+    o->slow_pairs = unet_pairs_are_slow();
+}
+
 Command command_read(Pool *pool, int argc, char **argv) {
     Reading r = {.pool = pool,
                  .command = {.options = {.target = targets[0], .command = "", .training = ""}}};
@@ -755,6 +764,7 @@ Command command_read(Pool *pool, int argc, char **argv) {
     take_words(c, &line);
     if (c->kind == COMMAND_COMPLETION)
         print_completion(c->file);
+    ask_processor(&c->options);
     check_together(c);
     check_shared(c);
     check_reports(c);

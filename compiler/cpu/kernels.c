@@ -38,14 +38,18 @@ static bool has_tiles(const Graph *g, const Window *w, ValueId x, ValueId y) {
     return fits;
 }
 
-/* Is the convolution from X to Y, or a gradient's own one, computed by Winograd's method?  Its
- * maps are worth their time from this size on; the height does not count, for prediction takes any. */
+/* Is the convolution from X to Y, or a gradient's own one, computed by Winograd's method?  Its maps are
+ * worth their time from this size on; the height does not count, for prediction takes any.  Registers for
+ * matrices multiply bf16 several times as fast as Winograd's method does in f32. */
 static bool by_winograd(const Program *program, const Node *node, ValueId x, ValueId y) {
     enum { LEAST_CHANNELS = 16, LEAST_WIDTH = 12 };
     const Graph *g = program->graph;
     const Options *options = program->options;
     const Shape shape = g->value[y].shape;
-    if (options->reference || options->conv == CONV_DIRECT || !has_tiles(g, &node->a.conv.window, x, y))
+    const bool by_matrices =
+        options->conv == CONV_AUTO && options->has_matrices && options->stored == TYPE_BF16;
+    if (options->reference || options->conv == CONV_DIRECT || by_matrices ||
+        !has_tiles(g, &node->a.conv.window, x, y))
         return false;
     return options->conv == CONV_WINOGRAD ||
            (shape_channels(g->value[x].shape) >= LEAST_CHANNELS &&

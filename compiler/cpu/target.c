@@ -88,13 +88,13 @@ static const char *c_flags(const Options *options) {
 
 /* The processor at hand may be faster in f32 than with pairs of bf16; --conv=fast asks for pairs by name.
  * The system may refuse its registers for matrices. */
-static const char *flags_of_machine(const Options *options, Processor processor) {
+static const char *flags_of_machine(const Options *options) {
     static const char *const flags[2][2] = {
         {"", "-DUNET_PRODUCTS_IN_F32"},
         {"-DUNET_NO_MATRICES", "-DUNET_NO_MATRICES -DUNET_PRODUCTS_IN_F32"}};
     if (!is_native(options) || options->stored != TYPE_BF16)
         return "";
-    return flags[!processor.has_matrices][options->conv != CONV_FAST && processor.slow_pairs];
+    return flags[!options->has_matrices][options->conv != CONV_FAST && options->slow_pairs];
 }
 
 static const char *isa(const Options *options) {

@@ -9,7 +9,6 @@
 #include "emit/build_program.h"
 #include "emit/object_cache.h"
 #include "emit/other_machine.h"
-#include "unet/model.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -273,7 +272,6 @@ typedef struct {
     ObjectCache *cache; /* or NULL */
     Object *object;
     int nobject;
-    const char *of_machine; /* flags for the processor at hand */
 } Build;
 
 const char *given_or(const char *variable, const char *otherwise) {
@@ -355,21 +353,12 @@ static Job own_job(const Build *b) {
 /* Options that tell the file with main() of the levels, and other files their own level; without levels,
  * what this machine asks for. */
 static const char *level_options(const Build *b, const Object *object) {
+    const Target *target = b->plan->target;
     if (object->level != NULL)
         return pool_text(b->plan->pool, "%s -DUNET_LEVEL=%s", object->level->flags, object->level->name);
     if (levels_of(b->plan)->name != NULL)
         return object->file->has_main ? "-DUNET_LEVELS" : "";
-    return b->of_machine;
-}
-
-/* The flags that the target has for the processor at hand. */
-static const char *flags_of_machine(const Plan *plan) {
-    if (plan->target->flags_of_machine == NULL)
-        return "";
-    const Processor processor = {.has_matrices =
-                                     unet_lacking_instruction(INT64_C(1) << UNET_MATRICES_BIT) == NULL,
-                                 .slow_pairs = unet_pairs_are_slow()};
-    return plan->target->flags_of_machine(plan->options, processor);
+    return target->flags_of_machine == NULL ? "" : target->flags_of_machine(b->plan->options);
 }
 
 static Job compile_job(const Build *b, const Object *object) {
@@ -620,7 +609,6 @@ static int find_home(Build *b) {
 
 int build_program(const Plan *plan, const Sources *sources, const char *program) {
     Build b = {.plan = plan,
-               .of_machine = flags_of_machine(plan),
                .step = plan->target->build,
                .home = runtime_folder(plan->pool),
                .compiler =

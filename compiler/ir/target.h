@@ -50,12 +50,6 @@ typedef struct {
     const char *architecture; /* that is compiled for */
 } Architecture;
 
-/* The processor that a program is compiled on: registers for matrices, which the system gives; pairs of
- * bf16 that take longer than f32. */
-typedef struct {
-    bool has_matrices, slow_pairs;
-} Processor;
-
 struct Target {
     const char *name;
     const Architecture *architecture; /* the words that --target=NAME:WORD takes, the usual one first, then
@@ -115,7 +109,7 @@ struct Target {
     const char *(*c_flags)(const Options *options);
     /* More flags, if a program is compiled for the processor that it is compiled on, "" without one; NULL:
      * the processor does not matter. */
-    const char *(*flags_of_machine)(const Options *options, Processor processor);
+    const char *(*flags_of_machine)(const Options *options);
     /* For what levels, best first, then NULL, all but the file with main() is compiled besides: a program
      * chooses when it starts.  NULL: for none. */
     const Level *(*levels)(const Options *options);
