@@ -40,7 +40,7 @@ JOINED = ["y.0"]
 # What it is; what stands in the file in place of 3, max_pool(y) and the rest; options; the convolutions that are joined, by program.
 CASES = [
     ("a skip connection", {}, [], {"train": JOINED, "predict": JOINED}),
-    ("in 16 bits", {}, ["--precision=bf16"], {"train": JOINED, "predict": JOINED}),
+    ("in 16 bits", {}, ["--precision=bf16", "--isa=portable"], {"train": JOINED, "predict": JOINED}),
     ("a loop over samples", {}, ["--micro-batches=4"], {"train": JOINED, "predict": JOINED}),
     ("odd extents", {"rest": REST.replace("q, 16", "q, 16, kernel = 3, stride = 2")}, ["--size=131x129"], {"predict": JOINED}),
     ("computed directly", {}, ["--conv=direct"], {"train": [], "predict": []}),

@@ -37,8 +37,8 @@ typedef struct Options {
     bool shared;         /* --shared: a library that programs load while they run, and no program */
     bool portable;       /* --isa=portable: for every processor, not for the one at hand */
     const char *instructions; /* --isa=ARCH: of the processor, as compilers call it; else NULL */
-    /* Of the processor at hand, if the program is compiled for it: the system gives it registers for
-     * matrices of bf16; pairs of bf16 take it longer than f32. */
+    /* The processor at hand, if the program is compiled for it, has registers for matrices of bf16, and
+     * takes longer for pairs of bf16 than for f32. */
     bool has_matrices, slow_pairs;
     const char *compiler;  /* --cc: the C compiler, or NULL: $CC or cc */
     bool nondeterministic; /* sums may be in an order that changes from run to run */
