@@ -157,7 +157,7 @@ static int64_t above_fixed(const Search *search, const Item *item, int64_t offse
 /* A run of sections in which something changed. */
 typedef struct {
     int begin, end;
-} Window;
+} SectionRange;
 
 static int larger(int a, int b) {
     return a > b ? a : b;
@@ -166,9 +166,9 @@ static int smaller(int a, int b) {
     return a < b ? a : b;
 }
 
-static void widen(Window *window, int begin, int end) {
-    window->begin = smaller(window->begin, begin);
-    window->end = larger(window->end, end);
+static void widen(SectionRange *range, int begin, int end) {
+    range->begin = smaller(range->begin, begin);
+    range->end = larger(range->end, end);
 }
 
 /* A run of sections is two runs, which may overlap, each as long as the largest power of two in its length.
@@ -190,20 +190,20 @@ static int64_t higher_of(int64_t a, int64_t b) {
 }
 
 /* Tabulates the highest floor of each run in WINDOW. */
-static void tabulate_floors(Search *search, Window window) {
-    const int length = window.end - window.begin;
-    memcpy(&search->highest[window.begin], &search->floor[window.begin],
+static void tabulate_floors(Search *search, SectionRange range) {
+    const int length = range.end - range.begin;
+    memcpy(&search->highest[range.begin], &search->floor[range.begin],
            (size_t)length * sizeof *search->floor);
     for (int k = 1, run = 2; run <= length; k++, run *= 2) {
         const int64_t *half = row_of(search, search->highest, k - 1);
         int64_t *whole = row_of(search, search->highest, k);
-        for (int s = window.begin; s <= window.end - run; s++)
+        for (int s = range.begin; s <= range.end - run; s++)
             whole[s] = higher_of(half[s], half[s + run / 2]);
     }
 }
 
 /* Lifts ITEM to the floors that changed, which are tabulated; false if it cannot be there. */
-static bool lift_item(Search *search, Item *item, Window floors) {
+static bool lift_item(Search *search, Item *item, SectionRange floors) {
     const int begin = larger(item->begin, floors.begin), end = smaller(item->end, floors.end),
               power = power_in(end - begin);
     const int64_t *highest = row_of(search, search->highest, power);
@@ -214,9 +214,9 @@ static bool lift_item(Search *search, Item *item, Window floors) {
     return item->fixed ? lowest == item->offset : lowest + item->size <= search->capacity;
 }
 
-/* Lifts all items of PART to the floors of the window and widens it by the items that moved. */
-static bool lift_items(Search *search, const Part *part, Window *window) {
-    Window floors = *window;
+/* Lifts all items of PART to the floors of the range and widens it by the items that moved. */
+static bool lift_items(Search *search, const Part *part, SectionRange *range) {
+    SectionRange floors = *range;
     tabulate_floors(search, floors);
     for (int i = part->low; i < part->high; i++) {
         Item *item = &search->item[search->pending[i]];
@@ -226,20 +226,20 @@ static bool lift_items(Search *search, const Part *part, Window *window) {
         if (!lift_item(search, item, floors))
             return false;
         if (item->lowest > before)
-            widen(window, item->begin, item->end);
+            widen(range, item->begin, item->end);
     }
     return true;
 }
 
 /* Tabulates the lowest item of each run in WINDOW: what long runs know goes down to short ones. */
-static void tabulate_items(Search *search, const Part *part, Window window) {
-    const int length = window.end - window.begin;
+static void tabulate_items(Search *search, const Part *part, SectionRange range) {
+    const int length = range.end - range.begin;
     for (int k = 0, run = 1; run <= length; k++, run *= 2)
-        for (int s = window.begin; s < window.end; s++)
+        for (int s = range.begin; s < range.end; s++)
             row_of(search, search->support, k)[s] = INT64_MAX;
     for (int i = part->low; i < part->high; i++) {
         const Item *item = &search->item[search->pending[i]];
-        const int begin = larger(item->begin, window.begin), end = smaller(item->end, window.end);
+        const int begin = larger(item->begin, range.begin), end = smaller(item->end, range.end);
         if (begin >= end)
             continue;
         const int power = power_in(end - begin), last = end - (1 << power);
@@ -253,28 +253,28 @@ static void tabulate_items(Search *search, const Part *part, Window window) {
     for (; k > 0; k--, run /= 2) {
         const int64_t *whole = row_of(search, search->support, k);
         int64_t *half = row_of(search, search->support, k - 1);
-        for (int s = window.begin; s <= window.end - run; s++) {
+        for (int s = range.begin; s <= range.end - run; s++) {
             half[s] = lower_of(half[s], whole[s]);
             half[s + run / 2] = lower_of(half[s + run / 2], whole[s]);
         }
     }
 }
 
-/* Lifts the floors of the window to the lowest item still to come there; narrows it to the floors that
+/* Lifts the floors of the range to the lowest item still to come there; narrows it to the floors that
  * moved. */
-static void lift_floors(Search *search, const Part *part, Window *window) {
-    Window moved = {window->end, window->begin};
-    tabulate_items(search, part, *window);
-    for (int s = window->begin; s < window->end; s++)
+static void lift_floors(Search *search, const Part *part, SectionRange *range) {
+    SectionRange moved = {range->end, range->begin};
+    tabulate_items(search, part, *range);
+    for (int s = range->begin; s < range->end; s++)
         if (search->support[s] != INT64_MAX && search->support[s] > search->floor[s]) {
             set(search, &search->floor[s], search->support[s]);
             widen(&moved, s, s + 1);
         }
-    *window = moved;
+    *range = moved;
 }
 
-static bool fits(Search *search, Window window) {
-    for (int s = window.begin; s < window.end; s++)
+static bool fits(Search *search, SectionRange range) {
+    for (int s = range.begin; s < range.end; s++)
         if (slack(search, s) < 0) {
             search->failures[s]++;
             return false;
@@ -283,15 +283,15 @@ static bool fits(Search *search, Window window) {
 }
 
 /* Draws all conclusions from a change in the sections of WINDOW; false if PART cannot be packed. */
-static bool infer(Search *search, const Part *part, Window window) {
+static bool infer(Search *search, const Part *part, SectionRange range) {
     do {
-        if (!lift_items(search, part, &window))
+        if (!lift_items(search, part, &range))
             return false;
-        Window checked = window;
-        lift_floors(search, part, &window);
+        SectionRange checked = range;
+        lift_floors(search, part, &range);
         if (!fits(search, checked))
             return false;
-    } while (window.begin < window.end);
+    } while (range.begin < range.end);
     return true;
 }
 
@@ -415,9 +415,9 @@ static void stack_item(Search *search, Item *item) {
 
 /* Nothing covers the floor of SECTION: what might have done so rests on an item still to come.  Returns the
  * sections of the items that were lifted. */
-static Window leave_uncovered(Search *search, const Part *part, int section) {
+static SectionRange leave_uncovered(Search *search, const Part *part, int section) {
     int64_t floor = search->floor[section];
-    Window window = {section, section + 1};
+    SectionRange range = {section, section + 1};
     for (int i = part->low; i < part->high; i++) {
         Item *item = &search->item[search->pending[i]];
         if (item->begin > section || section >= item->end || item->lowest != floor)
@@ -430,9 +430,9 @@ static Window leave_uncovered(Search *search, const Part *part, int section) {
                 lowest = other->lowest + other->size;
         }
         set(search, &item->lowest, lowest);
-        widen(&window, item->begin, item->end);
+        widen(&range, item->begin, item->end);
     }
-    return window;
+    return range;
 }
 
 static void swap(int *a, int *b) {
@@ -468,8 +468,8 @@ static bool solve_one(Search *search, Part part);
 
 /* Packs PART after a change in WINDOW: draws conclusions, then solves its independent parts.  On failure
  * the caller undoes the changes. */
-static bool solve(Search *search, Part part, Window window) {
-    if (!infer(search, &part, window))
+static bool solve(Search *search, Part part, SectionRange range) {
+    if (!infer(search, &part, range))
         return false;
     while (part.low < part.high) {
         Part taken = take_independent(search, &part);
@@ -489,13 +489,13 @@ static bool try_cases(Search *search, Part part) {
         stack_item(search, item);
         swap(&search->pending[candidate.at], &search->pending[part.high - 1]);
         Part others = {part.low, part.high - 1, part.begin, part.end};
-        if (solve(search, others, (Window){item->begin, item->end}))
+        if (solve(search, others, (SectionRange){item->begin, item->end}))
             return true;
         undo_to(search, changes);
     }
     if (search->gave_up || slack(search, section) <= 0)
         return false;
-    Window lifted = leave_uncovered(search, &part, section);
+    SectionRange lifted = leave_uncovered(search, &part, section);
     if (solve(search, part, lifted))
         return true;
     undo_to(search, changes);
@@ -657,7 +657,7 @@ static bool run(Search *search, Strategy strategy, int64_t limit) {
     for (int i = 0; i < search->item_count; i++)
         search->pending[i] = i;
     Part all = {0, search->item_count, 0, search->section_count};
-    bool found = solve(search, all, (Window){0, search->section_count});
+    bool found = solve(search, all, (SectionRange){0, search->section_count});
     if (!found)
         undo_to(search, 0);
     return found;

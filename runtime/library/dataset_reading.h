@@ -62,7 +62,7 @@ typedef struct {
     const Sample *sample;
     Scratch scratch;
     UnetImageMemory *memory; /* of decoders, or NULL */
-    Window window;           /* in points of the coarsest files */
+    FileWindow window;       /* in points of the coarsest files */
     bool ignores;            /* labels beside the file count nowhere */
     UnetKey key;
     Warp warp;                /* where dataset->warps */

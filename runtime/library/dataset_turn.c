@@ -198,7 +198,7 @@ static float label_at(const UnetVoxels *volume, const Corners *c) {
 }
 
 void turn_row(const Reading *at) {
-    const Window *window = &at->window;
+    const FileWindow *window = &at->window;
     for (int32_t x = 0; x < window->size[1]; x++) {
         const double from[3] = {at->slice - (window->size[2] - 1) / 2.0,
                                 at->row - (window->size[0] - 1) / 2.0, x - (window->size[1] - 1) / 2.0};

@@ -17,7 +17,7 @@ typedef struct {
 /* How a window lies in pictures that have MULTIPLE points for one of WINDOW's. */
 typedef struct {
     const Warp *warp;
-    const Window *window;
+    const FileWindow *window;
     int32_t multiple;
 } View;
 

@@ -18,10 +18,10 @@ const UnetTransform *window_crop(const UnetTransform *transform, int32_t count) 
     return NULL;
 }
 
-Window window_whole(const UnetTransform *transform, int32_t count, const int32_t file[WINDOW_AXES],
-                    const int32_t size[WINDOW_AXES]) {
+FileWindow window_whole(const UnetTransform *transform, int32_t count, const int32_t file[WINDOW_AXES],
+                        const int32_t size[WINDOW_AXES]) {
     const UnetTransform *crop = window_crop(transform, count);
-    Window window = {.pad = UNET_PAD_NONE};
+    FileWindow window = {.pad = UNET_PAD_NONE};
     memcpy(window.file, file, sizeof window.file);
     memcpy(window.size, size, sizeof window.size);
     if (crop != NULL) {
@@ -47,9 +47,9 @@ bool window_flips(const UnetTransform *flip, const UnetKey *key, int axis) {
     return (flip->axes >> bit & 1) != 0 && unet_random_uniform(key, (uint64_t)axis) < flip->p;
 }
 
-Window window_draw(const UnetTransform *transform, int32_t count, const int32_t file[WINDOW_AXES],
-                   const int32_t size[WINDOW_AXES], const UnetKey *key) {
-    Window window = window_whole(transform, count, file, size);
+FileWindow window_draw(const UnetTransform *transform, int32_t count, const int32_t file[WINDOW_AXES],
+                       const int32_t size[WINDOW_AXES], const UnetKey *key) {
+    FileWindow window = window_whole(transform, count, file, size);
     for (int32_t i = 0; i < count; i++) {
         UnetKey own = *key;
         own.stream = UNET_STREAM_TRANSFORM + (uint32_t)i;
@@ -64,9 +64,9 @@ Window window_draw(const UnetTransform *transform, int32_t count, const int32_t 
     return window;
 }
 
-Window window_centre(const UnetTransform *transform, int32_t count, const int32_t file[WINDOW_AXES],
-                     const int32_t size[WINDOW_AXES]) {
-    Window window = window_whole(transform, count, file, size);
+FileWindow window_centre(const UnetTransform *transform, int32_t count, const int32_t file[WINDOW_AXES],
+                         const int32_t size[WINDOW_AXES]) {
+    FileWindow window = window_whole(transform, count, file, size);
     if (window.pad == UNET_PAD_NONE) {
         window.pad = UNET_PAD_REFLECT;
     }
@@ -76,7 +76,7 @@ Window window_centre(const UnetTransform *transform, int32_t count, const int32_
     return window;
 }
 
-void window_centre_on(Window *window, const int32_t voxel[WINDOW_AXES]) {
+void window_centre_on(FileWindow *window, const int32_t voxel[WINDOW_AXES]) {
     for (int axis = 0; axis < WINDOW_AXES; axis++) {
         const int32_t room = window->file[axis] - window->size[axis];
         int64_t start = (int64_t)voxel[axis] - window->size[axis] / 2;
@@ -95,7 +95,7 @@ static bool is_mirrored(UnetPad pad, int64_t position, int32_t size) {
 }
 
 /* If a coarse point is reflected, its fine points are too, in reverse order. */
-void window_map(const Window *window, int axis, int32_t multiple, int32_t *map) {
+void window_map(const FileWindow *window, int axis, int32_t multiple, int32_t *map) {
     int32_t size = window->size[axis] * multiple;
     for (int32_t i = 0; i < size; i++) {
         int32_t shown = window->flip[axis] ? size - 1 - i : i;
@@ -106,7 +106,7 @@ void window_map(const Window *window, int axis, int32_t multiple, int32_t *map) 
     }
 }
 
-void window_range(const Window *window, int axis, int32_t multiple, int32_t *begin, int32_t *end) {
+void window_range(const FileWindow *window, int axis, int32_t multiple, int32_t *begin, int32_t *end) {
     int64_t start = window->start[axis];
     int64_t stop = start + window->size[axis];
     *begin = (int32_t)(start > 0 ? start : 0) * multiple;

@@ -16,14 +16,14 @@ typedef struct {
     bool flip[WINDOW_AXES];
     UnetPad pad;
     float fill; /* of constant padding */
-} Window;
+} FileWindow;
 
 /* The crop among the transforms, or NULL. */
 const UnetTransform *window_crop(const UnetTransform *transform, int32_t count);
 
 /* A window of the files, at their corner. */
-Window window_whole(const UnetTransform *transform, int32_t count, const int32_t file[WINDOW_AXES],
-                    const int32_t size[WINDOW_AXES]);
+FileWindow window_whole(const UnetTransform *transform, int32_t count, const int32_t file[WINDOW_AXES],
+                        const int32_t size[WINDOW_AXES]);
 
 /* Draw from KEY, for a crop: the start of a window of SIZE along an axis of FILE; for a flip: whether it
  * mirrors the axis. */
@@ -32,21 +32,21 @@ bool window_flips(const UnetTransform *flip, const UnetKey *key, int axis);
 
 /* Moves a window so that VOXEL lies in its middle, but not in front of the first voxel; where nothing pads,
  * not behind the last either. */
-void window_centre_on(Window *window, const int32_t voxel[WINDOW_AXES]);
+void window_centre_on(FileWindow *window, const int32_t voxel[WINDOW_AXES]);
 
 /* Training: what KEY (whose stream is replaced) draws; without `crop` the sizes are equal. */
-Window window_draw(const UnetTransform *transform, int32_t count, const int32_t file[WINDOW_AXES],
-                   const int32_t size[WINDOW_AXES], const UnetKey *key);
+FileWindow window_draw(const UnetTransform *transform, int32_t count, const int32_t file[WINDOW_AXES],
+                       const int32_t size[WINDOW_AXES], const UnetKey *key);
 
 /* Evaluation: the centre of a larger file; a smaller one lies at the origin. */
-Window window_centre(const UnetTransform *transform, int32_t count, const int32_t file[WINDOW_AXES],
-                     const int32_t size[WINDOW_AXES]);
+FileWindow window_centre(const UnetTransform *transform, int32_t count, const int32_t file[WINDOW_AXES],
+                         const int32_t size[WINDOW_AXES]);
 
 /* MAP[i]: the row (axis 0) or column (axis 1) that the window shows at i of a file with MULTIPLE of them
  * for one of WINDOW->file; -1 for the fill.  MAP has MULTIPLE * WINDOW->size[axis] entries. */
-void window_map(const Window *window, int axis, int32_t multiple, int32_t *map);
+void window_map(const FileWindow *window, int axis, int32_t multiple, int32_t *map);
 
 /* The rows or columns of such a file that the window needs: [*begin, *end). */
-void window_range(const Window *window, int axis, int32_t multiple, int32_t *begin, int32_t *end);
+void window_range(const FileWindow *window, int axis, int32_t multiple, int32_t *begin, int32_t *end);
 
 #endif

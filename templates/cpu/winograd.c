@@ -306,12 +306,12 @@ NOINLINE void input_map(const stored *const *x, long next, int columns, int tile
 /* Windows begin `top` and `left` of their point, over an input of `height` rows. */
 typedef struct {
     int height, top, left;
-} Window;
+} WindowStart;
 
 /* The tiles [first, end) of block `number` of x into a block of frequencies that begins with tile `first`.
  */
-INLINE void block_map(const stored *x, const Layout *layout, int number, Grid g, Window window, long first,
-                      long end, Frequency *to, long frequency, int paired) {
+INLINE void block_map(const stored *x, const Layout *layout, int number, Grid g, WindowStart window,
+                      long first, long end, Frequency *to, long frequency, int paired) {
     for (long tile = first; tile < end;) {
         const Run run = run_from(g, tile, min_long(RUN, end - tile));
         const Point column = {run.at.n, run.at.d, 0, run.at.w - window.left};
@@ -446,7 +446,7 @@ typedef struct {
     int relu, channels; /* of y */
     Grid grid;          /* of y */
     int samples;
-    Window window;
+    WindowStart window;
     int taps, front, planes; /* of windows of several planes: these, how many of them lie in front of the
                               * plane of their point, and the planes of x; of one plane 0 */
 } Winograd;

@@ -106,7 +106,7 @@ typedef struct {
     const Layout *from, *to; /* of x, of dy */
     int blocks, bias;        /* blocks of channels of x; is there a bias? */
     Grid grid;
-    Window window;
+    WindowStart window;
     int taps, front, planes; /* as of Winograd */
     Strides in_strides, out_strides;
     Frequency *in, *out; /* of a block of tiles of x, of dy, */
