@@ -308,7 +308,8 @@ static UnetStatus print_json(const UnetModel *model, json_t *programs, const Dev
         (void)json_object_set_new(all, "engines", json_string(engines));
     else
         (void)json_object_set_new(all, "peak",
-                                  json_pack("{s:f, s:f}", "flops", peak->flops, "bytes", peak->bytes));
+                                  json_pack("{s:f, s:f, s:f}", "flops", peak->flops, "bytes", peak->bytes,
+                                            "matrix_flops", peak->matrix_flops));
     if (all == NULL)
         return unet_fail(error, UNET_TOO_SMALL, "no memory for the times");
     bool written = json_dumpf(all, stdout, JSON_INDENT(1)) == 0 && putchar('\n') != EOF;
@@ -395,11 +396,17 @@ static UnetStatus open_and_load(Driver *driver, Device *device, Inputs *inputs) 
 }
 
 static Peak measure_peak(const Driver *driver) {
-    const Peak peak = {machine_flops(driver->model->instructions, driver->threads),
-                       machine_bandwidth(driver->threads)};
-    if (driver->options.format[0] != 'j' && driver->ranks.rank == 0)
-        (void)printf("peak     %.1f GFLOP/s in registers, %.1f GB/s from memory\n", 1e-9 * peak.flops,
-                     1e-9 * peak.bytes);
+    const int64_t instructions = driver->model->instructions;
+    const Peak peak = {.flops = machine_flops(instructions, driver->threads),
+                       .bytes = machine_bandwidth(driver->threads),
+                       .matrix_flops = machine_matrix_flops(instructions, driver->threads)};
+    if (driver->options.format[0] == 'j' || driver->ranks.rank != 0)
+        return peak;
+    (void)printf("peak     %.1f GFLOP/s in registers, %.1f GB/s from memory", 1e-9 * peak.flops,
+                 1e-9 * peak.bytes);
+    if (peak.matrix_flops > 0)
+        (void)printf(", %.1f GFLOP/s of matrices of bf16", 1e-9 * peak.matrix_flops);
+    (void)printf("\n");
     return peak;
 }
 
@@ -411,7 +418,7 @@ UnetStatus driver_bench(Driver *driver) {
     json_t *found = driver->options.format[0] == 'j' ? json_array() : NULL;
     Device device = {.model = NULL};
     Inputs inputs = {.memory = NULL};
-    Peak peak = {0, 0};
+    Peak peak = {0};
     UnetStatus status = several ? ranks_check_share(&driver->ranks, model, &driver->error) : UNET_OK;
     if (status == UNET_OK)
         status = open_and_load(driver, &device, &inputs);

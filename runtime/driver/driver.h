@@ -100,6 +100,9 @@ int plans_of(const Driver *driver, const UnetModel **model, int most);
 /* Floating point operations a second, in f32 and with the instructions that a program uses. */
 double machine_flops(int64_t instructions, int32_t threads);
 
+/* The same of products of matrices of bf16; 0: the program has none. */
+double machine_matrix_flops(int64_t instructions, int32_t threads);
+
 /* Bytes a second, read and written, in memory that no cache holds. */
 double machine_bandwidth(int32_t threads);
 

@@ -115,6 +115,30 @@ static Kernel kernel_of(int64_t instructions) {
 }
 #endif
 
+/* Products of matrices of bf16, by registers that unet_lacking_instruction() has asked the system for.
+ * Compilers that do not know of them make no programs that do. */
+#if defined __x86_64__ && (__clang_major__ >= 12 || (!defined __clang__ && __GNUC__ >= 11))
+#define KNOWS_MATRICES
+enum { MATRIX_STEPS = STEPS / 10, MATRIX_FLOPS = 2 * 4 * 16 * 16 * 32 }; /* of a step: four products */
+
+__attribute__((target("amx-tile,amx-bf16"))) static float multiply_matrices(void) {
+    static const struct {
+        uint8_t palette, start, unused[14];
+        uint16_t bytes[16];
+        uint8_t rows[16];
+    } shapes = {
+        .palette = 1, .bytes = {64, 64, 64, 64, 64, 64, 64, 64}, .rows = {16, 16, 16, 16, 16, 16, 16, 16}};
+    __asm__ volatile("ldtilecfg %0" : : "m"(shapes));
+    for (int i = 0; i < MATRIX_STEPS; i++)
+        __asm__ volatile("tdpbf16ps %tmm6, %tmm4, %tmm0\n\t"
+                         "tdpbf16ps %tmm7, %tmm4, %tmm1\n\t"
+                         "tdpbf16ps %tmm6, %tmm5, %tmm2\n\t"
+                         "tdpbf16ps %tmm7, %tmm5, %tmm3");
+    __asm__ volatile("tilerelease");
+    return 0;
+}
+#endif
+
 /* A thread's best time: a round is shorter than the time that a system gives a program. */
 static void best_round(const Team *team, int32_t thread) {
     const Kernel *kernel = team->about;
@@ -130,8 +154,7 @@ static void best_round(const Team *team, int32_t thread) {
     team->memory[thread] = best;
 }
 
-double machine_flops(int64_t instructions, int32_t threads) {
-    const Kernel kernel = kernel_of(instructions);
+static double rate_of(Kernel kernel, int32_t threads) {
     const int32_t processors = machine_processors();
     Team team = {
         .work = best_round, .about = &kernel, .threads = threads < processors ? threads : processors};
@@ -142,6 +165,19 @@ double machine_flops(int64_t instructions, int32_t threads) {
             rate += kernel.flops / team.memory[i];
     free(team.memory);
     return rate;
+}
+
+double machine_flops(int64_t instructions, int32_t threads) {
+    return rate_of(kernel_of(instructions), threads);
+}
+
+double machine_matrix_flops(int64_t instructions, int32_t threads) {
+#ifdef KNOWS_MATRICES
+    if ((instructions >> UNET_MATRICES_BIT & 1) != 0)
+        return rate_of((Kernel){multiply_matrices, (double)MATRIX_STEPS * MATRIX_FLOPS}, threads);
+#endif
+    (void)instructions, (void)threads;
+    return 0;
 }
 
 /* ---- bytes ---- */

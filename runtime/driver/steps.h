@@ -36,6 +36,7 @@ void step_clock_read(StepClock *clock);
 /* The most that the machine can do in a second. */
 typedef struct {
     double flops, bytes;
+    double matrix_flops; /* of products of matrices of bf16, or 0 */
 } Peak;
 
 /* A table of the longest; sorts them.  JSON of all. */
