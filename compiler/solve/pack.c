@@ -1,8 +1,9 @@
 /* pack.c - chooses offsets for buffers whose lifetimes are known.
  *
  * The lower bound is the largest number of bytes alive at one time.  First-fit in several orders answers
- * easy problems at once.  If its answer is above the bound, or above the caller's capacity, the complete
- * search of pack_search.c looks for a smaller one: first at the bound itself, then above it in steps that
+ * easy problems at once.  If its answer is above the bound, or above the caller's capacity, more orders
+ * follow from the best one: boxes that found no place below the bound come earlier.  Then the complete
+ * search of pack_search.c looks for a smaller arena: first at the bound itself, then above it in steps that
  * double, up to the best answer so far.  The search may give up.  The smallest arena found is the answer.
  *
  * Requires: sizes and fixed offsets are multiples of the alignment and not negative; fixed buffers alive at
@@ -214,15 +215,57 @@ static void lower_arena_to(Pool *pool, Packing *p, int64_t target, int64_t enoug
     search_at(pool, p, target + gap, nodes_per_box / 2);
 }
 
+/* ---- better orders ---- */
+
+static int compare_places(const void *left, const void *right) {
+    const Ranked *a = left, *b = right;
+    return a->key != b->key ? (a->key > b->key) - (a->key < b->key)
+                            : (a->index > b->index) - (a->index < b->index);
+}
+
+/* Boxes that reach beyond TARGET move a quarter of the way to the front of the order, behind fixed boxes.
+ */
+static void move_up(Packing *p, Ranked *ranked, int64_t target) {
+    static const double nearer = 0.75;
+    for (int i = 0; i < p->count; i++) {
+        const PackBox *box = &p->box[p->order[i]];
+        const bool beyond = box->offset + box->size > target;
+        ranked[i] = (Ranked){box->fixed ? -1 : beyond ? nearer * i : i, i};
+    }
+    qsort(ranked, (size_t)p->count, sizeof *ranked, compare_places);
+    for (int i = 0; i < p->count; i++)
+        ranked[i].index = p->order[ranked[i].index];
+    for (int i = 0; i < p->count; i++)
+        p->order[i] = ranked[i].index;
+}
+
+/* First-fit by orders that follow from ORDER: boxes that found no place below TARGET come earlier in the
+ * next one (Joslin and Clements, Squeaky Wheel Optimization, 1999).  Ends at an arena of at most END. */
+static void better_orders(Packing *p, Ranked *ranked, Order order, int64_t target, int64_t end) {
+    enum { ROUNDS = 64, BOXES = 50000 }; /* in all rounds */
+    const int rounds = p->count < BOXES / ROUNDS ? ROUNDS : BOXES / p->count;
+    sort_order(p, ranked, order);
+    first_fit(p);
+    for (int round = 0; round < rounds && p->arena > end; round++) {
+        move_up(p, ranked, target);
+        first_fit(p);
+    }
+}
+
 /* ---- both ---- */
 
 static void pack(Pool *pool, Packing *p, int64_t target, int64_t enough, int64_t known, int nodes_per_box) {
     Ranked *ranked = NEW_ARRAY(pool, Ranked, p->count);
     const int64_t will_do = enough > target ? enough : target, end = known > will_do ? known : will_do;
+    Order best = LARGEST;
     for (Order order = LARGEST; order < ORDERS && p->arena > end; order++) {
+        const int64_t before = p->arena;
         sort_order(p, ranked, order);
         first_fit(p);
+        best = p->arena < before ? order : best;
     }
+    if (p->arena > end)
+        better_orders(p, ranked, best, target, end);
     if (p->arena > end && enough > 0)
         lower_arena_to(pool, p, target, will_do, nodes_per_box);
     else if (p->arena > end)
