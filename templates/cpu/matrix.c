@@ -180,10 +180,15 @@ INLINE void add_tap(const stored *x, int apart, const real *w, int points, int p
 }
 #undef ADD_POINTS
 
+/* Elements between the weights of two taps, of one vector of outputs or a pair. */
+INLINE int weights_step(int pair) {
+    return BLOCK / FACTORS * (pair ? 2 : 1) * LANES;
+}
+
 /* Adds what a row of taps meets in one block of x, from its first point on.  Registers have whole rows: of
  * fewer points a copy is read, with zeros behind them. */
 INLINE void sums_slide(const stored *x, stored *copy, const real *w, int points, Taps taps, int pair) {
-    const int apart = taps.stride * BLOCK, step = BLOCK / FACTORS * (pair ? 2 : 1) * LANES;
+    const int apart = taps.stride * BLOCK, step = weights_step(pair);
     int k = 0;
     if (points % SIDE > 0) {
         const int met = (points - 1) * taps.stride + (taps.count - 1) * taps.dilation + 1;
@@ -224,11 +229,6 @@ NOINLINE void sums_bring(const Convolution *c, Outputs o, Point p, int apart, in
 
 /* ---- rows ----------------------------------------------------------------------------------------- */
 
-/* Elements between the weights of two taps. */
-INLINE int weights_step(Outputs o) {
-    return BLOCK / FACTORS * (o.pair ? 2 : 1) * LANES;
-}
-
 INLINE Taps taps_of_row(const Convolution *c) {
     return (Taps){c->taps.w, c->stride.w, c->dilation.w};
 }
@@ -247,7 +247,7 @@ NOINLINE void row_slide(const Convolution *c, Outputs o, Point p) {
             const Layout *in = &c->x[s];
             const stored *plane = c->from[s] + offset_of(in, 0, first);
             for (int left = in->blocks; left > 0; left--, plane += in->plane)
-                for (int k = 0; k < c->taps.d * c->taps.h; k++, w += taps.count * weights_step(o)) {
+                for (int k = 0; k < c->taps.d * c->taps.h; k++, w += taps.count * weights_step(o.pair)) {
                     const int d = k / c->taps.h * c->dilation.d,
                               h = p.h * c->stride.h - c->padding.h + k % c->taps.h * c->dilation.h;
                     sums_slide(plane + d * in->depth + place_of_row(in, h) * in->row, copy, w, points, taps,
@@ -271,7 +271,7 @@ INLINE int taps_before(Taps row, const Phase *phase) {
 NOINLINE void row_unslide(const Convolution *c, Outputs o, Point p, const Phase *phase) {
     _Alignas(64) stored copy[(MOST_MET + SIDE * SIDE) * BLOCK];
     const Taps row = taps_of_row(c), taps = {phase->count, 1, phase->back};
-    const int wide = o.pair ? WIDE / 2 : WIDE, before = taps_before(row, phase) * weights_step(o);
+    const int wide = o.pair ? WIDE / 2 : WIDE, before = taps_before(row, phase) * weights_step(o.pair);
     const int all = (c->points.w - phase->column + row.stride - 1) / row.stride;
     for (int j = 0; j < all; j += wide) {
         const int points = min_int(all - j, wide);
@@ -282,7 +282,7 @@ NOINLINE void row_unslide(const Convolution *c, Outputs o, Point p, const Phase 
             const Layout *in = &c->x[s];
             const stored *plane = c->from[s] + offset_of(in, 0, first);
             for (int left = in->blocks; left > 0; left--, plane += in->plane)
-                for (int k = 0; k < c->taps.d * c->taps.h; k++, w += row.count * weights_step(o)) {
+                for (int k = 0; k < c->taps.d * c->taps.h; k++, w += row.count * weights_step(o.pair)) {
                     const int d = p.d + c->padding.d - k / c->taps.h * c->dilation.d,
                               h = p.h + c->padding.h - k % c->taps.h * c->dilation.h;
                     if (d % c->stride.d == 0 && h % c->stride.h == 0 && phase->count > 0)

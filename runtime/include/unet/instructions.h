@@ -53,6 +53,9 @@ enum { UNET_PAIRS_BIT = 24, UNET_MATRICES_BIT = 26 };
 #define UNET_SECOND_OF(first, second, ...) second
 
 #define UNET_BIT_IF_USED(bit, macro, name) | (int64_t)UNET_IS_ONE(macro) << (bit)
+/* The bits of the compilation that this stands in. */
+#define UNET_INSTRUCTIONS_USED (INT64_C(0) UNET_INSTRUCTIONS(UNET_BIT_IF_USED))
+
 /* How the code of this compilation multiplies tensors of bf16.  UNET_PRODUCTS_IN_F32 is defined where it is
  * compiled for a processor on which pairs are slow, UNET_NO_MATRICES where the system refuses registers for
  * matrices.  UNET_QUICK_PAIRS is defined where a program has other code for processors with slow pairs.
@@ -69,8 +72,5 @@ enum { UNET_PAIRS_BIT = 24, UNET_MATRICES_BIT = 26 };
 #endif
 #endif
 #define UNET_YIELDS_WHERE_PAIRS_ARE_SLOW UNET_IS_ONE(UNET_QUICK_PAIRS)
-
-/* The bits of the compilation that this stands in. */
-#define UNET_INSTRUCTIONS_USED (INT64_C(0) UNET_INSTRUCTIONS(UNET_BIT_IF_USED))
 
 #endif
