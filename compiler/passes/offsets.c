@@ -96,10 +96,15 @@ static bool must_only_fit(const Plan *plan) {
     return plan->budget > 0 && (plan->choices.any_plan || plan->choices.brief);
 }
 
+/* Does PROGRAM exceed the budget however it is packed?  Its arena is then only named, and compared. */
+static bool is_too_large(const Plan *plan, const Program *program) {
+    return plan->budget > 0 && program->lower_bound > plan->budget;
+}
+
 /* The arena that will do, 0: the smallest.  If it only matters whether a plan fits, and this plan does not,
  * none is looked for. */
 static int64_t arena_wanted(const Plan *plan, const Program *program) {
-    return must_only_fit(plan) && program->lower_bound > plan->budget ? INT64_MAX : 0;
+    return must_only_fit(plan) && is_too_large(plan, program) ? INT64_MAX : 0;
 }
 
 /* The arena that ends the search for a smaller one, 0: nothing but the smallest.  A plan that does not fit
@@ -109,7 +114,7 @@ static int64_t arena_enough(const Plan *plan, const Program *program) {
     enum { PART = 64 };
     const int64_t movable_bound = program->lower_bound - plan->persistent,
                   rough = movable_bound + movable_bound / PART, within = plan->budget - plan->persistent;
-    if (plan->choices.rough || (plan->budget > 0 && program->lower_bound > plan->budget))
+    if (plan->choices.rough || is_too_large(plan, program))
         return rough;
     if (plan->budget > 0 && plan->arena > plan->budget)
         return rough < within ? rough : within;
@@ -132,6 +137,7 @@ static void pack_program(Plan *plan, Program *program) {
     const int64_t known = plan->choices.extent[program->kind];
     const PackAim aim = {.capacity = arena_wanted(plan, program),
                          .enough = arena_enough(plan, program),
+                         .brief = is_too_large(plan, program),
                          .known = known > 0 ? known - plan->persistent : 0};
     pack_buffers(scratch, item, n, plan->target->align, aim, &result);
     for (int i = 0; i < n; i++)

@@ -29,6 +29,7 @@ typedef struct {
     int64_t capacity; /* any arena of so many will do */
     int64_t enough;   /* the search ends early at an arena of so many, and looks for none in vain that needs
                          more: the arena that it finds there, it finds without this, too */
+    bool brief;       /* a quarter of the effort: nobody uses the offsets, only the size of the arena */
     int64_t known; /* this problem had an arena of so many as its answer: nothing better is there to find */
 } PackAim;
 

@@ -106,7 +106,8 @@ typedef struct {
     int64_t *failures;     /* of each section: how often it was too small */
     Changes changes;       /* what to undo */
     Strategy strategy;
-    int64_t nodes, limit;
+    int64_t nodes, limit; /* visited in this run; the most that it may visit */
+    int64_t work;         /* left, as SearchEffort counts it */
     int depth;
     bool gave_up;
 } Search;
@@ -135,6 +136,11 @@ static void undo_to(Search *search, size_t count) {
         const Change *change = change_at(changes, --changes->count);
         *change->where = change->before;
     }
+}
+
+/* Takes one look at all items and sections of PART from the work that is left. */
+static void count_look(Search *search, const Part *part) {
+    search->work -= part->high - part->low + part->end - part->begin;
 }
 
 /* ---- inference ---- */
@@ -285,9 +291,11 @@ static bool fits(Search *search, SectionRange range) {
 /* Draws all conclusions from a change in the sections of WINDOW; false if PART cannot be packed. */
 static bool infer(Search *search, const Part *part, SectionRange range) {
     do {
+        count_look(search, part);
         if (!lift_items(search, part, &range))
             return false;
         SectionRange checked = range;
+        count_look(search, part);
         lift_floors(search, part, &range);
         if (!fits(search, checked))
             return false;
@@ -338,6 +346,7 @@ static bool better_section(const Search *search, int section, int best) {
 /* The section to go on with: of all valleys, the one with the fewest cases. */
 static int choose_section(Search *search, const Part *part) {
     int best = -1;
+    count_look(search, part);
     find_valleys(search, part);
     count_cases(search, part);
     for (int s = part->begin; s < part->end; s++)
@@ -387,8 +396,9 @@ static bool waits_for_twin(const Search *search, const Item *item) {
 
 /* Finds the candidate for the floor of SECTION that is tried next after *LAST (the first one if LAST->item
  * is -1); false when there is none left. */
-static bool next_candidate(const Search *search, const Part *part, int section, Candidate *last) {
+static bool next_candidate(Search *search, const Part *part, int section, Candidate *last) {
     Candidate best = {.item = -1};
+    count_look(search, part);
     for (int i = part->low; i < part->high; i++) {
         const Item *item = &search->item[search->pending[i]];
         if (!may_cover(search, item, section) || waits_for_twin(search, item))
@@ -423,6 +433,7 @@ static SectionRange leave_uncovered(Search *search, const Part *part, int sectio
         if (item->begin > section || section >= item->end || item->lowest != floor)
             continue;
         int64_t lowest = search->capacity;
+        count_look(search, part);
         for (int j = part->low; j < part->high; j++) {
             const Item *other = &search->item[search->pending[j]];
             bool meets = j != i && other->begin < item->end && item->begin < other->end;
@@ -444,6 +455,7 @@ static void swap(int *a, int *b) {
 /* Takes from *PART its earliest sections up to the first boundary that no item still to come crosses. */
 static Part take_independent(Search *search, Part *part) {
     int *reach = search->reach;
+    count_look(search, part);
     for (int s = part->begin; s < part->end; s++)
         reach[s] = s + 1;
     for (int i = part->low; i < part->high; i++) {
@@ -503,7 +515,7 @@ static bool try_cases(Search *search, Part part) {
 }
 
 static bool solve_one(Search *search, Part part) {
-    if (search->nodes >= search->limit || search->depth >= MAX_DEPTH) {
+    if (search->nodes >= search->limit || search->work <= 0 || search->depth >= MAX_DEPTH) {
         search->gave_up = true;
         return false;
     }
@@ -663,14 +675,6 @@ static bool run(Search *search, Strategy strategy, int64_t limit) {
     return found;
 }
 
-/* The sections that all items span together: what one look at everything costs, 1 or more. */
-static int64_t total_span(const Search *search) {
-    int64_t span = 1;
-    for (int i = 0; i < search->item_count; i++)
-        span += search->item[i].end - search->item[i].begin;
-    return span;
-}
-
 /* Luby's sequence, 1 1 2 1 1 2 4 1 1 2 ...: its element at INDEX, counted from 1. */
 static int64_t luby(int64_t index) {
     int64_t power = 1;
@@ -684,7 +688,7 @@ static int64_t luby(int64_t index) {
 static bool run_in_turns(Search *search, int boxes, int64_t limit, int64_t *nodes) {
     const int strategy_count = sizeof strategies / sizeof *strategies;
     search->gave_up = true;
-    for (int i = 0; search->gave_up && *nodes < limit; i++) {
+    for (int i = 0; search->gave_up && *nodes < limit && search->work > 0; i++) {
         const int round = i / strategy_count;
         const int64_t length = boxes * (round == 0 ? FIRST_RUN : RESTART * luby(round));
         if (round == 0)
@@ -706,10 +710,11 @@ SearchAnswer pack_search(Pool *pool, PackBox *box, int count, int64_t capacity, 
     if (count > MAX_DEPTH)
         return SEARCH_GAVE_UP;
     Search search = search_new(pool, box, count, capacity);
-    int64_t span = total_span(&search), nodes = 0, max = effort->work / span;
-    bool found = run_in_turns(&search, count, limit < max ? limit : max, &nodes);
+    int64_t nodes = 0;
+    search.work = effort->work;
+    bool found = run_in_turns(&search, count, limit, &nodes);
     effort->nodes += nodes;
-    effort->work -= nodes * span;
+    effort->work = search.work;
     if (!found)
         return search.gave_up ? SEARCH_GAVE_UP : SEARCH_IMPOSSIBLE;
     for (int i = 0, next = 0; i < count; i++)

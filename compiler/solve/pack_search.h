@@ -18,7 +18,7 @@ typedef enum { SEARCH_FOUND, SEARCH_IMPOSSIBLE, SEARCH_GAVE_UP } SearchAnswer;
 /* How far searches may go, counted so that no result depends on a clock. */
 typedef struct {
     int64_t nodes; /* visited so far */
-    int64_t work;  /* left: every node takes from it the number of sections that all boxes span */
+    int64_t work;  /* left: a look at a set of boxes and of sections takes their numbers from it */
 } SearchEffort;
 
 /* Looks for offsets at which every box ends at or below CAPACITY, and writes them into BOX if it finds
