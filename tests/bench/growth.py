@@ -9,7 +9,7 @@ share of what it needs without one.
 
 The second counts work instead of time, in a compiler that counts the blocks of its code that run and the memory that it moves
 (tests/bench/count_work.c), and fails where the exponent of a family is above 1.3.  n log n is about 1.1 here, n squared is 2.  The counts
-lie far apart, for the search for offsets ends after so much work, which in a net of 2000 steps can be most of it all.
+lie far apart, for the search for offsets ends after so much work, which in a net of 2000 steps can be most of it all: unetc_more_brief searches with little effort.
 """
 import argparse
 import json
