@@ -112,14 +112,16 @@ static bool is_described(const Emitter *e, const Program *program, const Node *n
     return false;
 }
 
-/* begin(step, 12, "conv of enc1.0", 11, FLOPs, bytes), and what it reads and writes, once for all programs.
+/* begin(step, 12, "conv of enc1.0", "Winograd", 11, FLOPs, bytes), and what it reads and writes, once for
+ * all programs.
  */
 static void emit_begin(Emitter *e, const Program *program, const Node *node, int position) {
     const NodeWork work = node_work(program, node);
     const int line = node->span.line <= 0 ? 0 : node_line(node).line;
-    const char *begin = pool_text(e->pool, "begin(step, %d, %s, %d, %lld, %lld);", position,
-                                  c_quoted(e->pool, step_name(e, node)), line, (long long)work.flops,
-                                  (long long)work.bytes);
+    const char *begin = pool_text(e->pool, "begin(step, %d, %s, %s, %d, %lld, %lld);", position,
+                                  c_quoted(e->pool, step_name(e, node)),
+                                  node->method == NULL ? "NULL" : c_quoted(e->pool, node->method), line,
+                                  (long long)work.flops, (long long)work.bytes);
     const char *shapes = shapes_text(e->pool, program, node);
     if (is_described(e, program, node, shapes))
         text_line(e->out, "%s", begin);

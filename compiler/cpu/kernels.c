@@ -25,35 +25,70 @@ static bool is_blocked(const Graph *g, ValueId v) {
     return shape_channels(g->value[v].shape) > CPU_NARROW;
 }
 
-/* A window of 3x3 or 3x3x3 that slides by one point over points and leaves none out. */
-static bool has_tiles(const Graph *g, const Window *w, ValueId x, ValueId y) {
+/* Returns why the window W has no tiles, or NULL.  A window with tiles has 3x3 or 3x3x3 points, slides by
+ * one point over points, and leaves none out. */
+static const char *window_without_tiles(const Window *w) {
     const bool deep = w->kernel[0] > 1;
-    const ValueId *segment;
-    bool fits = is_blocked(g, y) && (deep || w->before[0] == 0);
-    for (int k = 0; k < AXES; k++)
-        fits &= w->stride[k] == 1 && w->before[k] <= 2 &&
-                ((w->kernel[k] == 3 && w->dilation[k] == 1) || (k == 0 && !deep));
-    for (int p = 0; p < value_segments(g, &x, &segment); p++)
-        fits &= is_blocked(g, segment[p]);
-    return fits;
+    for (int k = deep ? 0 : 1; k < AXES; k++) {
+        if (w->kernel[k] != 3)
+            return deep ? "direct: the window is not 3 x 3 x 3" : "direct: the window is not 3 x 3";
+        if (w->dilation[k] != 1)
+            return "direct: the window has gaps";
+    }
+    for (int k = 0; k < AXES; k++) {
+        if (w->stride[k] != 1)
+            return "direct: the window moves by more than one point";
+        if (w->before[k] > 2 || (k == 0 && !deep && w->before[0] != 0))
+            return "direct: the padding is wide";
+    }
+    return NULL;
 }
 
-/* Is the convolution from X to Y, or a gradient's own one, computed by Winograd's method?  Its maps are
- * worth their time from this size on; the height does not count, for prediction takes any.  Registers for
- * matrices multiply bf16 several times as fast as Winograd's method does in f32. */
-static bool by_winograd(const Program *program, const Node *node, ValueId x, ValueId y) {
+/* Has each tensor that X joins, and Y, the layout in blocks of channels? */
+static bool are_blocked(const Graph *g, ValueId x, ValueId y) {
+    const ValueId *segment;
+    bool blocked = is_blocked(g, y);
+    for (int p = 0; p < value_segments(g, &x, &segment); p++)
+        blocked &= is_blocked(g, segment[p]);
+    return blocked;
+}
+
+/* Returns why the convolution from X to Y, or a gradient's own one, is computed directly, or NULL: it is by
+ * Winograd's method.  Its maps are worth their time from this size on; the height does not count, for
+ * prediction takes any.  Registers for matrices multiply bf16 several times as fast as Winograd's method
+ * does in f32. */
+static const char *why_direct(const Program *program, const Node *node, ValueId x, ValueId y) {
     enum { LEAST_CHANNELS = 16, LEAST_WIDTH = 12 };
     const Graph *g = program->graph;
     const Options *options = program->options;
     const Shape shape = g->value[y].shape;
-    const bool by_matrices =
-        options->conv == CONV_AUTO && options->has_matrices && options->stored == TYPE_BF16;
-    if (options->reference || options->conv == CONV_DIRECT || by_matrices ||
-        !has_tiles(g, &node->a.conv.window, x, y))
-        return false;
-    return options->conv == CONV_WINOGRAD ||
-           (shape_channels(g->value[x].shape) >= LEAST_CHANNELS &&
-            shape_channels(shape) >= LEAST_CHANNELS && shape_extent(shape, 2) >= LEAST_WIDTH);
+    const char *window = window_without_tiles(&node->a.conv.window);
+    if (options->reference || options->conv == CONV_DIRECT)
+        return "direct: as the options say";
+    if (options->conv == CONV_AUTO && options->has_matrices && options->stored == TYPE_BF16)
+        return "direct: in registers for matrices";
+    if (window != NULL)
+        return window;
+    if (!are_blocked(g, x, y))
+        return "direct: four channels or fewer";
+    if (options->conv == CONV_WINOGRAD)
+        return NULL;
+    if (shape_channels(g->value[x].shape) < LEAST_CHANNELS || shape_channels(shape) < LEAST_CHANNELS)
+        return "direct: fewer than 16 channels";
+    return shape_extent(shape, 2) < LEAST_WIDTH ? "direct: fewer than 12 columns" : NULL;
+}
+
+/* Reference kernels have one method. */
+static void set_method(const Program *program, Node *node, const char *method) {
+    node->method = program->options->reference ? NULL : method;
+}
+
+/* Sets the method of NODE, a convolution from X to Y or a gradient's own one; returns whether it is
+ * Winograd's. */
+static bool by_winograd(const Program *program, Node *node, ValueId x, ValueId y) {
+    const char *direct = why_direct(program, node, x, y);
+    set_method(program, node, direct == NULL ? "Winograd" : direct);
+    return direct == NULL;
 }
 
 static CpuConv conv_sizes(const Graph *g, const Window *w, ValueId x, ValueId y) {
@@ -143,12 +178,17 @@ static void prepare_dgrad(Program *program, Node *node) {
         add_winograd_workspace(program, node, "conv_dgrad_winograd", "conv_dgrad_winograd_volume");
 }
 
+/* Transposed convolutions and their gradients are computed directly. */
+static const char transposed[] = "direct: transposed";
+
 static void prepare_upconv(Program *program, Node *node) {
+    set_method(program, node, transposed);
     if (!program->options->reference)
         pack_weights(program, node, OP_CONV_PACK, node->in[0], node->out[0], NULL);
 }
 
 static void prepare_upconv_dgrad(Program *program, Node *node) {
+    set_method(program, node, transposed);
     if (!program->options->reference)
         pack_weights(program, node, OP_CONV_DGRAD_PACK, node->out[0], node->in[0], NULL);
 }
@@ -253,6 +293,7 @@ static ValueId add_space(Program *program, Node *node, const char *what, Type ty
 
 static void prepare_wgrad(Program *program, Node *node) {
     Graph *g = program->graph;
+    set_method(program, node, transposed);
     if (node->op == OP_CONV_WGRAD && by_winograd(program, node, node->in[0], node->in[1])) {
         const CpuConv conv = conv_sizes(g, &node->a.conv.window, node->in[0], node->in[1]);
         compute_by_winograd(node, &conv, "conv_wgrad_winograd", "conv_wgrad_winograd_volume");

@@ -698,7 +698,54 @@ static void regions(const Tables *t, const Regions *regions) {
               regions->above, classes);
 }
 
-static void model_table(const Tables *t) {
+/* Are these nodes of one operator that one method computes? */
+static bool is_computed_alike(const Node *a, const Node *b) {
+    return a->op == b->op && a->method != NULL && b->method != NULL && strcmp(a->method, b->method) == 0;
+}
+
+/* Returns the first node of G that is computed as NODE is; ONE_LAYER: and belongs to its layer. */
+static const Node *first_alike(const Graph *g, const Node *node, bool one_layer) {
+    const Node *other = g->node;
+    while (!is_computed_alike(other, node) || (one_layer && strcmp(other->name, node->name) != 0))
+        other++;
+    return other;
+}
+
+/* `{"conv", "Winograd", (const char *const[]){"enc1.0", NULL}},`: all layers that are computed as NODE is.
+ */
+static void method_row(const Tables *t, const Graph *g, const Node *node) {
+    Pool *pool = t->plan->pool;
+    Text row = text_new(pool);
+    text_add(&row, "{%s, %s, (const char *const[]){", c_quoted(pool, op_table[node->op].name),
+             c_quoted(pool, node->method));
+    for (const Node *n = node; n < g->node + g->nnode; n++)
+        if (is_computed_alike(n, node) && first_alike(g, n, true) == n)
+            text_add(&row, "%s, ", c_quoted(pool, n->name));
+    text_add(&row, "NULL}},");
+    text_wrapped(t->out, row.bytes);
+}
+
+/* How the first program computes its layers, if the target says so of any.  Returns the number of rows. */
+static int methods(const Tables *t) {
+    const Graph *g = program_of(t->plan, 0)->graph;
+    int count = 0;
+    for (const Node *n = g->node; n < g->node + g->nnode; n++) {
+        if (n->method == NULL || first_alike(g, n, false) != n)
+            continue;
+        if (count++ == 0) {
+            text_line(t->out, "static const UnetMethod method[] = {");
+            t->out->depth++;
+        }
+        method_row(t, g, n);
+    }
+    if (count > 0) {
+        t->out->depth--;
+        text_line(t->out, "};");
+    }
+    return count;
+}
+
+static void model_table(const Tables *t, int nmethod) {
     const Plan *plan = t->plan;
     const Model *m = plan->model;
     const bool levels = levels_of(plan)->name != NULL;
@@ -720,6 +767,8 @@ static void model_table(const Tables *t) {
         text_line(t->out, ".products = UNET_BF16_PRODUCTS, .yields = UNET_YIELDS_WHERE_PAIRS_ARE_SLOW,");
     if (plan->target->model_members != NULL)
         text_line(t->out, "%s", plan->target->model_members);
+    if (nmethod > 0)
+        text_line(t->out, ".nmethod = %d, .method = method,", nmethod);
     text_line(t->out, ".nparameter = %d, .parameter = parameter, .parameter_count = %lld,",
               plan->nparameter + plan->nstatistic, (long long)parameter_count(plan));
     text_line(t->out, ".persistent = %lld,", (long long)loaded_bytes(plan));
@@ -782,5 +831,6 @@ void emit_model(const Plan *plan, Text *out) {
     if (m->diffusion.present)
         diffusion(&t, &m->diffusion);
     text_blank(out);
-    model_table(&t);
+    const int nmethod = methods(&t);
+    model_table(&t, nmethod);
 }

@@ -332,8 +332,9 @@ typedef struct {
     int64_t tile_rows; /*   or ranges that begin at multiples of so many; 0: any */
     const char *template; /* the target's kernel for it, where there are several; NULL: see KernelRow */
     const char *also;     /* the operator that its kernel does besides (passes/join.c), or NULL */
-    const void *chosen;   /* what the target chose for its kernel; only the target knows what it is */
-    const char *name;     /* "enc1.0", "max_pool" */
+    const char *method; /* how its kernel computes, for people: "Winograd", "direct: transposed", or NULL */
+    const void *chosen; /* what the target chose for its kernel; only the target knows what it is */
+    const char *name;   /* "enc1.0", "max_pool" */
     Span span;
     const Via *via;
 } Node;

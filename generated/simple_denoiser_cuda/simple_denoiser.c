@@ -7,7 +7,7 @@
 
 #include <unet/cuda_device.h>
 
-#if UNET_RUNTIME_VERSION != 14
+#if UNET_RUNTIME_VERSION != 15
 #error "made for another version of the runtime: compile the .unet file again"
 #endif
 

@@ -13,11 +13,12 @@
 #define AT(type, offset) ((type *)(void *)(arena + (offset)))
 #define INPUT(type, index, sample) ((const type *)step->inputs[index] + start * (sample))
 
-/* A step of the plan begins (UnetPlanStep): its number, what it computes, the line that calls for it, FLOPs, bytes. */
-UNUSED static __attribute__((noinline)) void begin(const UnetStep *step, int position, const char *name, int line,
-                                                   int64_t flops, int64_t bytes) {
+/* A step of the plan begins (UnetPlanStep): its number, what it computes and how, the line that calls for it, FLOPs,
+ * bytes. */
+UNUSED static __attribute__((noinline)) void begin(const UnetStep *step, int position, const char *name, const char *method,
+                                                   int line, int64_t flops, int64_t bytes) {
     if (step->watch != NULL) {
-        const UnetPlanStep what = {position, name, line, flops, bytes};
+        const UnetPlanStep what = {position, name, method, line, flops, bytes};
 #pragma omp master
         step->watch->begins(step->watch, &what);
     }

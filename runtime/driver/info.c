@@ -144,6 +144,45 @@ static void print_products(const UnetModel *model) {
                      : ": the program has no instruction for pairs of bf16");
 }
 
+/* The operators and layers that METHOD computes. */
+static void print_method(const UnetModel *model, const char *method) {
+    (void)printf("  %s\n", method);
+    for (int i = 0; i < model->nmethod; i++) {
+        const UnetMethod *row = &model->method[i];
+        if (strcmp(row->method, method) != 0)
+            continue;
+        (void)printf("    %-14s", row->operator_name);
+        for (const char *const *layer = row->layers; *layer != NULL; layer++)
+            (void)printf(" %s", *layer);
+        (void)printf("\n");
+    }
+}
+
+static void print_methods(const UnetModel *model) {
+    if (model->nmethod > 0)
+        (void)printf("\nmethods\n");
+    for (int i = 0; i < model->nmethod; i++) {
+        int earlier = 0;
+        while (strcmp(model->method[earlier].method, model->method[i].method) != 0)
+            earlier++;
+        if (earlier == i)
+            print_method(model, model->method[i].method);
+    }
+}
+
+static json_t *methods_json(const UnetModel *model) {
+    json_t *list = json_array();
+    for (int i = 0; i < model->nmethod; i++) {
+        const UnetMethod *row = &model->method[i];
+        json_t *layers = json_array();
+        for (const char *const *layer = row->layers; *layer != NULL; layer++)
+            (void)json_array_append_new(layers, json_string(*layer));
+        (void)json_array_append_new(list, json_pack("{s:s, s:s, s:o}", "operator", row->operator_name,
+                                                    "method", row->method, "layers", layers));
+    }
+    return list;
+}
+
 static void print_parameters(const UnetModel *model) {
     (void)printf("\nparameters\n");
     for (int i = 0; i < model->nparameter; i++) {
@@ -213,6 +252,7 @@ static void print_text(const Driver *driver) {
         (void)printf("\ndata\n");
     print_sources("train", model->data);
     print_sources("eval", model->eval_data);
+    print_methods(model);
     print_parameters(model);
 }
 
@@ -295,7 +335,7 @@ static UnetStatus print_json(const Driver *driver, UnetError *error) {
     json_t *info = json_pack(
         "{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:s?, s:s?, s:i, s:I, s:{s:I}, s:o, "
         "s:{s:I}, s:s?, s:o, s:{s:o, s:o}, "
-        "s:o}",
+        "s:o, s:o}",
         "schema", "unet-info/1", "model", model->name, "source", model->source, "source_hash",
         model->source_hash, "target", model->target, "isa", model->isa, "instructions",
         instructions_json(model), "precision", model->precision, "products", model->products, "libraries",
@@ -303,8 +343,8 @@ static UnetStatus print_json(const Driver *driver, UnetError *error) {
         (json_int_t)model->parameter_count, "arena", "bytes", (json_int_t)model->arena_bytes, "plans",
         plans_json(driver), "beside", "loader_ring", (json_int_t)model->loader_ring_bytes, "optimizer",
         model->training != NULL ? model->training->description : NULL, "programs", programs_json(model),
-        "data", "train", sources_json(model->data), "eval", sources_json(model->eval_data), "parameters",
-        parameters_json(model));
+        "data", "train", sources_json(model->data), "eval", sources_json(model->eval_data), "methods",
+        methods_json(model), "parameters", parameters_json(model));
     if (info == NULL)
         return unet_fail(error, UNET_TOO_SMALL, "no memory for the description of the model");
     bool written = json_dumpf(info, stdout, JSON_INDENT(2)) == 0 && putchar('\n') != EOF;

@@ -124,7 +124,8 @@ void step_times_print(StepClock *clock, const Peak *peak) {
     for (int32_t i = 0; i < shown; i++) {
         const UnetPlanStep *step = &clock->time[i].step;
         print_row(&clock->time[i], all, peak);
-        (void)printf("  %" PRId32 ": %s (%" PRId32 ")\n", step->position, step->name, step->line);
+        (void)printf("  %" PRId32 ": %s (%" PRId32 ")%s%s\n", step->position, step->name, step->line,
+                     step->method != NULL ? ", " : "", step->method != NULL ? step->method : "");
     }
     if (others > 0) {
         const StepTime rest = sum(clock->time + shown, others);
@@ -138,9 +139,10 @@ json_t *step_times_json(const StepClock *clock) {
     for (int32_t i = 0; i < clock->count; i++) {
         const UnetPlanStep *step = &clock->time[i].step;
         (void)json_array_append_new(
-            parts, json_pack("{s:i, s:s, s:i, s:f, s:I, s:I}", "position", step->position, "name",
-                             step->name, "line", step->line, "seconds", clock->time[i].seconds, "flops",
-                             (json_int_t)step->flops, "bytes", (json_int_t)step->bytes));
+            parts, json_pack("{s:i, s:s, s:s?, s:i, s:f, s:I, s:I}", "position", step->position, "name",
+                             step->name, "method", step->method, "line", step->line, "seconds",
+                             clock->time[i].seconds, "flops", (json_int_t)step->flops, "bytes",
+                             (json_int_t)step->bytes));
     }
     return parts;
 }

@@ -78,9 +78,11 @@ UNET_ISA=other expect 2 'UNET_ISA asks for other, and the program holds native' 
 echo "info"
 expect 0 'arena +1,344 bytes' "$fake" info
 expect 0 'scale.weight +1 x 1 x 1 x 1' "$fake" info
+expect 0 'methods  Winograd +conv +enc dec +conv_wgrad +enc  direct: few +conv +out *parameters' eval "$fake info | tr -d '\n'"
 "$fake" info --format=json | python3 -c 'import json, sys
 info = json.load(sys.stdin)
 assert info["schema"] == "unet-info/1" and info["arena"]["bytes"] == 1344, info
+assert info["methods"][1] == {"operator": "conv", "method": "direct: few", "layers": ["out"]} and len(info["methods"]) == 3, info
 assert [p["name"] for p in info["programs"]] == ["train", "eval", "predict"], info' || fail "info --format=json"
 
 echo "memory"
@@ -427,7 +429,7 @@ echo "bench"
 expect 0 'train +batch 4 +16 x 16 +median' "$fake" bench
 expect 0 '"schema": "unet-bench/1"' "$fake" bench --format=json
 expect 0 '\(2 steps' "$fake" bench --steps=2
-expect 0 'GB/s.*1: mse of scale \(11\)' eval "$fake bench --steps=1 | tr -d '\n'"
+expect 0 'GB/s.*1: mse of scale \(11\), direct: few' eval "$fake bench --steps=1 | tr -d '\n'"
 FAKE_SLEEP=20 "$fake" bench --steps=5 --format=json >bench.json
 python3 - <<'PYTHON' || fail "the steps that bench tells"
 import json
@@ -436,8 +438,8 @@ train, evaluate, predict = told["programs"]
 measure, update = train["parts"]
 assert evaluate["parts"] == predict["parts"] == [], told
 assert told["peak"]["flops"] > 0 and told["peak"]["bytes"] > 0, told
-assert [measure[key] for key in ("position", "name", "line", "flops", "bytes")] == [1, "mse of scale", 11, 5120, 8192], told
-assert (update["position"], update["name"]) == (2, "sgd"), told
+assert [measure[key] for key in ("position", "name", "method", "line", "flops", "bytes")] == [1, "mse of scale", "direct: few", 11, 5120, 8192], told
+assert (update["position"], update["name"], update["method"]) == (2, "sgd", None), told
 assert 0.02 <= measure["seconds"] <= train["median"] and 0 <= update["seconds"] <= train["median"], told
 PYTHON
 

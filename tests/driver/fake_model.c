@@ -85,8 +85,14 @@ static void update(const UnetStep *step, int value, int momentum, double gradien
     at(step, value)[0] -= (float)step->learning_rate * at(step, momentum)[0];
 }
 
-static const UnetPlanStep measuring = {1, "mse of scale", 11, 5 * POINTS *BATCH, 8 * POINTS *BATCH};
-static const UnetPlanStep updating = {2, "sgd", 0, 10, 32};
+/* Info tells each method once, and of each the operators. */
+static const UnetMethod methods[] = {{"conv", "Winograd", (const char *const[]){"enc", "dec", NULL}},
+                                     {"conv", "direct: few", (const char *const[]){"out", NULL}},
+                                     {"conv_wgrad", "Winograd", (const char *const[]){"enc", NULL}}};
+
+static const UnetPlanStep measuring = {1,  "mse of scale",    "direct: few",
+                                       11, 5 * POINTS *BATCH, 8 * POINTS *BATCH};
+static const UnetPlanStep updating = {2, "sgd", NULL, 0, 10, 32};
 
 static void begin(const UnetStep *step, const UnetPlanStep *what) {
     if (step->watch != NULL)
@@ -226,6 +232,8 @@ int main(int argc, char **argv) {
                              .real = UNET_F32,
                              .precision = getenv("FAKE_OVERFLOWS") != NULL ? "f16" : "f32",
                              .max_threads = 2,
+                             .nmethod = 3,
+                             .method = methods,
                              .nparameter = 2,
                              .parameter = parameters,
                              .parameter_count = 2,

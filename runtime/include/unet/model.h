@@ -23,7 +23,7 @@ extern "C" {
 #endif
 
 #define UNET_MOST_THREADS 1024  /* that a program can be compiled for */
-#define UNET_RUNTIME_VERSION 14 /* generated code refuses to compile against another */
+#define UNET_RUNTIME_VERSION 15 /* generated code refuses to compile against another */
 
 typedef enum { UNET_F32, UNET_F64, UNET_U8, UNET_BF16, UNET_F16, UNET_UNORM8, UNET_UNORM16 } UnetType;
 
@@ -195,6 +195,8 @@ static inline int32_t unet_result_numbers(const UnetResult *result) {
 typedef struct {
     int32_t position;     /* in the plan, from 0: the number that reports of the compiler give it */
     const char *name;     /* "conv of enc1.0" */
+    const char *method;   /* of computing it, where there are several: "Winograd", "direct: fewer than 12
+                             columns"; else NULL */
     int32_t line;         /* of the .unet file, which calls for it; 0: none */
     int64_t flops, bytes; /* that it computes, and that it reads and writes, for a whole batch: a step in a
                              loop does a part of that each time it begins */
@@ -544,6 +546,13 @@ typedef struct {
 
 /* ---- the model ---- */
 
+/* The layers that an operator computes by one of several methods. */
+typedef struct {
+    const char *operator_name; /* "conv", "conv_wgrad" */
+    const char *method;        /* as in UnetPlanStep */
+    const char *const *layers; /* "enc1.0", ...; NULL behind the last */
+} UnetMethod;
+
 typedef struct {
     int32_t runtime_version; /* UNET_RUNTIME_VERSION and */
     int32_t table_bytes;     /* UNET_TABLE_BYTES where the model was compiled */
@@ -562,6 +571,8 @@ typedef struct {
     const void *device_tables;       /* for that device alone, which knows their type; NULL without one */
     int32_t max_threads;             /* at most UNET_MOST_THREADS */
 
+    int32_t nmethod; /* of the first program that the model has */
+    const UnetMethod *method;
     int32_t nparameter;
     const UnetParameter *parameter;
     int64_t parameter_count; /* elements of all parameters */
@@ -601,7 +612,7 @@ typedef struct {
                sizeof(UnetResult) + sizeof(UnetStep) + sizeof(UnetProgram) + sizeof(UnetWindows) +         \
                sizeof(UnetLabelCount) + sizeof(UnetSource) + sizeof(UnetSourceTerm) +                      \
                sizeof(UnetTransform) + sizeof(UnetData) + sizeof(UnetSchedule) + sizeof(UnetSlices) +      \
-               sizeof(UnetBucket) + sizeof(UnetTraining) + sizeof(UnetDiffusion)))
+               sizeof(UnetMethod) + sizeof(UnetBucket) + sizeof(UnetTraining) + sizeof(UnetDiffusion)))
 #define UNET_OTHER_TABLES                                                                                  \
     "the program was compiled with the headers of another runtime than it is linked with: compile it "     \
     "again "                                                                                               \
