@@ -23,6 +23,7 @@ from rows import Rows, WRITTEN
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
 BYTES = {"float": 4, "__nv_bfloat16": 2, "__half": 2}
+NARROW = 1 << 18  # an `unsigned` of narrow.h holds less
 
 
 def template(path):
@@ -134,7 +135,18 @@ class Cases:
     # ---- pieces ----
 
     def shape(self, channels, n, size):
+        assert self.fits(channels, n, size), "%d x %s of %d channels: too many vectors for narrow.h" % (n, size, channels)
         return Shape(channels, n, size, padded(channels, self.lanes))
+
+    def fits(self, channels, n, size):
+        """Whether an `unsigned` counts the vectors of such a tensor; no net has more of them than that."""
+        return not self.wide or n * math.prod(size) * -(-channels // self.lanes) < NARROW
+
+    def fewer(self, channels, n, size):
+        """N, or as many samples as fit."""
+        while not self.fits(channels, n, size):
+            n -= 1
+        return n
 
     def staged(self, channels, n, size):
         """As the loader leaves an image: padded as it likes."""
@@ -517,7 +529,7 @@ def attending(cases, windowed=False):
             extents_of_one = [1, 3, 3]
         asking = answering = [extent * count for extent, count in zip(extents_of_one, counts)]
         window, shift = [extents_of_one] * 2, [r.choice([0, r.randrange(extent)]) for extent in extents_of_one]
-    differences = [2 * extent - 1 for extent in window[0]]
+    differences = [2 * extent - 1 for extent in window[0]] if biased else [1, 1, 1]
     of_b, bands = cases.shape(heads, n, differences), cases.bands(1, 2, 3)
     queries, keys = math.prod(asking), math.prod(answering)
     of_q, of_k, of_v, of_y = (cases.shape(*pair) for pair in ((c, n, asking), (c, n, answering), (cv, n, answering), (cv, n, asking)))
@@ -727,10 +739,9 @@ def resizing(cases, c=None, size=None, ways=("nearest", "linear", "corners", "pa
     r = cases.random
     c, n, size = c or cases.channels(), r.randint(1, 2), size or cases.size()
     for how in ways:
-        axes = [resized_axis(r, how, extent) for extent in size]
-        if size[0] == 1:
-            axes[0] = (1, 1, 0, 1)
-        out = [a[0] for a in axes]
+        axes, out = resized_axes(cases, how, size)
+        while not cases.fits(c, n, out):
+            axes, out = resized_axes(cases, how, size)
         x, y = cases.shape(c, n, size), cases.shape(c, n, out)
         numbers = {"C": c, "N": n, "LINEAR": int(how in ("linear", "corners")), "ZERO": int(how == "pad"),
                    **extents("I", size), **extents("", out)}
@@ -745,6 +756,14 @@ def resizing(cases, c=None, size=None, ways=("nearest", "linear", "corners", "pa
             *cases.by_rows("resize", ("match", "resize")[how in ("nearest", "linear", "corners")], forward, out[0] * out[1],
                            {"y": "y", "x": "x"}, before=[n]),
             *cases.by_rows("resize_grad", "resize_grad", backward, size[0] * size[1], {"dx": "dx", "dy": "dy"}, before=[n])])
+
+
+def resized_axes(cases, how, size):
+    """What resized_axis() draws for each axis, and the extents afterwards."""
+    axes = [resized_axis(cases.random, how, extent) for extent in size]
+    if size[0] == 1:
+        axes[0] = (1, 1, 0, 1)
+    return axes, [axis[0] for axis in axes]
 
 
 def resized_axis(r, how, extent):
@@ -1004,6 +1023,7 @@ def losses(cases, some_count):
     """SOME_COUNT: not all samples of the batch count; sums come row by row."""
     r = cases.random
     c, size, n = r.choice([1, 2, 3, 5, 16, 17]), cases.size(14), r.randint(1, 4)
+    n = cases.fewer(c, n, size)
     start = r.choice([0, 0, 2])
     valid = start + r.randint(0 if start else 1, n)  # of the whole batch
     if some_count:
@@ -1231,6 +1251,7 @@ def classes(cases):
     """The class of each point, and how often pairs of these meet."""
     r = cases.random
     c, size, n, start = r.choice([1, 2, 5, 17]), cases.size(9), r.randint(1, 3), r.choice([0, 2])
+    n = cases.fewer(c, n, size)
     valid, rows = start + r.randint(1, n), size[0] * size[1]
     x, t = cases.shape(c, n, size), Shape(1, n, size, 1)
     numbers = {"C": c, "N": n, "CLASSES": 5, "IGNORE": r.choice([-1, 1]), "ACCUMULATE": int(r.random() < 0.5), **extents("", size)}
