@@ -448,6 +448,7 @@ static int count_plans(const Plan *plan) {
 void emit_cpu(const Plan *plan, Sources *sources) {
     const bool reference = plan->options->reference;
     const Dialect dialect = {.folder = reference ? "reference" : "cpu",
+                             .also = reference ? "cpu" : NULL,
                              .suffix = ".c",
                              .mark = "UNUSED static void",
                              .form = reference ? FORM_CALLED : FORM_INCLUDED,

@@ -713,7 +713,7 @@ static void emit_tables(Cuda *cuda, const Plan *plan, const CudaPlan *made, Sour
 }
 
 void emit_cuda(const Plan *plan, Sources *sources) {
-    static const Dialect dialect = {"cuda", ".cu", "LAUNCHER void", FORM_COPIED, "at.held"};
+    static const Dialect dialect = {"cuda", ".cu", NULL, "LAUNCHER void", FORM_COPIED, "at.held"};
     Cuda cuda = {.e = {.plan = plan, .dialect = &dialect, .pool = plan->pool, .keeps = plan->pool},
                  .at = "at",
                  .chains = {.kernels = text_new(plan->pool), .declarations = text_new(plan->pool)}};

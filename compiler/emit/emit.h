@@ -21,6 +21,7 @@ typedef enum {
 /* In what a target's generated code differs from another's. */
 typedef struct {
     const char *folder, *suffix; /* of templates: "cpu", ".c" */
+    const char *also;            /* the folder of templates that FOLDER does not have, or NULL */
     const char *mark;            /* before the name of the function of a template: "LAUNCHER void" */
     Form form;
     const char *held; /* in calls: the first sample of an iteration, among the samples of the process */

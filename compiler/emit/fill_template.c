@@ -10,11 +10,22 @@
 
 #include <string.h>
 
+static const Template *find_template(const char *file) {
+    const Template *t = templates;
+    while (t->file != NULL && strcmp(t->file, file) != 0)
+        t++;
+    return t->file == NULL ? NULL : t;
+}
+
+bool has_template(const char *file) {
+    return find_template(file) != NULL;
+}
+
 const char *template_text(const char *file) {
-    for (const Template *t = templates; t->file != NULL; t++)
-        if (strcmp(t->file, file) == 0)
-            return t->text;
-    BUG("there is no template %s", file);
+    const Template *found = find_template(file);
+    if (found == NULL)
+        BUG("there is no template %s", file);
+    return found->text;
 }
 
 const char *plan_name(const Plan *plan) {

@@ -32,7 +32,10 @@ const char *template_part(Pool *pool, const char *file) {
 }
 
 static const char *template_file(const Emitter *e, const char *name) {
-    return pool_text(e->pool, "%s/%s%s", e->dialect->folder, name, e->dialect->suffix);
+    const Dialect *d = e->dialect;
+    const char *file = pool_text(e->pool, "%s/%s%s", d->folder, name, d->suffix);
+    return d->also == NULL || has_template(file) ? file
+                                                 : pool_text(e->pool, "%s/%s%s", d->also, name, d->suffix);
 }
 
 /* Products of bf16 may be products of matrices; other programs have no use for code of them. */

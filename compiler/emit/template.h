@@ -2,6 +2,8 @@
 #ifndef TEMPLATE_H
 #define TEMPLATE_H
 
+#include <stdbool.h>
+
 typedef struct {
     const char *file; /* "cpu/conv.c"; NULL ends the table */
     const char *text;
@@ -11,5 +13,6 @@ extern const Template templates[];
 
 /* The text of a template; a missing one is a bug. */
 const char *template_text(const char *file);
+bool has_template(const char *file);
 
 #endif

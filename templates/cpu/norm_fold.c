@@ -1,13 +1,15 @@
 /* norm_fold.c - makes the weights and the bias of a convolution together with its normalisation, from the
  * weights of both.  Weight i is of output channel i / INNER % CO.  Without weights (AFFINE is 0), makes a
  * factor and a summand for each channel, of the normalisation alone. */
-#include "norms.c"
+#include "prologue.c"
 
 #define KERNEL norm_fold
 #define AT_RUN_TIME RING, CO, COUNT, INNER
 #include "../example.h"
 
 /* BEGIN */
+#include <math.h>
+
 UNUSED static double KERNEL_factor(int channel, const real *variance, const real *gamma) {
     SIZES;
     return (AFFINE ? (double)gamma[channel] : 1) / sqrt((double)variance[channel] + EPSILON);

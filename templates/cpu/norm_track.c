@@ -1,6 +1,6 @@
 /* norm_track.c - running averages of means and variances; the variance of all there could be is a little
  * larger than the variance of the batch, which is a sample. */
-#include "norms.c"
+#include "prologue.c"
 
 #define KERNEL norm_track
 #define AT_RUN_TIME RING, C, POINTS

@@ -35,7 +35,7 @@ def main():
     for name in unguarded(text, shared, folder):
         print("templates/cuda/%s.cu has scratch, whose bytes compiler/cuda/kernels.c decides, and does not assert that they suffice (SCRATCH)" % name)
         missing = missing | {name}
-    foreign = of_several_shared_files() + kernels_of_nobody(folder) + do_not_compile() + device_templates_do_not_compile(folder)
+    foreign = of_several_shared_files() + said_twice() + kernels_of_nobody(folder) + do_not_compile() + device_templates_do_not_compile(folder)
     print("%d operators, %d templates" % (len(operators), len(there)))
     sys.exit(1 if missing or strange or foreign or not operators else 0)
 
@@ -108,6 +108,23 @@ def of_several_shared_files():
             if "#define KERNEL " in head and len(re.findall(r'^#include "\w', head, flags=re.M)) != 1:
                 print("templates/%s/%s: include one file of the folder in front of BEGIN, a shared one or the prologue" % (target, name))
                 found += 1
+    return found
+
+
+def said_twice():
+    """How many kernels of the reference have the text of the processor's: a comparison of both finds nothing, and one file serves both
+    (compiler/emit/emit.h, `also`)."""
+    text, found = {}, 0
+    for target in "cpu", "reference":
+        folder = os.path.join(ROOT, "templates", target)
+        for name in os.listdir(folder):
+            with open(os.path.join(folder, name)) as file:
+                body = file.read().partition("/* BEGIN */")[2]
+            text[target, name] = "".join(re.sub(r"/\*.*?\*/", "", body, flags=re.S).split())
+    for target, name in sorted(text):
+        if target == "reference" and text[target, name] and text.get(("cpu", name)) == text[target, name]:
+            print("templates/reference/%s: it has the text of templates/cpu/%s, which serves both: remove it" % (name, name))
+            found += 1
     return found
 
 

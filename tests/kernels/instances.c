@@ -900,7 +900,7 @@ static void write_cases(const Work *work, Sources *sources, const Text *function
 }
 
 /* Has templates/FOLDER a kernel for OP, or, if FOLDER is NULL, any folder? */
-static bool has_template(const char *folder, Op op) {
+static bool has_kernel(const char *folder, Op op) {
     const char *own = targets[0]->kernel[op].template, *shared = own != NULL ? own : shared_kernel[op],
                *file = shared != NULL ? shared : op_table[op].name;
     const size_t length = strlen(file), prefix = folder == NULL ? 0 : strlen(folder);
@@ -920,8 +920,8 @@ static bool has_template(const char *folder, Op op) {
 static bool all_tested(const Emitter *e, const bool *called) {
     int missing = 0;
     for (Op op = 0; op < OPS; op++) {
-        const bool there = has_template(e->dialect->folder, op);
-        if (!has_template(NULL, op) && (op_table[op].traits & (TRAIT_OF_RUNTIME | TRAIT_CALLS)) == 0)
+        const bool there = has_kernel(e->dialect->folder, op);
+        if (!has_kernel(NULL, op) && (op_table[op].traits & (TRAIT_OF_RUNTIME | TRAIT_CALLS)) == 0)
             missing += printf("FAILED: templates/ has no kernel for `%s`\n", op_table[op].name) > 0;
         if (there && !called[op] &&
             (op_table[op].traits & (TRAIT_ENDS_SUMS | TRAIT_OF_RANKS | TRAIT_MERGES | TRAIT_CALLS)) == 0)
@@ -946,8 +946,8 @@ static ConvMethod conv_method(const char *text) {
 
 /* An emitter of the reference kernels, or of the fast ones. */
 static Emitter *emitter_new(Pool *pool, bool fast, Type stored, ConvMethod conv) {
-    static const Dialect reference = {"reference", ".c", "UNUSED static void", FORM_CALLED, ""},
-                         included = {"cpu", ".c", "UNUSED static void", FORM_INCLUDED, ""};
+    static const Dialect reference = {"reference", ".c", "cpu", "UNUSED static void", FORM_CALLED, ""},
+                         included = {"cpu", ".c", NULL, "UNUSED static void", FORM_INCLUDED, ""};
     Options *options = NEW(pool, Options);
     Model *model = NEW(pool, Model);
     Plan *plan = NEW(pool, Plan);

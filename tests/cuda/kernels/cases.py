@@ -27,7 +27,10 @@ NARROW = 1 << 18  # an `unsigned` of narrow.h holds less
 
 
 def template(path):
-    return open(os.path.join(ROOT, "templates", path)).read()
+    path = os.path.join(ROOT, "templates", path)
+    if not os.path.exists(path):  # a kernel that the reference has in common with the processor
+        path = path.replace("/reference/", "/cpu/")
+    return open(path).read()
 
 
 def body(text):
