@@ -493,6 +493,16 @@ void environment_error(const char *format, ...) {
     exit(EXIT_IO);
 }
 
+void unfinished_sources(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("unetc: the sources of this compiler are not complete: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputs("\ncompiler/CHANGING.md lists the files that belong together.\n", stderr);
+    va_end(arguments);
+    exit(EXIT_BUG);
+}
+
 void bug_at(const char *file, int line, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);

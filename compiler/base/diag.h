@@ -3,6 +3,7 @@
  * The user's mistake: a diagnostic with a code, a span, notes and help; several are collected in one run.
  * The environment: environment_error() (a file that cannot be read), out_of_memory(); EXIT_IO.
  * Our bug: BUG(), EXIT_BUG.
+ * A contributor's patch that lacks a file or a mark: unfinished_sources(), EXIT_BUG.
  */
 #ifndef DIAG_H
 #define DIAG_H
@@ -54,6 +55,7 @@ _Noreturn void out_of_memory(void);
 /* The same; NET says how large the net is, "a net of 15,303 operations", or is NULL. */
 _Noreturn void out_of_memory_for(const char *net);
 _Noreturn void environment_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+_Noreturn void unfinished_sources(const char *format, ...) __attribute__((format(printf, 1, 2)));
 _Noreturn void bug_at(const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 #define BUG(...) bug_at(__FILE__, __LINE__, __VA_ARGS__)

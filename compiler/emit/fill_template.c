@@ -24,7 +24,7 @@ bool has_template(const char *file) {
 const char *template_text(const char *file) {
     const Template *found = find_template(file);
     if (found == NULL)
-        BUG("there is no template %s", file);
+        unfinished_sources("there is no templates/%s", file);
     return found->text;
 }
 

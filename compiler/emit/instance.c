@@ -26,7 +26,8 @@ static const char begin_mark[] = "/* BEGIN */\n", end_mark[] = "/* END */";
 const char *template_part(Pool *pool, const char *file) {
     const char *text = template_text(file);
     const char *begin = strstr(text, begin_mark), *end = strstr(text, end_mark);
-    CHECK(begin != NULL && end != NULL);
+    if (begin == NULL || end == NULL)
+        unfinished_sources("templates/%s has no line `/* BEGIN */`, or no `/* END */`", file);
     begin += strlen(begin_mark);
     return pool_copy(pool, begin, (size_t)(end - begin));
 }
@@ -121,10 +122,11 @@ const char *prologue_text(const Emitter *e) {
 
 const char *template_about(const Emitter *e, const char *name) {
     const char *text = template_text(template_file(e, name)), *begin = strstr(text, " - "), *end;
-    CHECK(begin != NULL);
+    end = begin == NULL ? NULL : strstr(begin, " */");
+    if (end == NULL)
+        unfinished_sources("templates/%s does not begin with `/* NAME - the words for it */`",
+                           template_file(e, name));
     begin += 3;
-    end = strstr(begin, " */");
-    CHECK(end != NULL);
     return pool_copy(e->pool, begin, (size_t)(end - begin));
 }
 

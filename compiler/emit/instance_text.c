@@ -151,7 +151,7 @@ static bool takes_sizes(const Emitter *e, const char *body, const char *word, si
         const char *end = strstr(s, "\n}\n"), *sizes = strstr(s, sizes_hole);
         return sizes != NULL && end != NULL && sizes < end;
     }
-    BUG("%s has no definition", name);
+    unfinished_sources("a template calls %s), and no file defines it", name);
 }
 
 /* Behind the name of a function of BODY at S, which ends at END. If the function takes sizes, its

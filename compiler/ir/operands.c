@@ -51,7 +51,7 @@ static const char *read_marks(const char *s, Operand *operand, bool *variadic) {
         else if (strncmp(s, "...", 3) == 0)
             *variadic = true, s += 2;
         else
-            BUG("ops.def: `%s` is no mark of an operand", s);
+            unfinished_sources("compiler/ir/ops.def: `%s` is no mark of an operand", s);
         s++;
     }
     return s;
@@ -65,7 +65,7 @@ static int input_of_name(const Operands *o, const char *name, int length) {
     for (int k = 0; k < o->nin; k++)
         if (o->in[k].length == length && strncmp(o->in[k].name, name, (size_t)length) == 0)
             return k;
-    BUG("ops.def: an operator has no input `%.*s`", length, name);
+    unfinished_sources("compiler/ir/ops.def: an operator has no input `%.*s`", length, name);
 }
 
 int input_named(const Operands *o, const char *name) {
