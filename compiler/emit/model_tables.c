@@ -4,6 +4,7 @@
 #include "ir/target.h"
 #include "ir/ops.h"
 #include "ir/staging.h"
+#include "base/table.h"
 #include "emit/sources.h"
 
 #include <string.h>
@@ -703,24 +704,19 @@ static bool is_computed_alike(const Node *a, const Node *b) {
     return a->op == b->op && a->method != NULL && b->method != NULL && strcmp(a->method, b->method) == 0;
 }
 
-/* Returns the first node of G that is computed as NODE is; ONE_LAYER: and belongs to its layer. */
-static const Node *first_alike(const Graph *g, const Node *node, bool one_layer) {
-    const Node *other = g->node;
-    while (!is_computed_alike(other, node) || (one_layer && strcmp(other->name, node->name) != 0))
-        other++;
-    return other;
-}
-
 /* `{"conv", "Winograd", (const char *const[]){"enc1.0", NULL}},`: all layers that are computed as NODE is.
  */
 static void method_row(const Tables *t, const Graph *g, const Node *node) {
     Pool *pool = t->plan->pool;
     Text row = text_new(pool);
+    Table listed = {0};
     text_add(&row, "{%s, %s, (const char *const[]){", c_quoted(pool, op_table[node->op].name),
              c_quoted(pool, node->method));
     for (const Node *n = node; n < g->node + g->nnode; n++)
-        if (is_computed_alike(n, node) && first_alike(g, n, true) == n)
+        if (is_computed_alike(n, node) && table_find(&listed, n->name) < 0) {
+            table_set(pool, &listed, n->name, 1);
             text_add(&row, "%s, ", c_quoted(pool, n->name));
+        }
     text_add(&row, "NULL}},");
     text_wrapped(t->out, row.bytes);
 }
@@ -728,20 +724,23 @@ static void method_row(const Tables *t, const Graph *g, const Node *node) {
 /* How the first program computes its layers, if the target says so of any.  Returns the number of rows. */
 static int methods(const Tables *t) {
     const Graph *g = program_of(t->plan, 0)->graph;
+    const Node **row = NULL; /* the first node of each */
     int count = 0;
     for (const Node *n = g->node; n < g->node + g->nnode; n++) {
-        if (n->method == NULL || first_alike(g, n, false) != n)
-            continue;
-        if (count++ == 0) {
-            text_line(t->out, "static const UnetMethod method[] = {");
-            t->out->depth++;
-        }
-        method_row(t, g, n);
+        int k = 0;
+        while (k < count && !is_computed_alike(row[k], n))
+            k++;
+        if (n->method != NULL && k == count)
+            PUSH(t->plan->pool, row, count, n);
     }
-    if (count > 0) {
-        t->out->depth--;
-        text_line(t->out, "};");
-    }
+    if (count == 0)
+        return 0;
+    text_line(t->out, "static const UnetMethod method[] = {");
+    t->out->depth++;
+    for (int k = 0; k < count; k++)
+        method_row(t, g, row[k]);
+    t->out->depth--;
+    text_line(t->out, "};");
     return count;
 }
 

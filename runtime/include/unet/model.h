@@ -195,8 +195,7 @@ static inline int32_t unet_result_numbers(const UnetResult *result) {
 typedef struct {
     int32_t position;     /* in the plan, from 0: the number that reports of the compiler give it */
     const char *name;     /* "conv of enc1.0" */
-    const char *method;   /* of computing it, where there are several: "Winograd", "direct: fewer than 12
-                             columns"; else NULL */
+    const char *method;   /* if there are several: "Winograd", "direct: fewer than 12 columns"; else NULL */
     int32_t line;         /* of the .unet file, which calls for it; 0: none */
     int64_t flops, bytes; /* that it computes, and that it reads and writes, for a whole batch: a step in a
                              loop does a part of that each time it begins */
