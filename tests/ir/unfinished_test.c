@@ -24,6 +24,8 @@ int main(void) {
     char text[1000];
     const size_t length = said == NULL ? 0 : fread(text, 1, sizeof text - 1, said);
     text[length] = '\0';
+    if (said != NULL)
+        (void)fclose(said);
     int status;
     const bool ended = waitpid(child, &status, 0) == child && WIFEXITED(status);
     const bool names =

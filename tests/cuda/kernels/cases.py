@@ -27,10 +27,10 @@ NARROW = 1 << 18  # an `unsigned` of narrow.h holds less
 
 
 def template(path):
-    path = os.path.join(ROOT, "templates", path)
-    if not os.path.exists(path):  # a kernel that the reference has in common with the processor
-        path = path.replace("/reference/", "/cpu/")
-    return open(path).read()
+    folder = os.path.join(ROOT, "templates")
+    if not os.path.exists(os.path.join(folder, path)):  # a kernel that the reference has in common with the processor
+        path = path.replace("reference/", "cpu/")
+    return open(os.path.join(folder, path)).read()
 
 
 def body(text):
