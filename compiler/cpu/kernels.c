@@ -511,11 +511,11 @@ static int64_t attention_scratch(const Program *program, Node *node) {
                   heads = size_product(program->micro_batch, a->heads);
     a->slots = cpu_attention_slots(sizes.windows, points, program->options->max_threads);
     const CpuAttention of = {a->slots, g->value[node->in[0]].shape.dim[0] / a->heads,
-                             g->value[node->in[2]].shape.dim[0] / a->heads, sizes.bias};
+                             g->value[node->in[2]].shape.dim[0] / a->heads, a->pairs > 0 ? 0 : sizes.bias};
     int64_t elements;
     if (node->op == OP_ATTENTION)
         return cpu_attention_elements(&of, &elements) ? elements : INT64_MAX;
-    a->bands = cpu_attention_bands(sizes.windows / heads, sizes.queries);
+    a->bands = a->pairs > 0 ? 1 : cpu_attention_bands(sizes.windows / heads, sizes.queries);
     const int64_t sums = size_sum(size_product(sizes.windows, sizes.queries),
                                   size_product(size_product(heads, a->bands), sizes.bias));
     return cpu_attention_grad_elements(&of, sums, &elements) ? elements : INT64_MAX;

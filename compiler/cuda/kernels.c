@@ -421,7 +421,7 @@ static void prepare_attention_grad(Program *program, Node *node) {
     const int64_t points = shape_elements(q) / shape_channels(q),
                   queries = attention_window_points(node, q), heads = node->a.attention.heads,
                   tiles = size_product(points / queries, size_rounded(queries, TILE) / TILE);
-    node->a.attention.bands = tiles < MOST_BANDS ? tiles : MOST_BANDS;
+    node->a.attention.bands = node->a.attention.pairs > 0 ? 1 : tiles < MOST_BANDS ? tiles : MOST_BANDS;
     const int64_t by_bias =
         bias < 0 ? 0 : size_product(shape_elements(g->value[bias].shape), node->a.attention.bands);
     node_set_output(

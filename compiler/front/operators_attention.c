@@ -3,8 +3,10 @@
  * requires, provides   as operators.c
  */
 #include "base/size_math.h"
+#include "base/text.h"
 #include "front/operator_build.h"
 #include "front/operator_size.h"
+#include "ir/ops.h"
 
 #include <math.h>
 
@@ -161,42 +163,100 @@ static bool argument_windows(const Call *call, Attention *of) {
 
 /* ---- the bias ---- */
 
-static const char *window_text(Pool *pool, Shape map, const int64_t *window) {
+static const char *list_text(Pool *pool, Shape map, const int64_t *extent) {
     const char *list = "";
     for (int axis = AXES - (map.rank - 1); axis < AXES; axis++)
-        list = pool_text(pool, "%s%s%lld", list, *list == '\0' ? "" : ", ", (long long)window[axis]);
+        list = pool_text(pool, "%s%s%lld", list, *list == '\0' ? "" : ", ", (long long)extent[axis]);
     return pool_text(pool, "[%s]", list);
 }
 
 /* A channel for each head, a point for each difference of two points of a window. */
-static Shape bias_shape(const Attention *of, Shape map) {
+static Shape difference_shape(const Attention *of, Shape map) {
     Shape shape = {.rank = map.rank, .dim = {of->a.heads}};
     for (int k = 1; k < map.rank; k++)
         shape.dim[k] = 2 * of->a.window[AXES - map.rank + k] - 1;
     return shape;
 }
 
-static bool argument_bias(const Call *call, Attention *of) {
+static int64_t window_points(const Attention *of, Shape map) {
+    const Node node = {.a = {.kind = ATTRIBUTES_ATTENTION, .attention = of->a}};
+    return attention_window_points(&node, map);
+}
+
+/* A channel for each head, a point for each pair of a query and a key of a window: a row for each query, if
+ * maps have rows. */
+static Shape pair_shape(const Call *call, const Attention *of) {
+    const Shape map = shape_of(call, of->q);
+    const int64_t queries = window_points(of, map), keys = window_points(of, shape_of(call, of->k));
+    if (map.rank == SIGNAL_RANK)
+        return (Shape){.rank = map.rank, .dim = {of->a.heads, size_product(queries, keys)}};
+    Shape shape = {.rank = map.rank, .dim = {of->a.heads, 1}};
+    shape.dim[map.rank - 2] = queries;
+    shape.dim[map.rank - 1] = keys;
+    return shape;
+}
+
+/* Suggests what a person means who gives no bias of these shapes: Swin's table, or a number for each pair.
+ */
+static void suggest_bias(const Call *call, const Attention *of, Shape pairs) {
     Lower *l = call->l;
-    of->bias = -1;
-    if (argument(call, "bias")->value.kind == DATUM_NONE)
-        return true;
-    if (!of->windowed)
-        return report_window(call, "bias", "`bias` is of the points of a window, and there is no `window`",
-                             "write the extents of a window, too: `window = 8`");
-    if (!argument_feature_map(call, "bias", &of->bias))
-        return false;
-    const Shape map = shape_of(call, of->q), wanted = bias_shape(of, map), b = shape_of(call, of->bias);
-    if (shape_equal(b, wanted) || l->only_axis >= 0)
-        return true;
-    diag_begin(l->diag, ERROR, "U0402", argument(call, "bias")->span, "`bias` must be %s, and this is %s",
-               shape_text(l->pool, wanted), shape_text(l->pool, b));
-    diag_note(l->diag, "a channel for each head, a point for each difference of two points of a window");
-    diag_help(l->diag, "write `bias = relative_bias(%lld, %s)`", (long long)of->a.heads,
-              window_text(l->pool, map, of->a.window));
+    int64_t extent[AXES];
+    for (int axis = 0; axis < AXES; axis++)
+        extent[axis] = shape_extent(pairs, axis);
+    if (of->windowed)
+        diag_help(l->diag, "write `bias = relative_bias(%lld, %s)`", (long long)of->a.heads,
+                  list_text(l->pool, shape_of(call, of->q), of->a.window));
+    else
+        diag_help(l->diag,
+                  "write `bias = parameter(%lld, size = %s)`, or the extents of a window, too, whose "
+                  "differences `relative_bias` has: `window = 8`",
+                  (long long)of->a.heads, list_text(l->pool, pairs, extent));
+}
+
+static bool report_bias(const Call *call, const Attention *of, Shape differences, Shape pairs) {
+    Lower *l = call->l;
+    const char *or_differences =
+        of->windowed ? pool_text(l->pool, "%s or ", shape_text(l->pool, differences)) : "";
+    diag_begin(l->diag, ERROR, "U0402", argument(call, "bias")->span, "`bias` must be %s%s, and this is %s",
+               or_differences, shape_text(l->pool, pairs), shape_text(l->pool, shape_of(call, of->bias)));
+    if (of->windowed)
+        diag_note(l->diag,
+                  "a channel for each head, a point for each difference of two points of a window");
+    diag_note(l->diag, "%s channel for each head, a point for each pair of a query and a key%s",
+              of->windowed ? "or a" : "a", of->windowed ? " of a window" : "");
+    suggest_bias(call, of, pairs);
     note_via(l);
     diag_end(l->diag);
     return false;
+}
+
+/* Kernels count the pairs of a head in 32 bits. */
+static bool report_pairs(const Call *call, int64_t pairs) {
+    Lower *l = call->l;
+    diag_begin(l->diag, ERROR, "U0413", argument(call, "bias")->span,
+               "`bias` has %s pairs of points for each head, more than 2^31", grouped(l->pool, pairs));
+    diag_help(l->diag, "attend within windows, whose bias is smaller: `window = 8`");
+    note_via(l);
+    diag_end(l->diag);
+    return false;
+}
+
+static bool argument_bias(const Call *call, Attention *of) {
+    of->bias = -1;
+    if (argument(call, "bias")->value.kind == DATUM_NONE)
+        return true;
+    if (!argument_feature_map(call, "bias", &of->bias))
+        return false;
+    const Shape differences = difference_shape(of, shape_of(call, of->q)), pairs = pair_shape(call, of),
+                b = shape_of(call, of->bias);
+    if (of->windowed && (shape_equal(b, differences) || call->l->only_axis >= 0))
+        return true;
+    if (!shape_equal(b, pairs) && call->l->only_axis < 0)
+        return report_bias(call, of, differences, pairs);
+    if (shape_elements(pairs) / of->a.heads > INT32_MAX)
+        return report_pairs(call, shape_elements(pairs) / of->a.heads);
+    of->a.pairs = window_points(of, shape_of(call, of->k));
+    return true;
 }
 
 /* ---- attention ---- */

@@ -193,6 +193,8 @@ typedef struct {
     int64_t slots;  /* parts of scratch, each for one block at a time, fixed by the target; */
     int64_t bands;  /*   parts of a head that are summed by themselves, too */
     bool normalize; /* over channels: channels have the length 1 */
+    int64_t
+        pairs; /* of a bias with a point for each pair of points of a window: keys of a window; else 0 */
 } AttentionAttributes;
 
 /* The last convolution with a loss, see op_head.c. */

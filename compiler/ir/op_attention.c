@@ -10,9 +10,10 @@
  *     dv_j = sum(p dy_i)
  *
  * A point sees the points of its own window alone.  Windows are cut of the map rolled by -shift; points on
- * different sides of its former ends do not see each other.  The bias b_ij is the channel of the head at
- * the point of b that is the difference of i and j in their window, and db is there the sum of ds over all
- * pairs with this difference.
+ * different sides of its former ends do not see each other.  The bias b_ij is the channel of the head at a
+ * point of b, and db is there the sum of ds over all pairs that share the point.  In a bias of differences
+ * this is the difference of i and j in their window.  In a bias of pairs it is row i, column j; pairs of
+ * the same places in several windows share it.
  */
 #include "base/size_math.h"
 #include "ir/rule_constants.h"
@@ -120,8 +121,10 @@ static void operand_constants(Constants *c, const Node *node, ValueId lse, Value
     constant_layout(c, "VALUE", node->in[V]);
     constant_layout(c, "LSE", lse);
     constant(c, "BIAS", bias >= 0);
-    constant_layout(c, "B",
-                    bias >= 0 ? bias : node->in[Q]); /* where it is absent nobody asks how it lies */
+    constant(c, "PAIRS", a->pairs);
+    const ValueId given = bias >= 0 ? bias : node->in[Q]; /* without a bias nobody asks how it lies */
+    constant_extents(c, "B", given);
+    constant_layout(c, "B", given);
 }
 
 void constants_attention(Constants *c, const Node *node) {

@@ -828,14 +828,27 @@ static const char *hidden_keys(OnnxGraph *o, const Node *node, int64_t points) {
     return name;
 }
 
+/* The bias of each pair of points, where there are no windows: rows are keys, columns are queries. */
+static const char *bias_of_map(OnnxGraph *o, const Node *node) {
+    enum { BIAS = 3 };
+    static const int64_t turned[] = {0, 1, 3, 2};
+    const AttentionAttributes *a = &node->a.attention;
+    const int64_t pairs = shape_elements(shape_of(o, node->in[BIAS])) / a->heads,
+                  shape[] = {0, a->heads, pairs / a->pairs, a->pairs};
+    return transposed(o, node, reshaped(o, o->name[node->in[BIAS]], between(o, node), shape, 4), turned, 4);
+}
+
 /* The shares that each query has of all keys. */
 static const char *shares_of_keys(OnnxGraph *o, const Node *node, const char *queries, const char *keys) {
     static const int64_t turned[] = {0, 1, 3, 2};
+    enum { BIAS = 3 };
     const Shape k = shape_of(o, node->in[1]);
     const char *key_rows = transposed(o, node, keys, turned, 4), *shares = between(o, node);
     OnnxNode softmax_node = begin(o, "Softmax");
     const char *products = result_of(o, node, "Mul", result_of(o, node, "MatMul", key_rows, queries),
                                      numbers(o, node->a.attention.scale, -1));
+    if (node->in[BIAS] >= 0)
+        products = result_of(o, node, "Add", products, bias_of_map(o, node));
     if (node->a.attention.causal)
         products = result_of(o, node, "Add", products,
                              hidden_keys(o, node, shape_elements(k) / shape_channels(k)));
@@ -917,6 +930,15 @@ static const char *windows_of_input(OnnxGraph *o, const Node *node, int k, const
     return transposed(o, node, gathered(o, node, heads_of(o, node, k), 3, order), points_first, 5);
 }
 
+/* The number that the difference of two points of a window has in a bias of differences. */
+static int64_t number_of_difference(const Windows *w, int64_t query, int64_t key) {
+    int64_t number = 0;
+    for (int axis = 0; axis < AXES; axis++)
+        number = number * (2 * w->window[axis] - 1) + coordinate(w->window, query, axis) -
+                 coordinate(w->window, key, axis) + w->window[axis] - 1;
+    return number;
+}
+
 /* The bias of each pair of points of a window: rows are keys, columns are queries. */
 static const char *bias_of_pairs(OnnxGraph *o, const Node *node, const Windows *w) {
     enum { BIAS = 3 };
@@ -926,9 +948,8 @@ static const char *bias_of_pairs(OnnxGraph *o, const Node *node, const Windows *
     int64_t *number = NEW_ARRAY(o->pool, int64_t, w->points * w->points);
     for (int64_t i = 0; i < w->points * w->points; i++) {
         const int64_t key = i / w->points, query = i % w->points;
-        for (int axis = 0; axis < AXES; axis++)
-            number[i] = number[i] * (2 * w->window[axis] - 1) + coordinate(w->window, query, axis) -
-                        coordinate(w->window, key, axis) + w->window[axis] - 1;
+        number[i] =
+            node->a.attention.pairs > 0 ? query * w->points + key : number_of_difference(w, query, key);
     }
     const char *flat = reshaped(o, o->name[node->in[BIAS]], between(o, node), shape, 3);
     return gathered(o, node, flat, 2, integers_of(o, number, dim, 3));

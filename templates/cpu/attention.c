@@ -19,12 +19,13 @@ typedef struct {
 
 INLINE Windows KERNEL_windows_of_q(void) {
     SIZES;
-    return (Windows){{D, H, W}, {QUERY_D, QUERY_H, QUERY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}};
+    return (Windows){
+        {D, H, W}, {QUERY_D, QUERY_H, QUERY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}, {BD, BH, BW}, PAIRS};
 }
 
 INLINE Windows KERNEL_windows_of_k(void) {
     SIZES;
-    return (Windows){{ID, IH, IW}, {KEY_D, KEY_H, KEY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}};
+    return (Windows){{ID, IH, IW}, {KEY_D, KEY_H, KEY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}, {BD, BH, BW}, PAIRS};
 }
 
 /* A tensor of the size of q, or of k, with the channels of q, or of v. */
@@ -97,12 +98,15 @@ INLINE void KERNEL_end(KERNEL_Block *s, stored *y, real *lse, Part at) {
 }
 
 /* Adds the bias to the products of a block of keys, and hides what no query sees. */
-INLINE void KERNEL_see(KERNEL_Block *s, const Head *key, int first_query, int first_key) {
+INLINE void KERNEL_see(KERNEL_Block *s, const stored *b, const Head *key, Part at, int first_key) {
     SIZES;
     const Windows windows = KERNEL_windows_of_q();
+    const int first_query = at.first;
     if (BIAS || is_rolled(&windows))
         find_places(&s->keys, key, first_key);
-    if (BIAS)
+    if (PAIRS > 0)
+        add_pairs(s->product, b, &B, &windows, at.n, at.g, first_key, first_query, 0);
+    else if (BIAS)
         add_bias(s->product, s->bias, &windows, &s->keys, &s->queries, 0);
     if (is_rolled(&windows))
         hide_other_sides(s->product, &s->keys, &s->queries);
@@ -126,7 +130,7 @@ INLINE void KERNEL_keys(KERNEL_Block *s, const stored *q, const stored *k, const
         head_load(s->key, k, &key, at.n, first);
         head_load(s->value, v, &value, at.n, first);
         multiply_points(s->product, s->key, s->query, C / HEADS);
-        KERNEL_see(s, &key, at.first, first);
+        KERNEL_see(s, b, &key, at, first);
         KERNEL_exponentials(s);
         add_points(s->mean, s->value, s->product, CV / HEADS);
     }

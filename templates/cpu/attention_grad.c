@@ -2,8 +2,9 @@
  *
  * Two loops make the softmax once more, each for a block of points and all others.  The first goes over the
  * queries; it leaves the sums of dy * y, which all slopes of a row have less.  The second goes over the
- * keys.  So each sum has one place and one order.  The first loop also sums the slopes of each difference
- * of two points, in bands of blocks, which a last loop adds up. */
+ * keys.  So each sum has one place and one order.  The first loop also sums the slopes by the bias.  For a
+ * bias of differences of points it does so in bands of blocks, which a last loop adds up.  For a bias of
+ * pairs it goes over the same queries of all windows, one window after another. */
 #include "attentions.c"
 
 #define KERNEL attention_grad
@@ -14,7 +15,7 @@ typedef struct {
     const stored *q, *k, *v, *y, *dy, *b;
     const real *lse;
     real *sums;    /* of dy * y, for each head and query; */
-    real *by_bias; /*   of slopes, for each head, band and difference */
+    real *by_bias; /*   of slopes, for each head, band and point of the bias */
 } KERNEL_Operands;
 
 /* A block has its points in lanes, with two gradients, and other points in rows.  Each query has two
@@ -28,18 +29,19 @@ typedef struct {
 
 INLINE Windows KERNEL_windows_of_q(void) {
     SIZES;
-    return (Windows){{D, H, W}, {QUERY_D, QUERY_H, QUERY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}};
+    return (Windows){
+        {D, H, W}, {QUERY_D, QUERY_H, QUERY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}, {BD, BH, BW}, PAIRS};
 }
 
 INLINE Windows KERNEL_windows_of_k(void) {
     SIZES;
-    return (Windows){{ID, IH, IW}, {KEY_D, KEY_H, KEY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}};
+    return (Windows){{ID, IH, IW}, {KEY_D, KEY_H, KEY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}, {BD, BH, BW}, PAIRS};
 }
 
-INLINE long KERNEL_differences(void) {
+INLINE long KERNEL_bias_points(void) {
     SIZES;
     const Windows windows = KERNEL_windows_of_q();
-    return BIAS ? differences(&windows) : 0;
+    return BIAS ? bias_points(&windows) : 0;
 }
 
 INLINE long KERNEL_elements(void) {
@@ -123,12 +125,16 @@ INLINE void KERNEL_begin_places(KERNEL_Block *s, const KERNEL_Operands *of, cons
 }
 
 /* Adds the bias to products with the points of `rows` from `first` on, and hides what no query sees. */
-INLINE void KERNEL_see(KERNEL_Block *s, const Head *rows, int first, int first_lane, int row_asks) {
+INLINE void KERNEL_see(KERNEL_Block *s, const stored *b, const Head *rows, int first, Part at,
+                       int row_asks) {
     SIZES;
-    const Windows *const windows = &rows->windows;
+    const Windows *const windows = &rows->windows, of_q = KERNEL_windows_of_q();
+    const int first_lane = at.first;
     if (BIAS || is_rolled(windows))
         find_places(&s->rows, rows, first);
-    if (BIAS)
+    if (PAIRS > 0)
+        add_pairs(s->share, b, &B, &of_q, at.n, at.g, first, first_lane, row_asks);
+    else if (BIAS)
         add_bias(s->share, s->bias, windows, &s->rows, &s->lanes, row_asks);
     if (is_rolled(windows))
         hide_other_sides(s->share, &s->rows, &s->lanes);
@@ -136,7 +142,7 @@ INLINE void KERNEL_see(KERNEL_Block *s, const Head *rows, int first, int first_l
         hide(s->share, first, first_lane, rows->points, CAUSAL, row_asks);
 }
 
-/* Adds the slopes of each difference to `by_bias`, too. */
+/* Adds the slopes by the bias to `by_bias`, too. */
 INLINE void KERNEL_by_query(KERNEL_Block *s, stored *dq, real *by_bias, const KERNEL_Operands *of,
                             Part at) {
     SIZES;
@@ -156,11 +162,14 @@ INLINE void KERNEL_by_query(KERNEL_Block *s, stored *dq, real *by_bias, const KE
         head_load(s->other_row, of->v, &v, at.n, first);
         multiply_points(s->share, s->row, s->first, C / HEADS);
         multiply_points(s->slope, s->other_row, s->second, CV / HEADS);
-        KERNEL_see(s, &k, first, at.first, 0);
+        KERNEL_see(s, of->b, &k, first, at, 0);
         KERNEL_slopes(s, 0);
-        if (BIAS)
-            sum_slopes(by_bias, s->slope, &q.windows, &s->rows, &s->lanes,
-                       min_int(KEYS - first, BLOCK_POINTS), min_int(QUERIES - at.first, BLOCK_POINTS));
+        const int keys = min_int(KEYS - first, BLOCK_POINTS),
+                  queries = min_int(QUERIES - at.first, BLOCK_POINTS);
+        if (PAIRS > 0)
+            sum_pairs(by_bias, s->slope, &q.windows, first, at.first, keys, queries);
+        else if (BIAS)
+            sum_slopes(by_bias, s->slope, &q.windows, &s->rows, &s->lanes, keys, queries);
         add_points(s->d_first, s->row, s->slope, C / HEADS);
     }
     turn_back(s->row, s->d_first, C / HEADS, (real)TIMES);
@@ -183,7 +192,7 @@ INLINE void KERNEL_by_key(KERNEL_Block *s, stored *dk, stored *dv, const KERNEL_
         KERNEL_numbers(s, of, (Part){at.n, at.g, at.window, first});
         multiply_points(s->share, s->row, s->first, C / HEADS);
         multiply_points(s->slope, s->other_row, s->second, CV / HEADS);
-        KERNEL_see(s, &q, first, at.first, 1);
+        KERNEL_see(s, of->b, &q, first, at, 1);
         KERNEL_slopes(s, 1);
         add_points(s->d_first, s->row, s->slope, C / HEADS);
         add_points(s->d_second, s->other_row, s->share, CV / HEADS);
@@ -203,8 +212,8 @@ INLINE void KERNEL_sum_bands(stored *db, const real *by_bias, int n, int number)
         for (int g = v * LANES; g < min_int(HEADS, (v + 1) * LANES); g++)
             for (int band = 0; band < BANDS; band++)
                 sum[g % LANES] +=
-                    by_bias[(((long)n * HEADS + g) * BANDS + band) * KERNEL_differences() + number];
-        store_some(db + vector_at(&DB, v, point_of_difference(&windows, n, number)), sum, lanes(&DB, v));
+                    by_bias[(((long)n * HEADS + g) * BANDS + band) * KERNEL_bias_points() + number];
+        store_some(db + vector_at(&DB, v, point_of_bias(&windows, n, number)), sum, lanes(&DB, v));
     }
 }
 
@@ -212,14 +221,29 @@ INLINE void KERNEL_sum_bands(stored *db, const real *by_bias, int n, int number)
 INLINE void KERNEL_band(stored *dq, real *slot, const KERNEL_Operands *of, int head, int band, int bands) {
     SIZES;
     const int blocks = (QUERIES + BLOCK_POINTS - 1) / BLOCK_POINTS, all = WINDOWS * blocks;
-    real *const by_bias = of->by_bias + ((long)head * bands + band) * KERNEL_differences();
+    real *const by_bias = of->by_bias + ((long)head * bands + band) * KERNEL_bias_points();
     if (BIAS)
-        memset(by_bias, 0, (size_t)KERNEL_differences() * sizeof *by_bias);
+        memset(by_bias, 0, (size_t)KERNEL_bias_points() * sizeof *by_bias);
     for (int block = (int)((long)all * band / bands); block < (int)((long)all * (band + 1) / bands);
          block++) {
         KERNEL_Block s;
         KERNEL_begin(&s, slot);
         KERNEL_by_query(&s, dq, by_bias, of, part_of(head * all + block, HEADS, WINDOWS, blocks));
+    }
+}
+
+/* The same block of each window.  No other task adds to the rows that the queries have in `by_bias`. */
+INLINE void KERNEL_block_of_windows(stored *dq, real *slot, const KERNEL_Operands *of, int head,
+                                    int block) {
+    SIZES;
+    const int first = block * BLOCK_POINTS;
+    real *const by_bias = of->by_bias + (long)head * KERNEL_bias_points();
+    memset(by_bias + (long)first * PAIRS, 0,
+           (size_t)min_int(QUERIES - first, BLOCK_POINTS) * PAIRS * sizeof *by_bias);
+    for (int window = 0; window < WINDOWS; window++) {
+        KERNEL_Block s;
+        KERNEL_begin(&s, slot);
+        KERNEL_by_query(&s, dq, by_bias, of, (Part){head / HEADS, head % HEADS, window, first});
     }
 }
 
@@ -229,14 +253,21 @@ UNUSED static void KERNEL(int n, stored *restrict dq, stored *restrict dk, store
                           const stored *b) {
     SIZES;
     const int of_queries = (QUERIES + BLOCK_POINTS - 1) / BLOCK_POINTS,
-              bands = BIAS ? BANDS : WINDOWS * of_queries, queries = n * HEADS * bands;
+              bands = PAIRS > 0 ? of_queries
+                      : BIAS    ? BANDS
+                                : WINDOWS * of_queries,
+              queries = n * HEADS * bands;
     const int of_keys = (KEYS + BLOCK_POINTS - 1) / BLOCK_POINTS, keys = n * HEADS * WINDOWS * of_keys;
     real *const sums = scratch + SLOTS * KERNEL_elements();
     const KERNEL_Operands of = {q, k, v, y, dy, b, lse, sums, sums + (long)n * HEADS * WINDOWS * QUERIES};
 #pragma omp for schedule(static)
-    for (int task = 0; task < queries; task++)
-        KERNEL_band(dq, slot_of(scratch, KERNEL_elements(), SLOTS, queries, task), &of, task / bands,
-                    task % bands, bands);
+    for (int task = 0; task < queries; task++) {
+        real *const slot = slot_of(scratch, KERNEL_elements(), SLOTS, queries, task);
+        if (PAIRS > 0)
+            KERNEL_block_of_windows(dq, slot, &of, task / bands, task % bands);
+        else
+            KERNEL_band(dq, slot, &of, task / bands, task % bands, bands);
+    }
 #pragma omp for schedule(static)
     for (int task = 0; task < keys; task++) {
         KERNEL_Block s;
@@ -246,8 +277,8 @@ UNUSED static void KERNEL(int n, stored *restrict dq, stored *restrict dk, store
     if (!BIAS || db == NULL)
         return;
 #pragma omp for schedule(static)
-    for (int task = 0; task < n * (int)KERNEL_differences(); task++)
-        KERNEL_sum_bands(db, of.by_bias, task / (int)KERNEL_differences(),
-                         task % (int)KERNEL_differences());
+    for (long task = 0; task < n * KERNEL_bias_points(); task++)
+        KERNEL_sum_bands(db, of.by_bias, (int)(task / KERNEL_bias_points()),
+                         (int)(task % KERNEL_bias_points()));
 }
 /* END */

@@ -12,9 +12,12 @@
 
 enum { BLOCK_POINTS = 32 }; /* whole vectors */
 
-/* A map is rolled by -shift and cut into windows.  A map by itself is one window. */
+/* A map is rolled by -shift and cut into windows.  A map by itself is one window.  The points of a bias
+ * belong to the differences of two points of a window, or to all pairs of queries and keys, row by row.
+ * PAIRS: the number of keys then, else 0. */
 typedef struct {
-    Axes map, window, shift;
+    Axes map, window, shift, bias;
+    int pairs;
 } Windows;
 
 /* Points of a window, of a sample, for a head. */
@@ -197,27 +200,42 @@ INLINE int difference(const Windows *w, int codes) {
     return codes + ((window.d - 1) * (2 * window.h - 1) + window.h - 1) * (2 * window.w - 1) + window.w - 1;
 }
 
-/* So many differences there are. */
-INLINE int differences(const Windows *w) {
-    return (2 * w->window.d - 1) * (2 * w->window.h - 1) * (2 * w->window.w - 1);
+INLINE int bias_points(const Windows *w) {
+    return w->bias.d * w->bias.h * w->bias.w;
 }
 
-/* As many numbers, in whole blocks, so that what lies behind them begins where vectors do. */
+/* The numbers of a bias of differences that a slot has, in whole blocks, so that memory behind the numbers
+ * begins where vectors do.  A bias of pairs is read where it lies. */
 INLINE long bias_elements(const Windows *w) {
-    return (differences(w) + BLOCK_POINTS - 1) / BLOCK_POINTS * BLOCK_POINTS;
+    return w->pairs > 0 ? 0 : (bias_points(w) + BLOCK_POINTS - 1) / BLOCK_POINTS * BLOCK_POINTS;
 }
 
-/* The point of a bias, or of its gradient, that has a difference. */
-INLINE Point point_of_difference(const Windows *w, int n, int number) {
-    const int height = 2 * w->window.h - 1, width = 2 * w->window.w - 1;
-    return (Point){n, number / width / height, number / width % height, number % width};
+/* A point of a bias, or of its gradient, by its number. */
+INLINE Point point_of_bias(const Windows *w, int n, int number) {
+    return (Point){n, number / w->bias.w / w->bias.h, number / w->bias.w % w->bias.h, number % w->bias.w};
 }
 
-/* A head's bias in one piece. */
+INLINE real bias_at(const stored *b, const Layout *l, int g, Point at) {
+    return load_some(b + vector_at(l, g / LANES, at) + g % LANES, 1)[0];
+}
+
+/* A head's bias of differences in one piece. */
 INLINE void bias_load(real *bias, const stored *b, const Layout *l, const Windows *w, int n, int g) {
-    for (int number = 0; number < differences(w); number++)
-        bias[number] =
-            load_some(b + vector_at(l, g / LANES, point_of_difference(w, n, number)) + g % LANES, 1)[0];
+    for (int number = 0; number < bias_elements(w) && number < bias_points(w); number++)
+        bias[number] = bias_at(b, l, g, point_of_bias(w, n, number));
+}
+
+/* Adds a head's bias of pairs to products, as hide() has them.  Points behind the last one have its bias.
+ */
+INLINE void add_pairs(real *products, const stored *b, const Layout *l, const Windows *w, int n, int g,
+                      int first, int lane, int row_asks) {
+    const int queries = bias_points(w) / w->pairs;
+    for (int r = 0; r < BLOCK_POINTS; r++)
+        for (int i = 0; i < BLOCK_POINTS; i++) {
+            const int query = min_int(row_asks ? first + r : lane + i, queries - 1),
+                      key = min_int(row_asks ? lane + i : first + r, w->pairs - 1);
+            products[r * BLOCK_POINTS + i] += bias_at(b, l, g, point_of_bias(w, n, query * w->pairs + key));
+        }
 }
 
 /* To products, as hide() has them, or from slopes to the sums of each difference. */
@@ -236,6 +254,14 @@ INLINE void sum_slopes(real *sums, const real *slopes, const Windows *w, const P
     for (int r = 0; r < rows; r++)
         for (int i = 0; i < lanes_used; i++)
             sums[difference(w, lane->code[i] - row->code[r])] += slopes[r * BLOCK_POINTS + i];
+}
+
+/* The same for each pair, in a table with a row for each query. */
+INLINE void sum_pairs(real *sums, const real *slopes, const Windows *w, int first_key, int first_query,
+                      int rows, int lanes_used) {
+    for (int r = 0; r < rows; r++)
+        for (int i = 0; i < lanes_used; i++)
+            sums[(long)(first_query + i) * w->pairs + first_key + r] += slopes[r * BLOCK_POINTS + i];
 }
 
 INLINE void hide_other_sides(real *products, const Places *row, const Places *lane) {

@@ -93,7 +93,7 @@ INLINE void subtract(real *sums, const real *factor, const real *x, int channels
 
 /* The channels of head g in a map. */
 INLINE Head head_of_map(const Layout *l, Axes map, int g, int channels) {
-    return (Head){l, {map, map, {0, 0, 0}}, map.d * map.h * map.w, 0, g * channels, channels};
+    return (Head){l, {map, map, {0, 0, 0}, {0, 0, 0}, 0}, map.d * map.h * map.w, 0, g * channels, channels};
 }
 
 /* The points of a band: whole blocks, but at the end. */

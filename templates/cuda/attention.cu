@@ -20,14 +20,14 @@ DEVICE real KERNEL_largest(AttentionTile &table, int row, real before) {
 DEVICE real KERNEL_seen(real product, const stored *b, AttentionPlace at, int query, int key) {
     SIZES;
     constexpr AttentionWindows windows = {
-        {D, H, W}, {QUERY_D, QUERY_H, QUERY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}};
+        {D, H, W}, {QUERY_D, QUERY_H, QUERY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}, PAIRS};
     if (query >= QUERIES || key >= KEYS || (CAUSAL && key > query) ||
         !attention_sees(windows, at.window, query, key))
         return -INFINITY;
     if (!BIAS)
         return (real)TIMES * product;
-    const long point = (long)at.n * attention_differences(windows.window) +
-                       attention_difference(windows.window, query, key);
+    const long point = (long)at.n * attention_bias_points(windows.window, PAIRS) +
+                       attention_bias_number(windows, query, key);
     return (real)TIMES * product + load(b, point * B.block + at.g);
 }
 
@@ -35,8 +35,10 @@ static __global__ void KERNEL_queries(stored *__restrict__ y, real *__restrict__
                                       const stored *__restrict__ q, const stored *__restrict__ k,
                                       const stored *__restrict__ v, const stored *__restrict__ b) {
     SIZES;
-    constexpr AttentionWindows of_q = {{D, H, W}, {QUERY_D, QUERY_H, QUERY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}};
-    constexpr AttentionWindows of_k = {{ID, IH, IW}, {KEY_D, KEY_H, KEY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}};
+    constexpr AttentionWindows of_q = {
+        {D, H, W}, {QUERY_D, QUERY_H, QUERY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}, PAIRS};
+    constexpr AttentionWindows of_k = {
+        {ID, IH, IW}, {KEY_D, KEY_H, KEY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}, PAIRS};
     SHARED(AttentionTile, left, );
     SHARED(AttentionTile, right, );
     SHARED(AttentionTile, share, );

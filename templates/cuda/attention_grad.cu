@@ -2,7 +2,8 @@
  *
  * Two kernels make the softmax once more: in one a block has some queries, in the other some keys, and goes
  * through all others tile by tile.  So each sum has one place and one order.  For the bias a third kernel
- * does so: a block has a band of the queries of a head, and a thread has some differences of two points. */
+ * does so.  A thread has some points of the bias.  For a bias of differences of points, a block has a band
+ * of the queries of a head; for a bias of pairs, the same tile of queries of all windows. */
 #include "attentions.cuh"
 
 #define KERNEL attention_grad
@@ -13,13 +14,14 @@ struct KERNEL_Operands {
     const stored *q, *k, *v, *y, *dy, *b;
     const real *lse;
     real *sums;    /* of dy * y, for each head and query; */
-    real *by_bias; /*   of slopes, for each head, band and difference */
+    real *by_bias; /*   of slopes, for each head, band and point of the bias */
 };
 
 /* The share that a query has of a key, given their product; 0 where there is none. */
 DEVICE real KERNEL_share(real product, const KERNEL_Operands &of, AttentionPlace at, int query, int key) {
     SIZES;
-    constexpr AttentionWindows of_q = {{D, H, W}, {QUERY_D, QUERY_H, QUERY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}};
+    constexpr AttentionWindows of_q = {
+        {D, H, W}, {QUERY_D, QUERY_H, QUERY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}, PAIRS};
     if (query >= QUERIES || key >= KEYS || (CAUSAL && key > query) ||
         !attention_sees(of_q, at.window, query, key))
         return 0;
@@ -27,7 +29,7 @@ DEVICE real KERNEL_share(real product, const KERNEL_Operands &of, AttentionPlace
     if (!BIAS)
         return expf((real)TIMES * product - lse);
     const long point =
-        (long)at.n * attention_differences(of_q.window) + attention_difference(of_q.window, query, key);
+        (long)at.n * attention_bias_points(of_q.window, PAIRS) + attention_bias_number(of_q, query, key);
     return expf((real)TIMES * product + load(of.b, point * B.block + at.g) - lse);
 }
 
@@ -52,8 +54,10 @@ DEVICE real KERNEL_row_sum(AttentionTile &parts, AttentionHead y, AttentionHead 
 
 static __global__ void KERNEL_by_query(stored *__restrict__ dq, KERNEL_Operands of) {
     SIZES;
-    constexpr AttentionWindows of_q = {{D, H, W}, {QUERY_D, QUERY_H, QUERY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}};
-    constexpr AttentionWindows of_k = {{ID, IH, IW}, {KEY_D, KEY_H, KEY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}};
+    constexpr AttentionWindows of_q = {
+        {D, H, W}, {QUERY_D, QUERY_H, QUERY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}, PAIRS};
+    constexpr AttentionWindows of_k = {
+        {ID, IH, IW}, {KEY_D, KEY_H, KEY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}, PAIRS};
     SHARED(AttentionTile, left, );
     SHARED(AttentionTile, right, );
     SHARED(AttentionTile, slope, );
@@ -89,8 +93,10 @@ static __global__ void KERNEL_by_query(stored *__restrict__ dq, KERNEL_Operands 
 
 static __global__ void KERNEL_by_key(stored *__restrict__ dk, stored *__restrict__ dv, KERNEL_Operands of) {
     SIZES;
-    constexpr AttentionWindows of_q = {{D, H, W}, {QUERY_D, QUERY_H, QUERY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}};
-    constexpr AttentionWindows of_k = {{ID, IH, IW}, {KEY_D, KEY_H, KEY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}};
+    constexpr AttentionWindows of_q = {
+        {D, H, W}, {QUERY_D, QUERY_H, QUERY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}, PAIRS};
+    constexpr AttentionWindows of_k = {
+        {ID, IH, IW}, {KEY_D, KEY_H, KEY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}, PAIRS};
     SHARED(AttentionTile, left, );
     SHARED(AttentionTile, right, );
     SHARED(AttentionTile, share, );
@@ -127,7 +133,7 @@ DEVICE void KERNEL_add_slopes(real *sums, AttentionTile &slope, int first_query,
     SIZES;
     constexpr AttentionAxes window = {QUERY_D, QUERY_H, QUERY_W},
                             twice = {2 * QUERY_D - 1, 2 * QUERY_H - 1, 2 * QUERY_W - 1};
-    for (int number = threadIdx.x; number < attention_differences(window); number += THREADS) {
+    for (int number = threadIdx.x; number < attention_bias_points(window, 0); number += THREADS) {
         const AttentionAxes from = attention_inside(twice, number);
         real sum = 0;
         for (int row = 0; row < ATTENTION_TILE && first_query + row < QUERIES; row++) {
@@ -142,12 +148,24 @@ DEVICE void KERNEL_add_slopes(real *sums, AttentionTile &slope, int first_query,
     }
 }
 
+/* The same if the bias has a point for each pair: each slope belongs to another point. */
+DEVICE void KERNEL_add_pairs(real *sums, AttentionTile &slope, int first_query, int first_key) {
+    SIZES;
+    for (int i = threadIdx.x; i < ATTENTION_TILE * ATTENTION_TILE; i += THREADS) {
+        const int query = first_query + i / ATTENTION_TILE, key = first_key + i % ATTENTION_TILE;
+        if (query < QUERIES && key < KEYS)
+            sums[(long)query * PAIRS + key] += slope[i / ATTENTION_TILE][i % ATTENTION_TILE];
+    }
+}
+
 /* The slopes of a tile of queries and all keys of their window, once more. */
 DEVICE void KERNEL_tile_by_bias(AttentionTile &left, AttentionTile &right, AttentionTile &slope, real *sums,
                                 const KERNEL_Operands &of, AttentionPlace at) {
     SIZES;
-    constexpr AttentionWindows of_q = {{D, H, W}, {QUERY_D, QUERY_H, QUERY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}};
-    constexpr AttentionWindows of_k = {{ID, IH, IW}, {KEY_D, KEY_H, KEY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}};
+    constexpr AttentionWindows of_q = {
+        {D, H, W}, {QUERY_D, QUERY_H, QUERY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}, PAIRS};
+    constexpr AttentionWindows of_k = {
+        {ID, IH, IW}, {KEY_D, KEY_H, KEY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}, PAIRS};
     const AttentionHead q = attention_head(of.q, QUERY.block, at, of_q, C / HEADS),
                         k = attention_head(of.k, KEY.block, at, of_k, C / HEADS),
                         v = attention_head(of.v, VALUE.block, at, of_k, CV / HEADS),
@@ -164,7 +182,10 @@ DEVICE void KERNEL_tile_by_bias(AttentionTile &left, AttentionTile &right, Atten
                 KERNEL_share(products.of[m], of, at, query, first + column) * (slopes.of[m] - sum);
         }
         __syncthreads();
-        KERNEL_add_slopes(sums, slope, at.first, first);
+        if (PAIRS > 0)
+            KERNEL_add_pairs(sums, slope, at.first, first);
+        else
+            KERNEL_add_slopes(sums, slope, at.first, first);
     }
 }
 
@@ -174,11 +195,11 @@ static __global__ void KERNEL_by_bias(KERNEL_Operands of) {
     SHARED(AttentionTile, right, );
     SHARED(AttentionTile, slope, );
     constexpr int tiles = (QUERIES + ATTENTION_TILE - 1) / ATTENTION_TILE,
-                  differences = BIAS ? attention_differences({QUERY_D, QUERY_H, QUERY_W}) : 1;
+                  points = BIAS ? attention_bias_points({QUERY_D, QUERY_H, QUERY_W}, 0) : 1;
     const int head = blockIdx.x / BANDS;
     const unsigned band = blockIdx.x % BANDS, end = part_start(WINDOWS * tiles, BANDS, band + 1);
-    real *const sums = of.by_bias + (long)blockIdx.x * differences;
-    for (int number = threadIdx.x; number < differences; number += THREADS)
+    real *const sums = of.by_bias + (long)blockIdx.x * points;
+    for (int number = threadIdx.x; number < points; number += THREADS)
         sums[number] = 0;
     for (unsigned tile = part_start(WINDOWS * tiles, BANDS, band); tile < end; tile++)
         KERNEL_tile_by_bias(
@@ -186,17 +207,34 @@ static __global__ void KERNEL_by_bias(KERNEL_Operands of) {
             {head / HEADS, head % HEADS, (int)tile / tiles, (int)tile % tiles * ATTENTION_TILE});
 }
 
+/* No other block adds to the rows that its queries have in the table of the head. */
+static __global__ void KERNEL_by_pairs(KERNEL_Operands of) {
+    SIZES;
+    SHARED(AttentionTile, left, );
+    SHARED(AttentionTile, right, );
+    SHARED(AttentionTile, slope, );
+    constexpr int tiles = (QUERIES + ATTENTION_TILE - 1) / ATTENTION_TILE;
+    const int head = blockIdx.x / tiles, first = blockIdx.x % tiles * ATTENTION_TILE;
+    real *const sums = of.by_bias + (long)head * QUERIES * PAIRS;
+    for (int query = first; query < QUERIES && query < first + ATTENTION_TILE; query++)
+        for (int key = threadIdx.x; key < PAIRS; key += THREADS)
+            sums[(long)query * PAIRS + key] = 0;
+    __syncthreads();
+    for (int window = 0; window < WINDOWS; window++)
+        KERNEL_tile_by_bias(left, right, slope, sums, of, {head / HEADS, head % HEADS, window, first});
+}
+
 /* Heads are channels; channels that only pad become zero. */
 static __global__ void KERNEL_bands(stored *__restrict__ db, const real *__restrict__ by_bias) {
     SIZES;
-    constexpr int differences = BIAS ? attention_differences({QUERY_D, QUERY_H, QUERY_W}) : 1;
+    constexpr int points = BIAS ? attention_bias_points({QUERY_D, QUERY_H, QUERY_W}, PAIRS) : 1;
     const unsigned i = blockIdx.x * THREADS + threadIdx.x;
-    if (i >= (unsigned)N * differences * DB.block)
+    if (i >= (unsigned)N * points * DB.block)
         return;
-    const int g = i % DB.block, number = i / DB.block % differences, n = i / DB.block / differences;
+    const int g = i % DB.block, number = i / DB.block % points, n = i / DB.block / points;
     real sum = 0;
     for (int band = 0; band < BANDS && g < HEADS; band++)
-        sum += by_bias[(((long)n * HEADS + g) * BANDS + band) * differences + number];
+        sum += by_bias[(((long)n * HEADS + g) * BANDS + band) * points + number];
     store(db, i, sum);
 }
 
@@ -205,15 +243,18 @@ LAUNCHER void KERNEL(UnetLaunch at, stored *dq, stored *dk, stored *dv, stored *
                      const stored *dy, const stored *b) {
     SIZES;
     constexpr long rows = (long)N * HEADS * WINDOWS * QUERIES;
-    constexpr int differences = BIAS ? attention_differences({QUERY_D, QUERY_H, QUERY_W}) : 0;
-    static_assert(SCRATCH / (int)sizeof(real) >= rows + (long)N * HEADS * BANDS * differences,
-                  "a sum for each head and query, and for each difference of each band");
+    constexpr int points = BIAS ? attention_bias_points({QUERY_D, QUERY_H, QUERY_W}, PAIRS) : 0;
+    static_assert(SCRATCH / (int)sizeof(real) >= rows + (long)N * HEADS * BANDS * points,
+                  "a sum for each head and query, and for each point of the bias of each band");
     const KERNEL_Operands of = {q, k, v, y, dy, b, lse, scratch, scratch + rows};
     LAUNCH_BLOCKS(at, KERNEL_by_query, attention_blocks(N, QUERIES, HEADS, WINDOWS), dq, of);
     LAUNCH_BLOCKS(at, KERNEL_by_key, attention_blocks(N, KEYS, HEADS, WINDOWS), dk, dv, of);
     if (!BIAS || db == NULL)
         return;
-    LAUNCH_BLOCKS(at, KERNEL_by_bias, N * HEADS * BANDS, of);
-    LAUNCH(at, KERNEL_bands, blocks_for(N * differences * DB.block), db, scratch + rows);
+    if (PAIRS > 0)
+        LAUNCH_BLOCKS(at, KERNEL_by_pairs, attention_blocks(N, QUERIES, HEADS, 1), of);
+    else
+        LAUNCH_BLOCKS(at, KERNEL_by_bias, N * HEADS * BANDS, of);
+    LAUNCH(at, KERNEL_bands, blocks_for(N * points * DB.block), db, scratch + rows);
 }
 /* END */

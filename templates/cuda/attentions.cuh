@@ -22,9 +22,11 @@ struct AttentionAxes {
     int d, h, w;
 };
 
-/* A map is rolled by -shift and cut into windows.  A map by itself is one window. */
+/* A map is rolled by -shift and cut into windows.  A map by itself is one window.  PAIRS: of a bias that
+ * has a row for each query of a window and a column for each key, the number of keys; else 0. */
 struct AttentionWindows {
     AttentionAxes map, window, shift;
+    int pairs;
 };
 
 /* The sample, the head, the window and the first point of a block. */
@@ -69,16 +71,22 @@ DEVICE bool attention_sees(AttentionWindows w, int window, int query, int key) {
     return !attention_is_rolled(w) || attention_side(w, window, query) == attention_side(w, window, key);
 }
 
-/* The number of the difference of two points of a window; so many there are. */
-DEVICE int attention_difference(AttentionAxes window, int query, int key) {
+/* The number of the point of a bias for a query and a key of a window. */
+DEVICE int attention_bias_number(AttentionWindows windows, int query, int key) {
+    if (windows.pairs > 0)
+        return query * windows.pairs + key;
+    const AttentionAxes window = windows.window;
     const AttentionAxes a = attention_inside(window, query), b = attention_inside(window, key);
     return ((a.d - b.d + window.d - 1) * (2 * window.h - 1) + a.h - b.h + window.h - 1) *
                (2 * window.w - 1) +
            a.w - b.w + window.w - 1;
 }
 
-[[maybe_unused]] static constexpr __host__ __device__ int attention_differences(AttentionAxes window) {
-    return (2 * window.d - 1) * (2 * window.h - 1) * (2 * window.w - 1);
+/* The points of a bias: one for each pair of points of a window, or for each of their differences. */
+[[maybe_unused]] static constexpr __host__ __device__ int attention_bias_points(AttentionAxes window,
+                                                                                int pairs) {
+    return pairs > 0 ? window.d * window.h * window.w * pairs
+                     : (2 * window.d - 1) * (2 * window.h - 1) * (2 * window.w - 1);
 }
 
 /* The points of a window for a head in a tensor; `at` is the first number of the map. */

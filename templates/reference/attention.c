@@ -18,8 +18,9 @@ typedef struct {
 /* The windows of q, or of k and v. */
 UNUSED static Windows KERNEL_windows(int asks) {
     SIZES;
-    const Windows of_q = {{D, H, W}, {QUERY_D, QUERY_H, QUERY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}},
-                  of_k = {{ID, IH, IW}, {KEY_D, KEY_H, KEY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}};
+    const Windows
+        of_q = {{D, H, W}, {QUERY_D, QUERY_H, QUERY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}, {BD, BH, BW}, PAIRS},
+        of_k = {{ID, IH, IW}, {KEY_D, KEY_H, KEY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}, {BD, BH, BW}, PAIRS};
     return asks ? of_q : of_k;
 }
 
@@ -41,10 +42,10 @@ UNUSED static int KERNEL_sees(int window, int query, int key) {
 }
 
 /* The number of the bias of a pair of points. */
-UNUSED static int KERNEL_difference(int query, int key) {
+UNUSED static int KERNEL_bias_number(int query, int key) {
     SIZES;
     const Windows windows = KERNEL_windows(1);
-    return difference(&windows, query, key);
+    return bias_number(&windows, query, key);
 }
 
 /* Channel c of point `of` of a tensor whose planes have so many points. */
@@ -61,9 +62,8 @@ UNUSED static double KERNEL_product(const KERNEL_Operands *of, KERNEL_Part at, i
     for (int c = at.g * (C / HEADS); c < (at.g + 1) * (C / HEADS); c++)
         sum += KERNEL_at(of->q, &QUERY, at.i, c, asks, H, W) *
                KERNEL_at(of->k, &KEY, at.i, c, answers, IH, IW);
-    return TIMES * sum + (BIAS ? KERNEL_at(of->b, &B, at.i, at.g, KERNEL_difference(query, key),
-                                           2 * QUERY_H - 1, 2 * QUERY_W - 1)
-                               : 0);
+    return TIMES * sum +
+           (BIAS ? KERNEL_at(of->b, &B, at.i, at.g, KERNEL_bias_number(query, key), BH, BW) : 0);
 }
 
 /* The shares of the first `keys` keys, which add up to 1.  Returns the logarithm of the sum. */

@@ -19,8 +19,9 @@ typedef struct {
 /* The windows of q, or of k and v. */
 UNUSED static Windows KERNEL_windows(int asks) {
     SIZES;
-    const Windows of_q = {{D, H, W}, {QUERY_D, QUERY_H, QUERY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}},
-                  of_k = {{ID, IH, IW}, {KEY_D, KEY_H, KEY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}};
+    const Windows
+        of_q = {{D, H, W}, {QUERY_D, QUERY_H, QUERY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}, {BD, BH, BW}, PAIRS},
+        of_k = {{ID, IH, IW}, {KEY_D, KEY_H, KEY_W}, {SHIFT_D, SHIFT_H, SHIFT_W}, {BD, BH, BW}, PAIRS};
     return asks ? of_q : of_k;
 }
 
@@ -42,10 +43,10 @@ UNUSED static int KERNEL_sees(int window, int query, int key) {
 }
 
 /* The number of the bias of a pair of points. */
-UNUSED static int KERNEL_difference(int query, int key) {
+UNUSED static int KERNEL_bias_number(int query, int key) {
     SIZES;
     const Windows windows = KERNEL_windows(1);
-    return difference(&windows, query, key);
+    return bias_number(&windows, query, key);
 }
 
 /* Channel c of a point of a tensor of the size of q, or of k. */
@@ -71,11 +72,10 @@ UNUSED static double KERNEL_answers(const stored *x, const Layout *l, KERNEL_Par
     return (double)load(x, KERNEL_key_place(l, at, c, key));
 }
 
-/* The place in b, or in its gradient, of the difference of two points. */
+/* The place in b, or in its gradient, of a point by its number. */
 UNUSED static long KERNEL_bias_place(const Layout *l, int i, int c, int number) {
     SIZES;
-    const int height = 2 * QUERY_H - 1, width = 2 * QUERY_W - 1;
-    return element(l, i, c, number / width / height, number / width % height, number % width);
+    return element(l, i, c, number / BW / BH, number / BW % BH, number % BW);
 }
 
 /* The share that a query has of a key, and the gradient by the share. */
@@ -96,7 +96,7 @@ UNUSED static KERNEL_Pair KERNEL_pair(const KERNEL_Operands *of, KERNEL_Part at,
     const double lse =
         (double)of->lse[at.i * LSE.sample + ((long)at.g * WINDOWS + at.window) * QUERIES + query];
     const double bias =
-        BIAS ? (double)load(of->b, KERNEL_bias_place(&B, at.i, at.g, KERNEL_difference(query, key))) : 0;
+        BIAS ? (double)load(of->b, KERNEL_bias_place(&B, at.i, at.g, KERNEL_bias_number(query, key))) : 0;
     return (KERNEL_Pair){exp(TIMES * product + bias - lse), gradient};
 }
 
@@ -110,7 +110,7 @@ UNUSED static void KERNEL_by_query(stored *dq, double *slope, double *by_bias, c
         const KERNEL_Pair pair = KERNEL_pair(of, at, query, key);
         slope[key] = TIMES * pair.share * pair.gradient;
         if (BIAS)
-            by_bias[KERNEL_difference(query, key)] += pair.share * pair.gradient;
+            by_bias[KERNEL_bias_number(query, key)] += pair.share * pair.gradient;
     }
     for (int c = at.g * (C / HEADS); c < end; c++) {
         double sum = 0;
@@ -155,7 +155,7 @@ UNUSED static void KERNEL_store_bias(stored *db, const double *by_bias, int i, i
     const Windows asking = KERNEL_windows(1);
     const int end = g + 1 < HEADS ? g + 1 : stored_channels(&DB);
     for (int c = g; c < end; c++)
-        for (int number = 0; number < differences(&asking); number++)
+        for (int number = 0; number < bias_points(&asking); number++)
             store(db, KERNEL_bias_place(&DB, i, c, number), c < HEADS ? (real)by_bias[number] : 0);
 }
 
@@ -165,7 +165,7 @@ UNUSED static void KERNEL_head(stored *dq, stored *dk, stored *dv, stored *db, d
     SIZES;
     const Windows asking = KERNEL_windows(1);
     double *const by_bias = scratch + KEYS + 2L * QUERIES;
-    for (int number = 0; BIAS && number < differences(&asking); number++)
+    for (int number = 0; BIAS && number < bias_points(&asking); number++)
         by_bias[number] = 0;
     for (int window = 0; window < WINDOWS; window++) {
         const KERNEL_Part at = {i, g, window};
@@ -184,7 +184,7 @@ UNUSED static void KERNEL(int n, stored *dq, stored *dk, stored *dv, stored *db,
     SIZES;
     const KERNEL_Operands of = {q, k, v, y, dy, b, lse};
     const Windows asking = KERNEL_windows(1);
-    const long elements = KEYS + 2L * QUERIES + (BIAS ? differences(&asking) : 0);
+    const long elements = KEYS + 2L * QUERIES + (BIAS ? bias_points(&asking) : 0);
 #pragma omp for collapse(2) schedule(static)
     for (int i = 0; i < n; i++)
         for (int g = 0; g < HEADS; g++)

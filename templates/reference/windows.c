@@ -2,9 +2,11 @@
 #include "prologue.c"
 
 /* BEGIN */
-/* Windows have the same extents everywhere; a map by itself is one window. */
+/* Windows have the same extents everywhere; a map by itself is one window.  The points of a bias belong to
+ * the differences of two points of a window, or to all pairs of queries and keys, row by row.  PAIRS: the
+ * number of keys then, else 0. */
 typedef struct {
-    int map[3], window[3], shift[3];
+    int map[3], window[3], shift[3], bias[3], pairs;
 } Windows;
 
 /* Numbers go row by row through a box of these extents: along an axis number `i` lies here. */
@@ -40,18 +42,20 @@ UNUSED static int sees(const Windows *w, int window, int a, int b) {
     return 1;
 }
 
-/* The number of the difference of two points of a window. */
-UNUSED static int difference(const Windows *w, int a, int b) {
+UNUSED static int bias_points(const Windows *w) {
+    return w->bias[0] * w->bias[1] * w->bias[2];
+}
+
+/* The number of the point of a bias for a query and a key of a window. */
+UNUSED static int bias_number(const Windows *w, int query, int key) {
     int number = 0;
+    if (w->pairs > 0)
+        return query * w->pairs + key;
     for (int k = 0; k < 3; k++) {
         const int extent = w->window[k];
-        number = number * (2 * extent - 1) + coordinate(w->window, a, k) - coordinate(w->window, b, k) +
-                 extent - 1;
+        number = number * (2 * extent - 1) + coordinate(w->window, query, k) -
+                 coordinate(w->window, key, k) + extent - 1;
     }
     return number;
-}
-/* So many differences there are. */
-UNUSED static int differences(const Windows *w) {
-    return (2 * w->window[0] - 1) * (2 * w->window[1] - 1) * (2 * w->window[2] - 1);
 }
 /* END */

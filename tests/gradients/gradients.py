@@ -634,9 +634,14 @@ def attention_net(seed, axes):
     x = net.write("silu(conv(photo, 6, 3))", 6, net.input.size)
     few = net.write("conv(%s, 6, 2, stride = 2)" % x.name, 6, [(extent + 1) // 2 for extent in x.size])
     net.lines.append("q, k, v = chunk(linear(%s, 18), 3)" % x.name)
+    def pairs(heads, keys):
+        of_both = [math.prod(x.size), math.prod(keys.size)]
+        return "parameter(%d, init = 0.3, size = %s)" % (heads, list([math.prod(of_both)] if axes == 1 else [1] * (axes - 2) + of_both))
+
+    net.lines.append("pairs = %s * sin(%s)" % (pairs(3, x), pairs(1, x)))
     parts = [net.write(call, channels, x.size) for call, channels in (
-        ("attention(q, k, v, heads = 3)", 6), ("attention(%s, %s, %s, causal = true)" % (x.name, x.name, x.name), 6),
-        ("attention(q, %s, concat(%s, sin(%s)), heads = 2, scale = 0.7)" % (few.name, few.name, few.name), 12),
+        ("attention(q, k, v, heads = 3, bias = pairs)", 6), ("attention(%s, %s, %s, causal = true)" % (x.name, x.name, x.name), 6),
+        ("attention(q, %s, concat(%s, sin(%s)), heads = 2, scale = 0.7, bias = %s)" % (few.name, few.name, few.name, pairs(2, few)), 12),
         ("attention(photo, photo, k, causal = true)", 6))]
     net.lines.append("output answer = conv(concat(%s), 2, 1)" % ", ".join(part.name for part in parts))
     return net

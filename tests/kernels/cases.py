@@ -584,11 +584,14 @@ def attending(cases, windowed=False):
     queries = size()
     keys = queries if causal or r.random() < 0.3 else size()
     attributes = {"heads": heads, "scale": r.choice([1, 0.3, 2]), "causal": int(causal)}
-    biased = windowed and r.random() < 0.7
+    biased, in_pairs = r.random() < (0.7 if windowed else 0.5), not windowed or r.random() < 0.3
     if windowed:
         window, queries, shift = windows_of(r)
-        keys, differences = queries, [2 * extent - 1 for extent in window]
+        keys, of_bias = queries, [2 * extent - 1 for extent in window]
         attributes.update(window=window, shift=shift)
+    if biased and in_pairs:
+        of_bias = [1, math.prod(window), math.prod(window)] if windowed else [1, math.prod(queries), math.prod(keys)]
+        attributes.update(pairs=of_bias[2])
     rows = heads * math.prod(queries)
     for what in ("attention", "attention without numbers of rows", "gradient of attention"):
         gradient, given = what.startswith("gradient"), {"q": "q", "k": "k", "v": "v"}
@@ -600,9 +603,9 @@ def attending(cases, windowed=False):
             if gradient:
                 cases.tensor("d" + name, channels, points, *cases.halo(1))
         if biased:
-            cases.tensor("b", heads, differences, *cases.halo(1))
+            cases.tensor("b", heads, of_bias, *cases.halo(1))
             if gradient:
-                cases.tensor("db", heads, differences, *cases.halo(1))
+                cases.tensor("db", heads, of_bias, *cases.halo(1))
         if lse:
             cases.numbers("lse", rows, kind="vectors")
         if gradient:

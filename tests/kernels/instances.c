@@ -340,7 +340,8 @@ static Attributes attributes_of(Pool *pool, const Line *line, Op op) {
         a.attention = (AttentionAttributes){.heads = number(line, "heads"),
                                             .scale = real_number(line, "scale"),
                                             .causal = number(line, "causal") != 0,
-                                            .normalize = number(line, "normalize") != 0};
+                                            .normalize = number(line, "normalize") != 0,
+                                            .pairs = number(line, "pairs")};
         three(line, "window", a.attention.window);
         three(line, "shift", a.attention.shift);
         break;

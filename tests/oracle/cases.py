@@ -83,6 +83,7 @@ CASES = [
     _case("channel_attention", "tests/oracle/cases/channel_attention.unet", "channel_attention", (8, 6), 2, 8),
     _case("windows", "tests/oracle/cases/windows.unet", "windows", (8, 12), 2, 8),
     _case("volume_windows", "tests/oracle/cases/volume_windows.unet", "volume_windows", (4, 6, 6), 2, 8),
+    _case("biases", "tests/oracle/cases/biases.unet", "biases", (6, 4), 2, 8),
     _case("borders", "tests/oracle/cases/borders.unet", "borders", (10, 9), 2, 8),
     _case("rearranged", "tests/oracle/cases/rearranged.unet", "rearranged", (8, 6), 2, 2),
     _case("signals", "tests/oracle/cases/signals.unet", "signals", (40,), 2, 8),

@@ -360,10 +360,10 @@ class Time(nn.Module):
         return self.answer(F.silu(self.norm(self.first(photo) + words) * (1 + factor) + shift))
 
 
-def attention(q, k, v, heads=1, scale=None, causal=False):
-    """Of points of maps, as scaled_dot_product_attention, which not every version of PyTorch has."""
+def attention(q, k, v, heads=1, scale=None, causal=False, bias=0):
+    """Of points of maps, as scaled_dot_product_attention, which not every version of PyTorch has.  BIAS: of pairs of points."""
     by_head = lambda x: x.flatten(2).unflatten(1, (heads, -1))
-    products = by_head(q).transpose(2, 3) @ by_head(k) * (scale or (q.shape[1] // heads) ** -0.5)
+    products = by_head(q).transpose(2, 3) @ by_head(k) * (scale or (q.shape[1] // heads) ** -0.5) + bias
     if causal:
         products = products.masked_fill(torch.ones(products.shape[2:], dtype=torch.bool).triu(1), -math.inf)
     return (by_head(v) @ products.softmax(3).transpose(2, 3)).flatten(1, 2).unflatten(2, q.shape[2:])
@@ -438,12 +438,12 @@ def sides(shape, window, shift):
     return (part.unsqueeze(1) != part.unsqueeze(2)) * -100.0
 
 
-def window_attention(q, k, v, heads, window, shift=None, table=None, scale=None):
-    """As Swin computes it, the table too: rolled, in windows, masked by addition, and rolled back."""
+def window_attention(q, k, v, heads, window, shift=None, table=None, scale=None, bias=0):
+    """As Swin computes it, the table too: rolled, in windows, masked by addition, and rolled back.  BIAS: of pairs of points."""
     axes, shift = list(range(2, 2 + len(window))), shift or [0] * len(window)
     rolled = [in_windows(torch.roll(x, [-s for s in shift], axes), window) for x in (q, k, v)]
     q, k, values = (x.unflatten(2, (heads, -1)).transpose(1, 2) for x in rolled)
-    products = q @ k.transpose(2, 3) * (scale or q.shape[3] ** -0.5)
+    products = q @ k.transpose(2, 3) * (scale or q.shape[3] ** -0.5) + bias
     if table is not None:
         at, row = torch.stack(torch.meshgrid(*map(torch.arange, window), indexing="ij")).flatten(1), 0
         for apart, size in zip(at[:, :, None] - at[:, None, :], window):
@@ -509,6 +509,31 @@ class Rearranged(nn.Module):
         seen = (torch.softmax(q @ k.transpose(2, 3) / 2, 3) @ v).transpose(1, 2).reshape(n, 2, 2, 4, 3, 8)
         back = seen.permute(0, 5, 3, 1, 4, 2).reshape(mixed.shape)
         return self.answer(torch.cat([mixed, back], 1))
+
+
+class Biases(nn.Module):
+    """A mask that nobody learns, and places in a table: as BEiT and LeViT have it."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(3, 6, 3, padding=1)
+        self.qkv = nn.Linear(6, 18)
+        self.few = nn.Conv2d(6, 6, 2, stride=2)
+        self.wide = nn.Conv2d(6, 10, 1)
+        self.pairs, self.own = nn.Parameter(torch.randn(3, 24, 24)), nn.Parameter(torch.randn(2, 24, 6))
+        self.register_buffer("masked", torch.randint(2, (1, 24, 24)) * -5.0 + torch.randn(1, 24, 24))
+        self.register_buffer("places", torch.zeros(1, 6, 6))  # the recorder draws from it
+        self.table = nn.Embedding(7, 2)
+        self.answer = nn.Conv2d(28, 3, 3, padding=1)
+
+    def forward(self, photo):
+        first = torch.tanh(self.first(photo))
+        q, k, v = (4 * self.qkv(first.movedim(1, -1)).movedim(-1, 1)).chunk(3, 1)
+        few, table = self.few(first), self.table((4 * self.places[0]).round().long()).movedim(-1, 0)
+        parts = [attention(q, k, v, 3, bias=self.pairs), attention(first, first, v, causal=True, bias=self.masked),
+                 attention(q, few, self.wide(few), 2, 0.7, bias=self.own),
+                 window_attention(k, q, v, 2, (3, 2), (1, 1), bias=table)]
+        return self.answer(torch.cat(parts, 1))
 
 
 class VolumeWindows(nn.Module):
@@ -647,7 +672,7 @@ class Scales(nn.Module):
 
 NETS = {"unet": UNet, "simple": Simple, "two_convolutions": TwoConvolutions, "three_convolutions": ThreeConvolutions, "variants": Variants,
         "activations": Activations, "resizing": Resizing, "classes": Classes, "batch_norm": BatchNorm,
-        "groups": Groups, "operators": Operators, "functions": Functions, "arithmetic": Arithmetic, "given": Given, "time": Time, "attention": Attention, "channel_attention": ChannelAttention, "windows": Windows, "volume_windows": VolumeWindows, "rearranged": Rearranged, "borders": Borders, "signals": Signals, "heads": Heads, "scales": Scales, "volumes": Volumes}
+        "groups": Groups, "operators": Operators, "functions": Functions, "arithmetic": Arithmetic, "given": Given, "time": Time, "attention": Attention, "channel_attention": ChannelAttention, "windows": Windows, "volume_windows": VolumeWindows, "biases": Biases, "rearranged": Rearranged, "borders": Borders, "signals": Signals, "heads": Heads, "scales": Scales, "volumes": Volumes}
 
 # ---- losses over classes; in a target of labels 255 counts nowhere ----------------------------------
 

@@ -4,6 +4,7 @@ Net draws from the choices of its class: tests/planner/bounds.py has others.  Va
 and go by its number, with periods that have no common factor: so a run of twenty has them all, and 2,000 most pairs.
 """
 
+import math
 import random
 
 STEPS = 3
@@ -201,6 +202,10 @@ class Varied(Net):
                   for extent in extents]
         heads, shift = 2 if width % 2 == 0 else 1, [draw.randrange(extent) for extent in window]
         bias = ", bias = relative_bias(%d, %s)" % (heads, listed(window)) if draw.random() < 0.8 else ""
+        if draw.random() < 0.3:
+            points = math.prod(window)
+            pairs = [points * points] if len(window) == 1 else [1] * (len(window) - 2) + [points, points]
+            bias = ", bias = sin(parameter(%d, init = 0.5, size = %s))" % (heads, listed(pairs))
         return "heads = %d, window = %s, shift = %s%s" % (heads, listed(window), listed(shift), bias)
 
     def answer(self, x):

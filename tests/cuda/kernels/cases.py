@@ -524,7 +524,7 @@ def attending(cases, windowed=False):
     answering = asking if causal else points()
     if cases.wide:  # as many queries as make large tensors, and few keys
         asking, answering, causal = cases.size(), [1, 2, 3], False
-    window, shift, biased = [asking, answering], [0, 0, 0], windowed and r.random() < 0.8
+    window, shift, biased = [asking, answering], [0, 0, 0], r.random() < (0.8 if windowed else 0.4) and not (cases.wide and not windowed)
     if windowed:
         extents_of_one = [r.choice([1, 1, 2, 3]), r.randint(1, 8), r.randint(2, 8)]
         counts = [1, 93, 91] if cases.wide else [r.randint(1, 3), r.randint(1, 2), r.randint(1, 2)]
@@ -532,14 +532,16 @@ def attending(cases, windowed=False):
             extents_of_one = [1, 3, 3]
         asking = answering = [extent * count for extent, count in zip(extents_of_one, counts)]
         window, shift = [extents_of_one] * 2, [r.choice([0, r.randrange(extent)]) for extent in extents_of_one]
-    differences = [2 * extent - 1 for extent in window[0]] if biased else [1, 1, 1]
-    of_b, bands = cases.shape(heads, n, differences), cases.bands(1, 2, 3)
+    of_bias, pairs, bands = [2 * extent - 1 for extent in window[0]] if biased else [1, 1, 1], 0, cases.bands(1, 2, 3)
+    if biased and (not windowed or r.random() < 0.3):
+        of_bias, pairs, bands = [1, math.prod(window[0]), math.prod(window[1])], math.prod(window[1]), 1
+    of_b = cases.shape(heads, n, of_bias)
     queries, keys = math.prod(asking), math.prod(answering)
     of_q, of_k, of_v, of_y = (cases.shape(*pair) for pair in ((c, n, asking), (c, n, answering), (cv, n, answering), (cv, n, asking)))
     lse = Shape(heads * queries, 1, [1, 1, 1], heads * queries)
     numbers = {"C": c, "CV": cv, "N": n, "HEADS": heads, "CAUSAL": int(causal), "BANDS": bands,
-               "BIAS": int(biased), "QUERIES": math.prod(window[0]), "KEYS": math.prod(window[1]),
-               "WINDOWS": queries // math.prod(window[0]), **extents("", asking), **extents("I", answering)}
+               "BIAS": int(biased), "PAIRS": pairs, "QUERIES": math.prod(window[0]), "KEYS": math.prod(window[1]),
+               "WINDOWS": queries // math.prod(window[0]), **extents("", asking), **extents("I", answering), **extents("B", of_bias)}
     numbers.update({name + axis: value for name, values in (("QUERY_", window[0]), ("KEY_", window[1]), ("SHIFT_", shift))
                     for axis, value in zip("DHW", values)})
     layouts = {"QUERY": of_q, "DQ": of_q, "KEY": of_k, "DK": of_k, "VALUE": of_v, "DV": of_v, "Y": of_y, "DY": of_y, "LSE": lse,
@@ -548,15 +550,15 @@ def attending(cases, windowed=False):
     given = {"scratch": "scratch", "q": "q", "k": "k", "v": "v", "y": "y", "lse": "lse",
              "b": "b" if biased else None}
     kernels = both("attention")
-    cases.function("attention of %d and %d channels in %d heads, %d x %s and %s, causal %d, windows %s, shift %s, bias %d" % (
-        c, cv, heads, n, asking, answering, causal, window[0], shift, biased), [
+    cases.function("attention of %d and %d channels in %d heads, %d x %s and %s, causal %d, windows %s, shift %s, bias %d, pairs %d" % (
+        c, cv, heads, n, asking, answering, causal, window[0], shift, biased, pairs), [
         "Tensor q = test.numbers(%s), k = test.numbers(%s), v = test.numbers(%s), dy = test.numbers(%s);" % tuple(
             shape.cpp() for shape in (of_q, of_k, of_v, of_y)),
         "Tensor dq = test.output(%s), dk = test.output(%s), dv = test.output(%s), y = test.output(%s);" % tuple(
             shape.cpp() for shape in (of_q, of_k, of_v, of_y)),
         "Tensor b = test.numbers(%s), db = test.output(%s);" % (of_b.cpp(), of_b.cpp()),
         "Tensor lse = test.real_output(%d);" % (n * heads * queries),
-        "Result scratch = test.result(%d);" % (n * heads * (keys + 2 * queries + bands * math.prod(differences))),
+        "Result scratch = test.result(%d);" % (n * heads * (keys + 2 * queries + bands * math.prod(of_bias))),
         *cases.run("attention without lse", "attention", kernels, {**given, "lse": None}, {"scratch": None}, before=[n]),
         *cases.run("attention", "attention", kernels, given, {"scratch": None}, before=[n]),
         *cases.run("attention_grad", "attention_grad", both("attention_grad"), {**given, "dq": "dq", "dk": "dk", "dv": "dv", "dy": "dy",
