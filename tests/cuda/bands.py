@@ -194,4 +194,5 @@ def jobs(shop, pool, long):
 
 
 if __name__ == "__main__":
-    sys.exit(steps.run_jobs(__doc__, jobs, [["12", "1030", "37"]]))
+    height = "1030" if "--long" in sys.argv else "260"  # at least that of the highest net
+    sys.exit(steps.run_jobs(__doc__, jobs, [["12", height, "37"]]))
