@@ -14,7 +14,7 @@ and each step may touch its operands and nothing else.
   faults    planted in what unetc wrote: a missing barrier, a buffer used after its life or moved onto another, an
             overrun into a neighbour that lives, a rate of learning that capture would freeze; each is noticed
 
-The short form leaves out three of the nets, and lets the device fail twice in each way.  Every plan is judged by check_plan.py.
+The short form leaves out four of the nets, and lets the device fail twice in each way.  Every plan is judged by check_plan.py.
 Exits with 77 without the headers of CUDA and cuDNN.  Standard library only."""
 
 import argparse
@@ -70,7 +70,7 @@ NETS = [TINY, SIMPLE, ("unet", EXAMPLES + "unet_denoiser.unet", ["-Dbase=6", "--
         ("five levels", PLANNER + "unet.unet", ["-Ddepth=5", "-Dbase=2", "--batch=3"]), VOLUME, POOLS,
         ("scales", "tests/cuda/scales.unet", []), ("chains", "tests/cuda/chains.unet", []), ("turns", "tests/cuda/turns.unet", []), DIFFUSION,
         ("compared", "tests/cuda/compared.unet", [drawn("compared")]), ("label losses", "tests/cuda/label_losses.unet", [drawn("label losses")])]
-LONG_NETS = "irregular", "five levels", "unet"  # half.py trains the former on both targets, in f32, too
+LONG_NETS = "irregular", "five levels", "unet", "turns"  # half.py trains the former on both targets, in f32, too
 ALL_LABEL_LOSSES = ("all label losses", "tests/cuda/label_losses.unet", ["-Dall=true"])
 
 

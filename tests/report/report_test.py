@@ -476,6 +476,9 @@ def test_text():
                         ("of it fixed", 4 * 4 * 482080), ("without reuse", planned["without_reuse"])):
         expect(re.search(r"  %s .* %s B" % (row, "{:,}".format(bytes_)), out), "text: " + row)
     expect(plan(TINY, "--no-reuse", "--no-recompute")[1]["arena"]["bytes"] == kept["without_reuse"], "without reuse: that of --no-reuse")
+
+
+def test_text_of_budgets():
     _, out, _ = unetc("mem", SMALL, "--mem=9MiB", "--micro-batches=4", "--bands=off", "--batch=8")
     expect("4 micro-batches of 2 samples, whole images" in out, "text: several samples at a time")
     _, out, _ = unetc("mem", SMALL, "--bands=8")
@@ -530,6 +533,7 @@ def main():
             test_sweep_end(folder)
             test_floor()
             test_enlarged()
+            test_text_of_budgets()
         test_at_once()
         test_diff(folder)
         test_html(folder)
