@@ -192,6 +192,35 @@ def other_windows():
     return network
 
 
+def other_mask():
+    """Windows of a map that is rolled; the mask hides what no roll brings together."""
+    network = Windows(shift=(2, 1))
+    network.mask = network.mask.flip(2)
+    return network
+
+
+def biased_by(bias):
+    """Attention of all points, which have one head, with a summand of each pair."""
+    def attended(s, x):
+        t = x.flatten(2)
+        return (torch.softmax(t.transpose(1, 2) @ t + bias(s, x), -1) @ t.transpose(1, 2)).transpose(1, 2).view(x.shape)
+    return attended
+
+
+def of_pairs(s, x):
+    """Two heads with a factor each, a place in a table for each pair, as LeViT has it, and a mask."""
+    t = x.view(1, 2, 2, 64).transpose(2, 3)
+    products = t @ t.transpose(2, 3) * s.factor.view(2, 1, 1)
+    shares = (products + s.table[:, s.index] + s.mask).softmax(-1)
+    return (shares @ t).transpose(2, 3).reshape(x.shape)
+
+
+def parts_of_many_groups(s, x):
+    """Keys and values of 80 heads, a part of each head's channels."""
+    keys, values = s.d(x).view(1, 80, 3, 8, 8).split([1, 2], 2)
+    return keys.flatten(1, 2).tanh(), values.flatten(1, 2)
+
+
 def merged(s, x):
     """Every other point is a channel, in three orders."""
     n, c, height, width = x.shape
@@ -627,6 +656,14 @@ RIGHT = ONCE_WRONG + [
                                  b=nn.Parameter(torch.rand(4)), w=torch.tensor([0.5, 1.0, 2.0, 0.25]).view(-1, 1, 1)), IMAGE),
     ("places", of(tokens_with_places, p=nn.Parameter(torch.rand(1, 64, 4)), t=nn.Parameter(torch.rand(64, 1))), IMAGE),
     ("windows", lambda: nn.Sequential(conv(), Windows(), Windows(shift=(2, 1)), Windows(shift=(0, 1)), Windows(window=(8, 8))), IMAGE),
+    ("other_windows", lambda: nn.Sequential(conv(), other_windows()), IMAGE),
+    ("attention_with_bias", of(biased_by(lambda s, x: s.b), b=nn.Parameter(torch.rand(64, 64))), IMAGE),
+    ("attention_with_mask", of(biased_by(lambda s, x: s.b), b=torch.rand(64, 64)), IMAGE),
+    ("attention_with_computed_bias", of(biased_by(lambda s, x: torch.sigmoid(s.b)[s.i]), b=nn.Parameter(torch.rand(9)), i=torch.randint(9, (64, 64))),
+     IMAGE),
+    ("attention_of_pairs", of(of_pairs, factor=nn.Parameter(torch.rand(2) + 1), table=nn.Parameter(torch.randn(2, 9)),
+                              index=torch.randint(9, (64, 64)), mask=torch.randint(2, (64, 64)) * -9.0), IMAGE),
+    ("parts_of_many_groups", of(parts_of_many_groups, d=nn.Conv2d(4, 240, 1)), IMAGE),
     ("merged", of(merged, f=nn.Linear(16, 5), d=nn.Conv2d(16, 5, 1)), IMAGE),
     ("zeros_at_the_end", of(lambda s, x: F.pad(x.permute(0, 2, 3, 1), (0, 0, 0, 2, 0, 1)).tanh()[:, :8, 1:9].permute(0, 3, 1, 2)), IMAGE),
     ("along_each_axis", of(along_each_axis, d=nn.Conv2d(4, 2, 1), b=nn.BatchNorm2d(2), r=nn.Conv2d(2, 4, 1), w=nn.Conv2d(2, 4, 1)), IMAGE),
@@ -743,13 +780,10 @@ REFUSED = [
     ("channels_by_pairs", of(lambda s, x: of_rows(x, lambda shares: shares * s.b), b=nn.Parameter(torch.rand(4, 1))), IMAGE,
      "a factor other than a number for each head"),
     ("channels_twice", of(lambda s, x: of_rows(x, lambda shares: shares * s.b * s.b), b=nn.Parameter(torch.rand(1))), IMAGE,
-     "a factor other than a number for each head"),
+     "two factors for each head"),
     ("channels_in_windows", of(channels_in_windows), IMAGE, "no attention over points"),
-    ("attention_with_bias", of(lambda s, x: (lambda t: torch.softmax(t.transpose(1, 2) @ t + s.b, -1) @ t.transpose(1, 2))(x.flatten(2)),
-                               b=nn.Parameter(torch.rand(64, 64))), IMAGE, "a mask or a bias other than Swin's"),
-    ("attention_with_mask", of(lambda s, x: (lambda t: torch.softmax(t.transpose(1, 2) @ t + s.b, -1) @ t.transpose(1, 2))(x.flatten(2)),
-                               b=torch.rand(64, 64)), IMAGE, "a mask or a bias other than Swin's"),
-    ("other_windows", lambda: nn.Sequential(conv(), other_windows()), IMAGE, "a mask or a bias other than Swin's"),
+    ("bias_of_an_input", of(biased_by(lambda s, x: x.mean())), IMAGE, "a mask or a bias that depends on an input"),
+    ("other_mask", lambda: nn.Sequential(conv(), other_mask()), IMAGE, "differs from window to window in another way than Swin's"),
     ("attention_alone", of(lambda s, x: torch.softmax(x.flatten(2).transpose(1, 2) @ x.flatten(2), -1)), IMAGE, "is a weight, or a constant"),
     ("unequal_maxima", of(lambda s, x: F.adaptive_max_pool2d(x, 3)), IMAGE, "no equal parts"),
     ("averages_all", of(lambda s, x: s.b(x), b=nn.BatchNorm2d(4, momentum=None)), IMAGE, "momentum = None"),

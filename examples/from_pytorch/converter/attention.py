@@ -94,7 +94,7 @@ def attended(n, products, v, causal=False):
     scale, shift = products.scale, products.shift or ()
     options = given("heads", q.heads, 1) + ([] if abs(scale - usual) < 1e-6 * usual else [("scale", scale)])
     options += given("causal", causal, False)
-    if q.window or products.bias:
+    if q.window or (products.bias and not products.pairs):
         options.append(("window", number(list(q.extent()))))
     if shift:
         options.append(("shift", number(list(shift))))
@@ -188,6 +188,19 @@ def einsum(n):
 def ordered(n, value, letters_now, wanted):
     order = [letters_now.index(letter) for letter in wanted]
     return (value if isinstance(value, Products) else settled(n, n.image(value))).permuted(order)
+
+
+def tempered(n, sign, products, other):
+    """Products of points with a number for each head: each channel of the queries has the number of its head."""
+    left, heads = products.left, products.left.heads
+    value, each = left.value, left.value.channels // heads
+    ones = [1] * len(value.points)
+    size = (heads * each, *ones)
+    copies = n.emit("concat", [covariance.numbers_of_heads(n, products, other)] * each, size=size)
+    of_head, head = Atom("C", each, heads), Atom("C", heads)
+    factor = arranging.arranged(n, Value(copies, size, [(of_head,), (head,)]), [(head, of_head), *[()] * len(ones)])
+    scaled = value.with_base(n.emit(sign, [value.base, factor.base], size=value.size))
+    return products.changed(left=Side(scaled, heads, left.window, lambda n: None))
 
 
 def softmax_of(n, products, dim):

@@ -107,13 +107,29 @@ def channel_part(n, value, axis, begin, end):
     return Value(name, (count, *value.points), axes)
 
 
+def part_of_many_groups(n, value, axis, begin, end):
+    """The same where the groups are many: the channels of all groups come to lie side by side, are cut, and go back."""
+    cut, found = value.axes[axis][0], arranging.factors(value)
+    if found is None:
+        return None
+    channels, points = found.pop("C"), [tuple(atoms) for atoms in found.values()]
+    place = [atom.key() for atom in channels].index(cut.key())
+    beside = arranging.arranged(n, value, [(cut, *channels[:place], *channels[place + 1:]), *points])
+    part = channel_part(n, beside, axis, begin, end) if beside else None
+    if part is None or not part.axes[axis]:
+        return part
+    channels = arranging.factors(part)["C"]
+    return arranging.arranged(n, part, [(*channels[1:place + 1], channels[0], *channels[place + 1:]), *points])
+
+
 def part_of_groups(n, value, axis, begin, end):
     """The same part of every group of channels, which are an axis of their own, such as heads."""
     atom = value.axes[axis][0]
     span, size = atom.inner * atom.size, end - begin
     step = math.gcd(math.gcd(begin, end), atom.size) * atom.inner
     if value.channels // step > MOST_PARTS:
-        n.refuse("a part of each of %d groups of channels" % (value.channels // span))
+        part = part_of_many_groups(n, value, axis, begin, end)
+        return part or n.refuse("a part of each of %d groups of channels" % (value.channels // span))
     names = n.translation.chunked(n.node, value.base, value.channels // step)
     begin, end = begin * atom.inner, end * atom.inner
     chosen = [names[(group + at) // step] for group in range(0, value.channels, span) for at in range(begin, end, step)]

@@ -27,18 +27,27 @@ def crossed(value):
 # ---- a factor for each head ---------------------------------------------------------------------------------------
 
 
-def tempered(n, sign, products, other):
-    """PRODUCTS with a temperature.  OTHER: a weight or a constant of one number, or of one for each head."""
+def numbers_of_heads(n, products, other):
+    """The name of a tensor of one point with a channel for each head.  OTHER: a weight or a constant of one number, or of one
+    for each head."""
     heads, rank = products.left.heads, len(n.shape())
     sizes = [1] * (rank - len(other.shape)) + list(other.shape)
     wide = [(axis, size) for axis, size in enumerate(sizes) if size > 1]
-    if products.temperature or len(wide) > 1 or any(axis > rank - 3 or size != heads for axis, size in wide):
-        n.refuse("attention of channels with a factor other than a number for each head")
+    if len(wide) > 1 or any(axis > rank - 3 or size != heads for axis, size in wide):
+        n.refuse("attention with a factor other than a number for each head")
     points = [1] * len(products.left.value.points)
     axes = [tuple(Atom("C", size) for _ in range(size > 1)) for size in sizes]
     name = (parameter if isinstance(other, Weight) else constant)(n, Value(None, (product(sizes), *points), axes), other).base
     if product(sizes) < heads:
         name = n.emit("concat", [name] * heads, size=(heads, *points))
+    return name
+
+
+def tempered(n, sign, products, other):
+    """Products of channels with a temperature."""
+    if products.temperature:
+        n.refuse("attention of channels with two factors for each head")
+    name = numbers_of_heads(n, products, other)
     return products.changed(temperature=name if sign == "*" else n.emit("/", [name], [(0, 1)]))
 
 

@@ -6,7 +6,7 @@ Of two tensors that differ in size the smaller one is repeated, by `*` itself or
 
 import math
 
-from . import arranging, covariance, windows
+from . import arranging, attention, covariance, windows
 from .axes import laid_out, narrowed, settled
 from .learnt import constant, fits_scale, parameter, scale_by
 from .table import given, operator, plainly
@@ -231,16 +231,18 @@ def add_product(n):
 
 
 def scaled_products(n, sign, left, right):
-    """Products of queries and keys times a number, or, of channels, times a number for each head."""
+    """Products of queries and keys, or of channels, times a number, or a number for each head."""
     products, other = (left, right) if isinstance(left, Products) else (right, left)
     of_channels = isinstance(products, ChannelProducts)
-    if sign == "+" and not isinstance(other, (Products, Value, int, float)) and not of_channels:
-        return windows.biased(n, products, other)
+    if sign == "+" and not isinstance(other, (Products, int, float)) and not of_channels:
+        return windows.refuse(n) if isinstance(other, Value) else windows.biased(n, products, other)
     factor = scalar(n, other) if not isinstance(other, Products) else None
     if sign not in "*/" or sign == "/" and products is right or products.shares or products.bias or products.shift:
         n.image(products)
     if of_channels and factor is not None and not isinstance(factor, (int, float, Value)):
         return covariance.tempered(n, sign, products, factor)
+    if factor is not None and not isinstance(factor, (int, float, Value)):
+        return attention.tempered(n, sign, products, factor)
     if not isinstance(factor, (int, float)):
         n.image(products)
     return products.times(factor if sign == "*" else 1 / factor)

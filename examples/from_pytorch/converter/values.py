@@ -175,12 +175,12 @@ class Side:
 
 class Products:
     """Products of the points of two Sides, times SCALE: rows are points of the left one, columns points of the right one.
-    SHARES: None, or whose points their softmax is over.  BIAS: the name of a summand, SHIFT: the shift of windows whose mask is
-    added; None without."""
+    SHARES: None, or whose points their softmax is over.  BIAS: the name of a summand; PAIRS: it has a number for each pair.
+    SHIFT: the shift of windows whose mask is added; None without."""
 
     def __init__(self, left, right, scale=1, shares=None, bias=None, shift=None):
         self.left, self.right, self.scale, self.shares = left, right, scale, shares
-        self.bias, self.shift = bias, shift
+        self.bias, self.pairs, self.shift = bias, False, shift
 
     def changed(self, **fields):
         made = copy.copy(self)
