@@ -787,7 +787,7 @@ def compared_net(seed):
 
 
 def random_nets(options):
-    """So many; and of many more those that have what fewer than two had before: some nets have no gradients."""
+    """So many nets; then each further net with a feature that fewer than two nets had: some nets have no gradients."""
     draw, had = Draw(options.seed), collections.Counter()
     wanted = {(feature, value) for feature, values in VALUES.items() for value in values}
     for number in range(20 * options.nets):
