@@ -194,7 +194,7 @@ typedef struct {
     int64_t bands;  /*   parts of a head that are summed by themselves, too */
     bool normalize; /* over channels: channels have the length 1 */
     int64_t
-        pairs; /* of a bias with a point for each pair of points of a window: keys of a window; else 0 */
+        pairs; /* keys of a window, if the bias has a point for each pair of a query and a key; else 0 */
 } AttentionAttributes;
 
 /* The last convolution with a loss, see op_head.c. */

@@ -64,6 +64,11 @@ void gradient_embedding(Autodiff *ad, const Node *node, const ValueId *dout, Val
     gradient_node(ad, node, OP_EMBEDDING_WGRAD, (Attributes){0}, in, 2, &din[W], 1);
 }
 
+int64_t named_rows(const Graph *g, const Node *node) {
+    const bool made = node->op == OP_EMBEDDING && g->value[node->in[X]].class != CLASS_STAGING;
+    return made ? g->value[node->in[W]].shape.dim[0] : 0;
+}
+
 /* One operation for each number of all rows that are read. */
 int64_t flops_embedding(const Graph *g, const Node *node) {
     return shape_elements(g->value[node->op == OP_EMBEDDING ? node->out[0] : node->in[1]].shape);

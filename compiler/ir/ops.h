@@ -114,6 +114,9 @@ void load_inputs(Graph *g, const Node *node, int nnode);
 /*   it takes V out of the arena, behind them. */
 void store_value(Graph *g, ValueId v);
 
+/* op_scale.c: the rows of the table of an `embedding` whose numbers an operator makes; else 0. */
+int64_t named_rows(const Graph *g, const Node *node);
+
 /* op_attention.c: the points of MAP, of queries or keys, in a window; */
 int64_t attention_window_points(const Node *node, Shape map);
 /*   the extent of the windows into which NODE cuts a map, or 1: extents of the map are multiples of it. */

@@ -11,6 +11,7 @@
 #include "pipeline.h"
 #include "search/advice.h"
 #include "search/budget_search.h"
+#include "search/exact_rows.h"
 #include "search/whole_batch.h"
 
 /* ---- lowering, once per program ---- */
@@ -44,6 +45,8 @@ static bool lower_all(const Request *r, Model *model[PROGRAMS]) {
     const LowerOptions whole = sized(r, first_program(options), r->lower->size);
     Model *first = lower(r->pool, r->diag, r->file, &whole);
     if (first == NULL || diag_errors(r->diag) > 0)
+        return false;
+    if (!suits_exact_rows(r->diag, options, first))
         return false;
     bool trains = first->train.present;
     const bool alone = !options->wanted[PROGRAM_TRAIN] && !options->wanted[PROGRAM_PREDICT];
