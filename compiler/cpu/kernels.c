@@ -529,6 +529,25 @@ static void prepare_attention(Program *program, Node *node) {
                     workspace_new(program->graph, node, "scratch", type, elements));
 }
 
+/* ---- the loss of a language model ---- */
+
+/* A reference kernel keeps the term of each point, and its gradient the slope of each logit. */
+static void prepare_vocabulary(Program *program, Node *node) {
+    enum { OF_FORWARD = 2, OF_GRADIENT = 3, TABLE = 3 };
+    Graph *g = program->graph;
+    const bool gradient = node->op == OP_VOCABULARY_LOSS_GRAD, reference = program->options->reference;
+    const Shape x = g->value[node->in[0]].shape;
+    const int64_t points = size_product(program->micro_batch, shape_elements(x) / shape_channels(x));
+    int64_t elements = points;
+    if (reference && gradient)
+        elements = size_product(points, g->value[node->in[TABLE]].shape.dim[0]);
+    else if (!reference && !cpu_vocabulary_elements(points, shape_channels(x), gradient, &elements))
+        elements = INT64_MAX;
+    node_set_output(
+        g, node, gradient ? OF_GRADIENT : OF_FORWARD,
+        workspace_new(g, node, "scratch", reference ? TYPE_F64 : program->options->real, elements));
+}
+
 /* ---- inputs ---- */
 
 void cpu_begin(Program *program, const Node *node, int nnode) {
@@ -567,6 +586,8 @@ const KernelRow cpu_kernels[OPS] = {
     [OP_ATTENTION_GRAD] = {.prepare = prepare_attention},
     [OP_CHANNEL_ATTENTION] = {.prepare = prepare_channel_attention},
     [OP_CHANNEL_ATTENTION_GRAD] = {.prepare = prepare_channel_attention},
+    [OP_VOCABULARY_LOSS] = {.prepare = prepare_vocabulary},
+    [OP_VOCABULARY_LOSS_GRAD] = {.prepare = prepare_vocabulary},
     [OP_BATCH_STATISTICS] = {.prepare = prepare_norm},
     [OP_NORM_STATISTICS] = {.prepare = prepare_norm},
     [OP_BATCH_NORM_WGRAD] = {.prepare = prepare_norm},

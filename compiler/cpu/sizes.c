@@ -1,5 +1,6 @@
 /* sizes.c - sizes of packed weights, scratch and bands of the kernels in templates/cpu/. */
 #include "cpu/sizes.h"
+#include "base/size_math.h"
 
 enum { BLOCK = 16 };
 
@@ -133,6 +134,17 @@ bool cpu_head_sums_elements(int64_t in, int64_t out, int64_t width, int64_t rows
     return multiply((width - 1) / PIXELS + 1, out, elements) &&
            multiply(*elements, channels_stored(in), elements) &&
            !__builtin_add_overflow(*elements, BLOCK, elements) && multiply(*elements, rows, elements);
+}
+
+/* See templates/cpu/vocabulary.c. */
+bool cpu_vocabulary_elements(int64_t points, int64_t channels, bool gradient, int64_t *out) {
+    enum { PART_POINTS = 128, SOME_CLASSES = 64, CLASS_GROUPS = 16, REALS = 2, LINE = 8 };
+    const int64_t list = size_product(REALS, size_rounded(size_sum(1, size_product(2, points)), LINE)),
+                  row = size_rounded(channels, BLOCK), rows = size_product(PART_POINTS, row),
+                  found = (2 * CLASS_GROUPS + 1) * PART_POINTS;
+    const int64_t blocks = size_sum(size_product(2, rows), CLASS_GROUPS * SOME_CLASSES * PART_POINTS);
+    *out = size_sum(size_sum(list, blocks), gradient ? size_product(CLASS_GROUPS, rows) : found);
+    return *out < INT64_MAX;
 }
 
 bool cpu_loss_scratch_elements(int64_t batch, int64_t rows, int64_t *out) {

@@ -67,6 +67,10 @@ bool cpu_attention_grad_elements(const CpuAttention *of, int64_t sums, int64_t *
 /* `BANDS` of the gradient by a bias, for so many windows of so many points each. */
 int64_t cpu_attention_bands(int64_t windows, int64_t points);
 
+/* `scratch` (of type real) of the loss of a language model over so many points of all samples, or of its
+ * GRADIENT: the list of points, blocks of logits, and the numbers of each group of classes. */
+bool cpu_vocabulary_elements(int64_t points, int64_t channels, bool gradient, int64_t *out);
+
 /* `scratch` (of type double) of mse, l1 and psnr over rows = D * H rows of points. */
 bool cpu_loss_scratch_elements(int64_t batch, int64_t rows, int64_t *out);
 

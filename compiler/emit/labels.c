@@ -27,16 +27,19 @@ int emit_label_counts(const Program *program, Text *out) {
     Pool *pool = program->graph->pool;
     const int n = program->kind == PROGRAM_PREDICT ? 0 : label_counts(program->graph, &count);
     for (int i = 0; i < n; i++)
-        text_wrapped(out, pool_text(pool, "static const double %s_label_weight_%d[] = {%s};", program->name,
-                                    i, weights_text(pool, &count[i])));
+        if (!count[i].attributes->numbers)
+            text_wrapped(out, pool_text(pool, "static const double %s_label_weight_%d[] = {%s};",
+                                        program->name, i, weights_text(pool, &count[i])));
     if (n > 0)
         text_line(out, "static const UnetLabelCount %s_labels[] = {", program->name);
     for (int i = 0; i < n; i++) {
         const Layout layout = layout_of(program, &count[i]);
-        text_line(out, "    {%d, %s, %lld, %s_label_weight_%d},",
-                  program->graph->value[count[i].labels].input,
+        const char *weights =
+            count[i].attributes->numbers ? "NULL" : pool_text(pool, "%s_label_weight_%d", program->name, i);
+        text_line(out, "    {%d, %s, %lld, %s, %lld},", program->graph->value[count[i].labels].input,
                   layout_initialiser(pool, &program->graph->value[count[i].read], &layout, true),
-                  (long long)count[i].attributes->classes, program->name, i);
+                  (long long)count[i].attributes->classes, weights,
+                  count[i].attributes->numbers ? (long long)type_bytes(program->options->real) : 0LL);
     }
     if (n > 0)
         text_line(out, "};");

@@ -251,9 +251,101 @@ static ValueId result_node(Call *call, const Compared *by, LabelAttributes attri
     return out;
 }
 
+/* ---- numbers of many classes ---- */
+
+/* Returns whether the call compares with an input that has the number of a class at each point. */
+static bool compares_numbers(const Call *call) {
+    const Datum labels = argument(call, "labels")->value;
+    const Input *input = labels.kind == DATUM_TENSOR ? declared(call->l, labels.tensor) : NULL;
+    return input != NULL && input->kind == KIND_SIGNAL &&
+           shape_channels(call->l->graph->value[input->value].shape) == 1;
+}
+
+/* Returns the `linear` that made the logits; reports and returns NULL if there is none. */
+static const Node *linear_of(const Call *call, ValueId logits) {
+    Lower *l = call->l;
+    const Graph *g = l->graph;
+    const NodeId producer = g->value[logits].producer;
+    const Node *node = producer < 0 ? NULL : &g->node[producer];
+    if (node != NULL && node->op == OP_CONV && g->value[node->in[1]].shape.rank == 2)
+        return node;
+    diag_begin(l->diag, ERROR, "U0415", argument(call, "logits")->span,
+               "`cross_entropy` with numbers of classes takes the result of a `linear`");
+    diag_note(l->diag, "it makes the logits some classes at a time, and needs what they are made of");
+    diag_help(l->diag, "end the network with `logits = linear(x, %s)`", "30522");
+    note_via(l);
+    diag_end(l->diag);
+    return NULL;
+}
+
+/* Reports an argument that the loss of numbers does not take. */
+static bool takes_no_more(const Call *call) {
+    static const char *const names[] = {"weight", "ignore_index", "pixel_weight"};
+    double smoothing;
+    for (int k = 0; k < (int)(sizeof names / sizeof *names); k++)
+        if (argument(call, names[k])->value.kind != DATUM_NONE)
+            return report_value(call, names[k],
+                                pool_text(call->l->pool,
+                                          "`cross_entropy` with numbers of classes takes no `%s`: points "
+                                          "with negative numbers do not count",
+                                          names[k]));
+    return argument_number(call, "label_smoothing", &smoothing) &&
+           (smoothing == 0 ||
+            report_value(call, "label_smoothing",
+                         "`cross_entropy` with numbers of classes takes no `label_smoothing`"));
+}
+
+/* A number for each point, which the gradient reads; -1: there is none. */
+static ValueId point_numbers(const Call *call, Shape x) {
+    const Value value = {.name = pool_text(call->l->pool, "%s lse", call->signature->name),
+                         .class = CLASS_BATCH_STATISTIC,
+                         .type = TYPE_F32,
+                         .shape = {.rank = 1, .dim = {shape_elements(x) / shape_channels(x)}},
+                         .per_sample = true,
+                         .span = call->span};
+    return call->l->options->program == PROGRAM_TRAIN ? value_new(call->l->graph, value) : -1;
+}
+
+/* The loss reads what the logits are made of: x, the weight and the bias of the `linear`. */
+static ValueId build_vocabulary_loss(Call *call) {
+    enum { X, WEIGHT, BIAS };
+    Lower *l = call->l;
+    Graph *g = l->graph;
+    Compared by = {.map = -1};
+    LabelAttributes *a = NEW(g->pool, LabelAttributes);
+    if (!argument_tensor(call, "logits", &by.logits) || !argument_tensor(call, "labels", &by.labels))
+        return -1;
+    if (!same_size(call, &by))
+        return -1;
+    const Node *linear = linear_of(call, by.logits);
+    if (linear == NULL || !takes_no_more(call))
+        return -1;
+    *a = (LabelAttributes){.ignore = -1, .numbers = true, .classes = g->value[by.logits].shape.dim[0]};
+    const ValueId x = value_joined(g, linear->in[X], call->span);
+    const ValueId in[] = {x, by.labels, linear->in[WEIGHT], linear->nin > BIAS ? linear->in[BIAS] : -1};
+    const Value loss = {.name = call->signature->name,
+                        .class = CLASS_METRIC,
+                        .type = TYPE_F64,
+                        .shape = {.rank = 1, .dim = {1}},
+                        .span = call->span};
+    const ValueId out[] = {value_new(g, loss), point_numbers(call, g->value[x].shape), -1};
+    node_new(g,
+             (Node){.op = OP_VOCABULARY_LOSS,
+                    .nin = 4,
+                    .nout = 3, /* the target's scratch */
+                    .a = {.kind = ATTRIBUTES_LOSS, .loss = {.weight = 1, .labels = a}},
+                    .name = call->signature->name,
+                    .span = call->span,
+                    .via = l->via},
+             in, out);
+    return out[0];
+}
+
 ValueId build_cross_entropy(Call *call) {
     Compared by;
     LabelAttributes a = {.weighs_points = true};
+    if (compares_numbers(call))
+        return build_vocabulary_loss(call);
     if (!read_compared(call, false, &by))
         return -1;
     a.classes = by.target->classes;

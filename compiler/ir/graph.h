@@ -154,6 +154,8 @@ typedef struct {
     int64_t class;              /* metrics of one class: which; else 0 */
     bool counts_pairs;          /* a metric of classes, which needs no sum over the labels */
     bool sums_itself;           /* a loss over classes that needs none either */
+    bool numbers;               /* the target has the numbers of classes as it has any numbers; negative
+                                   ones count nowhere */
     OverlapAttributes overlap;
     HardAttributes hard;
     double smoothing; /* share of a point's weight that all classes have alike */

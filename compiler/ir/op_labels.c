@@ -16,8 +16,8 @@ double label_weight(const LabelAttributes *a, int64_t k) {
 }
 
 static bool same_weights(const LabelAttributes *a, const LabelAttributes *b) {
-    bool same = a->classes == b->classes;
-    for (int64_t k = 0; same && k < a->classes; k++)
+    bool same = a->classes == b->classes && a->numbers == b->numbers;
+    for (int64_t k = 0; same && !a->numbers && k < a->classes; k++)
         same = label_weight(a, k) == label_weight(b, k);
     return same;
 }

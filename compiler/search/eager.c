@@ -6,6 +6,7 @@
  */
 #include "ir/ops.h"
 #include "base/memory.h"
+#include "base/size_math.h"
 #include "search/advice.h"
 
 enum { BYTES_AN_INDEX = 8 };
@@ -68,6 +69,15 @@ static void eager_channel_attention(Eager *e, const Node *node) {
     eager_operands(e, node);
     for (int k = 0; k < 2 && node->a.attention.normalize; k++)
         add_elements(e, node->in[k], &e->elements);
+}
+
+/* PyTorch keeps the logarithm of the softmax. */
+static void eager_vocabulary(Eager *e, const Node *node) {
+    enum { X, W = 2 };
+    const Shape x = e->graph->value[node->in[X]].shape, w = e->graph->value[node->in[W]].shape;
+    keep(e, node->in[X]);
+    e->overflow |= __builtin_add_overflow(e->elements, size_product(shape_elements(x) / x.dim[0], w.dim[0]),
+                                          &e->elements);
 }
 
 static void eager_pool(Eager *e, const Node *node) {

@@ -335,12 +335,13 @@ typedef struct {
 
 /* A sum over the points of labels that are image and not padding: each adds the weight of its class.  A
  * point of another value adds nothing.  A loss that is a mean over the points that count divides by the
- * sum. */
+ * sum.  Without `weight` the input has numbers, and each that rounds to a class adds 1. */
 typedef struct {
     int32_t input; /* in UnetStep.inputs, */
     UnetLayout layout;
     int32_t classes;
-    const double *weight; /* per class */
+    const double *weight; /* per class; or NULL */
+    int32_t number_bytes; /* of a number without `weight`: 4, a float, or 8, a double */
 } UnetLabelCount;
 
 enum { UNET_MOST_LABEL_COUNTS = 8 }; /* of a program */
