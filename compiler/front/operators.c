@@ -89,7 +89,8 @@ typedef struct {
     int64_t fan_in;
     Init init;
     double bound;
-    bool fixed; /* nobody learns the weights */
+    bool fixed;   /* nobody learns the weights */
+    ValueId tied; /* the weight of another layer, which this one shares; -1: it has one of its own */
 } Start;
 
 ValueId weight_of(const Call *call, const char *suffix, Shape shape, Init init, double bound, bool fixed) {
@@ -104,8 +105,51 @@ static bool argument_init(const Call *call, int64_t fan_in, Start *start) {
     if (!argument_choice(call, "init", choices, &choice))
         return false;
     double bound = choice == 3 ? sqrt(2.0 / (double)fan_in) : choice == 0 ? 1.0 / sqrt((double)fan_in) : 0;
-    *start = (Start){fan_in, kind[choice], bound, false};
+    *start = (Start){fan_in, kind[choice], bound, false, -1};
     return true;
+}
+
+static bool report_tied(const Call *call, const char *what) {
+    Lower *l = call->l;
+    diag_begin(l->diag, ERROR, "U0502", argument(call, "tied")->span, "%s", what);
+    diag_help(l->diag,
+              "make a layer, use it, and name it here: `layer words = embedding(n, c)`, `h = words(x)`, "
+              "`linear(h, n, tied = \"words\")`");
+    note_via(l);
+    diag_end(l->diag);
+    return false;
+}
+
+/* Returns the weight of LAYER, or -1 if it has none yet. */
+static ValueId weight_of_layer(const Layer *layer) {
+    const Module *module = layer->module;
+    for (int k = 0; module != NULL && k < module->nweight; k++)
+        if (strcmp(module->weight[k].suffix, "weight") == 0)
+            return module->weight[k].value;
+    return -1;
+}
+
+/* Reads `tied`: the name of a layer whose weight has this SHAPE. */
+static bool argument_tied(const Call *call, Shape shape, ValueId *tied) {
+    Lower *l = call->l;
+    const Datum name = argument(call, "tied")->value;
+    *tied = -1;
+    if (name.kind == DATUM_NONE)
+        return true;
+    const Layer *layer = NULL;
+    if (name.kind == DATUM_TEXT) {
+        layer = find_layer(l->frame, name.text);
+        layer = layer != NULL ? layer : find_layer(l->file, name.text);
+    }
+    if (layer == NULL)
+        return report_tied(call, "`tied` names a `layer`, and there is none of this name");
+    *tied = weight_of_layer(layer);
+    if (*tied < 0)
+        return report_tied(call, pool_text(l->pool, "`%s` has no weight yet", name.text));
+    const Shape found = l->graph->value[*tied].shape;
+    return shape_equal(found, shape) ||
+           report_tied(call, pool_text(l->pool, "the weight of `%s` is %s, and this layer needs %s",
+                                       name.text, shape_text(l->pool, found), shape_text(l->pool, shape)));
 }
 
 /* Weight and bias, in the order in which PyTorch draws them.  A bias starts as PyTorch has it, whatever
@@ -116,7 +160,8 @@ static bool make_weights(const Call *call, Shape shape, int64_t channels, const 
     if (!argument_truth(call, "bias", &biased) || !small_enough(call, shape))
         return false;
     *bias = -1;
-    *weight = weight_of(call, "weight", shape, start->init, start->bound, start->fixed);
+    *weight = start->tied >= 0 ? start->tied
+                               : weight_of(call, "weight", shape, start->init, start->bound, start->fixed);
     if (biased && *weight >= 0) {
         Shape vector = {.rank = 1, .dim = {channels}};
         *bias =
@@ -252,7 +297,8 @@ ValueId build_linear(Call *call) {
         return -1;
     const Shape matrix = {.rank = 2, .dim = {channels, out.dim[0]}};
     out.dim[0] = channels;
-    if (!small_enough(call, out) || !make_weights(call, matrix, channels, &start, &weight, &bias))
+    if (!small_enough(call, out) || !argument_tied(call, matrix, &start.tied) ||
+        !make_weights(call, matrix, channels, &start, &weight, &bias))
         return -1;
     call->op = OP_CONV;
     const Attributes a = {.kind = ATTRIBUTES_CONV, .conv = {.window = point, .groups = 1}};
