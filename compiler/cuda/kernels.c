@@ -430,6 +430,21 @@ static void prepare_attention_grad(Program *program, Node *node) {
                       size_product(program->micro_batch, size_sum(size_product(heads, points), by_bias))));
 }
 
+/* See templates/cuda/vocabulary_loss.cu and its gradient: a list of points, and numbers of each. */
+static void prepare_vocabulary(Program *program, Node *node) {
+    enum { OF_FORWARD = 2, OF_GRADIENT = 3, GROUPS = 16, HALF = 2 };
+    const bool gradient = node->op == OP_VOCABULARY_LOSS_GRAD;
+    const Shape x = program->graph->value[node->in[0]].shape;
+    const int64_t channels = shape_channels(x),
+                  points = size_product(program->micro_batch, shape_elements(x) / channels),
+                  list = size_sum(1, points),
+                  numbers = size_sum(1, size_product(points, gradient ? channels : 2 * GROUPS + 1)) / HALF,
+                  terms = gradient ? 0 : points;
+    node_set_output(
+        program->graph, node, gradient ? OF_GRADIENT : OF_FORWARD,
+        workspace_new(program->graph, node, "scratch", TYPE_F64, size_sum(size_sum(terms, list), numbers)));
+}
+
 /* Each head has a table for each band and two more, with a number for each row and each column beside it.
  * The tables of all bands take a quarter of the bytes of q. */
 static void prepare_channel_attention(Program *program, Node *node) {
@@ -591,6 +606,8 @@ const KernelRow cuda_kernels[OPS] = {
     [OP_NORM_MERGE] = {.prepare = prepare_merge},
     [OP_CROSS_ENTROPY] = {.prepare = prepare_loss},
     [OP_FOCAL_LOSS] = {.prepare = prepare_loss},
+    [OP_VOCABULARY_LOSS] = {.prepare = prepare_vocabulary},
+    [OP_VOCABULARY_LOSS_GRAD] = {.prepare = prepare_vocabulary},
     [OP_OHEM_CROSS_ENTROPY] = {.prepare = prepare_ohem},
     [OP_LOVASZ_LOSS] = {.prepare = prepare_lovasz},
     [OP_DICE_LOSS] = {.prepare = prepare_overlap},

@@ -13,7 +13,7 @@
 
 /* BEGIN */
 enum { PART_POINTS = 128, SOME_CLASSES = 64, CLASS_GROUPS = 16 };
-_Static_assert(PART_POINTS % (2 * LANES) == 0 && SOME_CLASSES >= ROWS, "whole tiles");
+_Static_assert(PART_POINTS % (2 * LANES) == 0, "whole tiles");
 
 /* The points of all samples, a table with a row for each class, and a bias or NULL. */
 typedef struct {

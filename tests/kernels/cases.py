@@ -835,6 +835,40 @@ def class_losses(cases):
         cases.node(grad, {"dx": "dx", "x": "x", "labels": "t", **mapped, "scale": r.choice(["scale", None])}, **attributes)
 
 
+def vocabulary(cases):
+    """Numbers of few classes and of many: groups without a class, and groups of several blocks; points of one part and of several."""
+    r = cases.random
+    c, classes = r.choice([2, 4, 5, 16, 17, 40, 48]), r.choice([2, 3, 23, 70, 1100])
+    size = [1, 1, r.randint(1, 40)] if classes > 70 else [1, r.choice([1, 1, 3]), r.randint(1, 150)]
+    attributes = {"classes": classes, "numbers": 1, "weight": 0.7}
+    biased, halo = r.choice(["b", None]), cases.halo(1)
+    wanted = r.choice([("dx", "dw", "db"), ("dx", "dw", "db"), ("dx",), ("dw",), ("db",)])
+    for what in ("vocabulary_loss", "vocabulary_loss without numbers of points", "vocabulary_loss_grad"):
+        gradient = what.endswith("grad")
+        lse = None if what.endswith("points") else "lse"
+        cases.case("%s, %d classes, %d channels, %s, %s" % (what, classes, c, size, biased), nearness="SUMS" if gradient else "OF_FLOATS")
+        cases.tensor("x", c, size, *halo)
+        cases.tensor("class", 1, size, *halo, kind="staged")
+        cases.numbers("w", classes, c)
+        cases.numbers("b", classes)
+        if lse:
+            cases.numbers("lse", math.prod(size), kind="vectors")
+        given = {"scratch": None, "x": "x", "truth": "class"}
+        if not gradient:
+            cases.numbers("result", 1, kind="doubles")
+            cases.node("vocabulary_loss", {"loss": "result", "lse": lse, **given, "w": "w", "b": biased}, **attributes)
+            continue
+        cases.tensor("dx", c, size, *cases.halo(1))
+        cases.numbers("dw", classes, c)
+        cases.numbers("db", classes)
+        cases.numbers("scale", 4, kind="doubles")
+        results = {name: name if name in wanted and (name != "db" or biased) else None for name in ("dx", "dw", "db")}
+        if not any(results.values()):
+            results["dx"] = "dx"
+        cases.node("vocabulary_loss_grad", {**results, **given, "lse": "lse", "w": "w", "b": biased, "scale": r.choice(["scale", None])},
+                   **attributes)
+
+
 def overlaps(cases):
     """Dice and Tversky's index, of a channel for each class, or of one channel; of the batch, or of each sample."""
     r = cases.random
@@ -1030,7 +1064,7 @@ def main():
         for case in (scaling, giving, waving, embedding, diffusing, coding, attending):
             draw(case)
         draw(attending, windowed=True)
-        for case in (attending_channels, unpooling, running, losses, similarities, class_losses, overlaps, ohem, lovasz, classes, head):
+        for case in (attending_channels, unpooling, running, losses, similarities, class_losses, vocabulary, overlaps, ohem, lovasz, classes, head):
             draw(case)
     for variant in range(3):
         draw(updates, variant)

@@ -222,6 +222,7 @@ static const LabelAttributes *labels_of(Pool *pool, const Line *line) {
     *a = (LabelAttributes){.classes = number(line, "classes"),
                            .smoothing = real_number(line, "smoothing"),
                            .gamma = real_number(line, "gamma")};
+    a->numbers = number(line, "numbers") != 0;
     a->ignore = number(line, "ignore") - 1;
     a->overlap = (OverlapAttributes){.over_both = real_number(line, "over"),
                                      .under_both = real_number(line, "both"),

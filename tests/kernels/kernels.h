@@ -89,9 +89,9 @@ typedef struct {
  * zero; from -120 to 120; above zero; anything that has as many bits. */
 typedef enum { FINE, COARSE, WIDE, POSITIVE, ANY } Values;
 
-/* How near fast kernels come to the reference: the same bits; sums in another order; relative to each
- * result. */
-typedef enum { EXACT, SUMS, RELATIVE } Nearness;
+/* How near fast kernels come to the reference: the same bits; sums in another order; the same, where a
+ * double is a sum of floats, too; relative to each result. */
+typedef enum { EXACT, SUMS, OF_FLOATS, RELATIVE } Nearness;
 
 /* FUSED: one kernel for the two operators of the case; ADDS: adds to the sums; HALO: zeroes the halo of
  * operand 0. */

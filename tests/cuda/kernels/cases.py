@@ -125,14 +125,15 @@ class Cases:
         self.random, self.stored, self.rows, self.wide = random.Random(seed), stored, rows, wide
         self.tested = set()
         self.lanes = 16 // BYTES[stored]
-        head = device_head(stored, "rows", "draws", "filters", "tiles", "comparisons", "labels", "similarity", "moments", "functions", "borders", "attentions", "channel_tables", "codes", "coded")
+        head = device_head(stored, "rows", "draws", "filters", "tiles", "comparisons", "labels", "similarity", "moments", "functions", "borders", "attentions", "channel_tables", "codes", "coded", "vocabulary")
         self.cuda = Instances("cuda", head)
         prologue = template("reference/prologue.c")
         self.reference = Instances("reference", prologue.replace("/* BEGIN */", "").replace("/* END */", "") +
                                    body(template("reference/similarity.c")) + body(template("reference/labels.c")) + body(template("reference/positions.c")) +
                                    body(template("reference/functions.c")) + body(template("reference/borders.c")) +
                                    body(template("reference/windows.c")) + body(template("reference/draws.c")) +
-                                   body(template("reference/codes.c")) + body(template("reference/coded.c")))
+                                   body(template("reference/codes.c")) + body(template("reference/coded.c")) +
+                                   body(template("reference/vocabulary.c")))
         self.functions, self.convolutions = [], []
 
     # ---- pieces ----
@@ -1161,6 +1162,35 @@ def class_losses(cases):
         k: numbers[k] for k in ("BANDS", "IGNORE", "WEIGHTED", "SCALED")}), lines)
 
 
+def vocabulary(cases):
+    """Numbers of few classes and of many, groups without a class; the gradient reads what the loss in front of it leaves."""
+    r, n, start = cases.random, cases.samples(3), cases.random.choice([0, 2])
+    c, classes = cases.few(2, 5, 17, 33), 3 if cases.wide else r.choice([2, 3, 23, 70, 600])
+    size = cases.size() if cases.wide else [1, r.choice([1, 2]), r.randint(1, 12 if classes > 70 else 40)]
+    size[0] = 1
+    valid, points = start + (n if cases.wide else r.randint(1, n)), size[1] * size[2]
+    x, t, here = cases.shape(c, n, size), cases.staged(1, n, size), min(valid - start, n)
+    biased, wanted = r.choice(["b", None]), r.choice([("dx", "dw", "db"), ("dx", "dw", "db"), ("dx",), ("dw",)])
+    numbers = {"C": c, "N": n, "ACCUMULATE": int(r.random() < 0.5), "SCALED": int(r.random() < 0.7), "CLASSES": classes, "COUNTED": 0,
+               "LEARNT": 1, "BIAS": int(biased is not None), "T_STAGED": 1, "BY_INPUT": int("dx" in wanted), "BY_WEIGHT": int("dw" in wanted),
+               "BY_BIAS": int("db" in wanted and biased is not None), **extents("", size)}
+    layouts = {"X": x, "T": t, "DX": x, "LSE": Shape(points, 1, [1, 1, 1], points)}
+    loss, slope = (cases.both(name, numbers, layouts, {"WEIGHT": 0.7}) for name in ("vocabulary_loss", "vocabulary_loss_grad"))
+    given = {"scratch": "scratch", "x": "x", "truth": "t", "lse": "lse", "w": "w", "b": biased}
+    results = {"d" + name: "d" + name if numbers[told] else None for name, told in (("x", "BY_INPUT"), ("w", "BY_WEIGHT"), ("b", "BY_BIAS"))}
+    cases.function("%d classes of %d channels, %d of %d x %s from %d on, %s" % (classes, c, valid, n, size, start, {
+        k: numbers[k] for k in ("BIAS", "SCALED", "BY_INPUT", "BY_WEIGHT", "ACCUMULATE")}), [
+        "static const int32_t all[%d][3] = {};" % (start + n), "test.control(%d, all, %d, %d);" % (valid, start + n, start),
+        "Tensor x = test.numbers(%s), dx = test.output(%s), t = test.classes(%s, %d);" % (x.cpp(), x.cpp(), t.cpp(), classes),
+        "Tensor w = test.weights(%d), b = test.weights(%d), lse = test.real_output(%d);" % (classes * c, classes, n * points),
+        "Tensor dw = test.gradient(%d), db = test.gradient(%d);" % (classes * c, classes),
+        "Result result = test.result(), scale = test.result(4), scratch = test.result(%d);" % (n * points * (classes + c + 36) + 8),
+        *cases.run("vocabulary_loss", "vocabulary_loss", loss, {**given, "loss": "result"}, {"scratch": "scratch"}, adds=numbers["ACCUMULATE"],
+                   before=[here, valid], behind=["LABELLED"], tolerance={"loss": ["1e-6"]}),
+        *cases.run("vocabulary_loss_grad", "vocabulary_loss_grad", slope, {**given, **results, "scale": "scale" if numbers["SCALED"] else None},
+                   {"scratch": "scratch"}, adds=numbers["ACCUMULATE"], before=[here], behind=["LABELLED"])])
+
+
 def overlaps(cases, loss):
     """Dice and Tversky's index, of a channel for each class, or of one channel; of the batch, or of each sample."""
     r = cases.random
@@ -1736,7 +1766,7 @@ def make(seed, stored, rounds, rows, wide=False, only=(), share=(0, 1)):
     count, numbers = {}, itertools.count()
     for i in range(rounds):
         kind = 1 if rounds == 1 and stored == "__half" else i  # of two kinds, one round of one type has the other
-        for case in (mapping, functions, pairs, repeating, bordering, giving, waving, embedding, diffusing, coding, attending, attending_channels, joining, casting):
+        for case in (mapping, functions, pairs, repeating, bordering, giving, waving, embedding, diffusing, coding, attending, attending_channels, vocabulary, joining, casting):
             draw(case)
         draw(attending, True)
         draw(pooling, kind)

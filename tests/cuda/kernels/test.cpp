@@ -158,6 +158,14 @@ Tensor Test::staged(Shape shape) {
     return t;
 }
 
+Tensor Test::classes(Shape shape, int classes) {
+    Tensor t(shape, Kind::REAL);
+    for (long i = 0; i < t.count(); i++)
+        if (!t.padding(i))
+            t.set(i, (float)std::floor((0.6 * uniform() + 0.5) * classes));
+    return t;
+}
+
 Tensor Test::bytes(Shape shape) {
     Tensor t(shape, Kind::BYTES);
     for (long i = 0; i < t.count(); i++)

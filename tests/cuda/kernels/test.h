@@ -140,7 +140,9 @@ class Test {
     Tensor output(Shape shape);
     Tensor flat_output(int count);
     Tensor staged(Shape shape); /* float, with NaN for padding */
-    Tensor bytes(Shape shape);  /* from 0 to 1, with 1 for padding */
+    Tensor classes(Shape shape,
+                   int classes); /* the same of numbers of classes, and of some that are none */
+    Tensor bytes(Shape shape);   /* from 0 to 1, with 1 for padding */
     Tensor reals(int count);
     /* A gradient of parameters: a kernel writes zeros behind its COUNT numbers, up to a whole vector. */
     Tensor gradient(int count);
