@@ -54,6 +54,8 @@ NAMED = {
     "compiler/front/label_losses.c": {"OP_ARGMAX": "metrics of one channel compare its classes",
                                      "OP_SOFTMAX": "losses of logits apply it", "OP_SIGMOID": "losses of logits apply it",
                                      "OP_OVERLAP_LOSS": "sums of the batch and of a sample are different operators"},
+    "compiler/front/operators_vocabulary.c": {"OP_CONV": "the loss of many classes reads what a `linear` reads",
+                                             "OP_VOCABULARY_LOSS": "cross entropy of many classes is another operator"},
     "compiler/front/operators_resize.c": {"OP_RESIZE_LABELS": "what `resize` of labels means"},
     "compiler/front/lower_name.c": {"OP_CONCAT": "a copy of a concat keeps the name of the concat"},
     "compiler/ir/graph.c": {"OP_CONCAT": "copies a concat for operators that cannot read segments"},

@@ -9,4 +9,9 @@ const Input *declared(const Lower *l, ValueId v);
 /* Reports the first two arguments of a loss or metric, A and B, and offers to change either; false. */
 bool report_unequal(const Call *call, ValueId a, ValueId b);
 
+/* Returns whether a loss compares with an input that has the number of a class at each point. */
+bool compares_numbers(const Call *call);
+/* Makes the node of `cross_entropy` with such an input; returns the loss, or -1 after an error. */
+ValueId build_vocabulary_loss(Call *call);
+
 #endif

@@ -1,5 +1,5 @@
-/* vocabulary.c - the logits of points for many classes, of which the loss of a language model and its
- * gradient are made.
+/* vocabulary.c - the logits of points for many classes: the loss of a language model and its gradient are
+ * made of logits.
  *
  * Points that do not count are left out: a list has the others, in their order.  Kernels take PART_POINTS
  * of the list at a time, and copy their channels twice: as rows, and as a panel whose lanes are points.
@@ -110,7 +110,7 @@ NOINLINE_TILES void add_tile(Products p) {
     add_products_of(p, (Extent){ROWS, ROWS, LANES});
 }
 
-/* and one row of one vector, of which `lanes` are there. */
+/* and one row of the first lanes of one vector. */
 NOINLINE void add_row(Products p, int lanes) {
     add_products_of(p, (Extent){1, 0, lanes});
 }

@@ -12,7 +12,7 @@ INLINE real *KERNEL_sums(Listed list, int group) {
     return list.more + (long)group * PART_POINTS * row_elements(C);
 }
 
-/* Turns logits into slopes; those of points behind the last are zero. */
+/* Turns logits into slopes, which are zero for points behind the last. */
 NOINLINE void KERNEL_slopes(real *logits, Listed list, const Vocabulary *by, const real *lse, long part,
                             long first, int count, real factor) {
     SIZES;

@@ -1,5 +1,5 @@
-/* vocabulary.cuh - the logits of points for many classes, of which the loss of a language model and its
- * gradient are made.
+/* vocabulary.cuh - the logits of points for many classes: the loss of a language model and its gradient are
+ * made of logits.
  *
  * A list has the points that count, in their order.  A block takes a tile of the list and goes through
  * classes tile by tile, so there are never more logits than threads have in registers and shared memory. */
@@ -34,7 +34,7 @@ DEVICE int vocabulary_class(real number, long classes) {
     return number >= -0.5f && (double)number < (double)classes - 0.5 ? (int)(number + 0.5f) : -1;
 }
 
-/* Lists the points: a thread has some neighbours, and writes behind those of all threads before. */
+/* Lists the points: a thread has some neighbours, and writes behind the points of all threads before. */
 template <int STAGED>
 static __global__ void unet_list_points(double *at, real *lse, long sample, const void *t, int block,
                                         int points, int samples, long classes, const UnetControl *control) {

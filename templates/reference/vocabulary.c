@@ -1,5 +1,5 @@
-/* vocabulary.c - the logits of a point for many classes, of which the loss of a language model and its
- * gradient are made. */
+/* vocabulary.c - the logits of a point for many classes: the loss of a language model and its gradient are
+ * made of logits. */
 #include "prologue.c"
 
 /* BEGIN */
