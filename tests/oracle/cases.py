@@ -87,6 +87,7 @@ CASES = [
     _case("borders", "tests/oracle/cases/borders.unet", "borders", (10, 9), 2, 8),
     _case("rearranged", "tests/oracle/cases/rearranged.unet", "rearranged", (8, 6), 2, 2),
     _case("signals", "tests/oracle/cases/signals.unet", "signals", (40,), 2, 8),
+    _case("words", "tests/oracle/cases/words.unet", "words", (40,), 3, 8, {"words": 23}, 2, losses=(("words", 1.0),)),
     _case("scales", "tests/oracle/cases/scales.unet", "scales", (9, 14), 2, 9),
     _case("resizing", "tests/oracle/cases/resizing.unet", "resizing", (9, 10), 2, 7),
     _case("batch_norm", "tests/oracle/cases/batch_norm.unet", "batch_norm", (12, 10), 3, 7,

@@ -611,6 +611,28 @@ class Signals(nn.Module):
         return self.answer(F.pad(torch.cat([wide, near, self.few(up), beside], 1), (3, 1)))
 
 
+class Words(nn.Module):
+    """A table of words that is read, and that tells the next word."""
+
+    def __init__(self, words):
+        super().__init__()
+        self.table = nn.Embedding(words, 12)
+        self.place = nn.Parameter(0.02 * torch.randn(40, 12))
+        self.first = nn.Conv1d(3, 12, 3, padding=1)
+        self.norm = nn.LayerNorm(12)
+        self.qkv = nn.Linear(12, 36)
+        self.logits = nn.ParameterDict({"bias": nn.Parameter(torch.rand(words) - 0.5)})
+        self.few = nn.Linear(24, 7, bias=False)
+
+    def forward(self, sound):
+        read = self.table((22 * sound.mean(1) + 0.5).long()) + self.place
+        first = read.transpose(1, 2) + self.first(sound)
+        q, k, v = self.qkv(self.norm(first.transpose(1, 2))).transpose(1, 2).chunk(3, 1)
+        after = torch.tanh(first + attention(q, k, v, 3, causal=True))
+        logits = F.linear(after.transpose(1, 2), self.table.weight, self.logits["bias"]).transpose(1, 2)
+        return (logits, self.few(torch.cat([after, q], 1).transpose(1, 2)).transpose(1, 2)) if self.training else logits
+
+
 class Groups(nn.Module):
     def __init__(self):
         super().__init__()
@@ -672,7 +694,7 @@ class Scales(nn.Module):
 
 NETS = {"unet": UNet, "simple": Simple, "two_convolutions": TwoConvolutions, "three_convolutions": ThreeConvolutions, "variants": Variants,
         "activations": Activations, "resizing": Resizing, "classes": Classes, "batch_norm": BatchNorm,
-        "groups": Groups, "operators": Operators, "functions": Functions, "arithmetic": Arithmetic, "given": Given, "time": Time, "attention": Attention, "channel_attention": ChannelAttention, "windows": Windows, "volume_windows": VolumeWindows, "biases": Biases, "rearranged": Rearranged, "borders": Borders, "signals": Signals, "heads": Heads, "scales": Scales, "volumes": Volumes}
+        "groups": Groups, "operators": Operators, "functions": Functions, "arithmetic": Arithmetic, "given": Given, "time": Time, "attention": Attention, "channel_attention": ChannelAttention, "windows": Windows, "volume_windows": VolumeWindows, "biases": Biases, "rearranged": Rearranged, "borders": Borders, "signals": Signals, "words": Words, "heads": Heads, "scales": Scales, "volumes": Volumes}
 
 # ---- losses over classes; in a target of labels 255 counts nowhere ----------------------------------
 
@@ -929,6 +951,12 @@ def resized(labels, like, mode):
     return F.interpolate(labels[:, None].double(), size=like.shape[2:], mode=mode)[:, 0].long()
 
 
+def words(answers, numbers):
+    """Numbers that are no class count nowhere."""
+    told = lambda logits: F.cross_entropy(logits, torch.where(numbers < logits.shape[1], numbers, -1)[:, 0].clamp(min=-1), ignore_index=-1)
+    return told(answers[0]) + 0.5 * told(answers[1])
+
+
 def two_resolutions(answers, labels):
     """All losses over classes, and, as nnU-Net supervises a decoder, some at half the size."""
     logits, few = answers
@@ -938,7 +966,7 @@ def two_resolutions(answers, labels):
         each(logits, labels) for each in (nnunet_dice, milesial_dice, tversky_of_samples, weighted_focal, ohem_by_number, lovasz_softmax))
 
 
-LOSSES = {**OF_PHOTO, "two_resolutions": two_resolutions, "smooth_l1_and_sharper": smooth_l1_and_sharper, "psnr_loss": psnr_loss, "ssim": ssim_loss, "wide_ssim": wide_ssim_loss,
+LOSSES = {**OF_PHOTO, "words": words, "two_resolutions": two_resolutions, "smooth_l1_and_sharper": smooth_l1_and_sharper, "psnr_loss": psnr_loss, "ssim": ssim_loss, "wide_ssim": wide_ssim_loss,
           "lovasz_softmax": lovasz_softmax, "lovasz_without_2": lovasz_without_2, "lovasz_hinge": lovasz_hinge, "ohem_by_number": ohem_by_number, "ohem_by_threshold": ohem_by_threshold,
           "ohem_without_2": ohem_without_2, "ohem_of_all": ohem_of_all, "binary_ohem": binary_ohem, "milesial_dice": milesial_dice, "monai_dice": monai_dice, "squared_dice": squared_dice, "nnunet_dice": nnunet_dice,
           "tversky_of_samples": tversky_of_samples, "tversky_without_background": tversky_without_background,
@@ -1104,6 +1132,8 @@ def record(case):
         classes = case["defines"]["classes"]
         target = torch.randint(classes + 1, (case["valid"], *case["size"]), generator=generator)
         target[target == classes] = 255
+    elif "words" in case["defines"]:
+        target = torch.randint(-5, case["defines"]["words"], (case["valid"], 1, *case["size"]), generator=generator)
     else:
         target = torch.rand(net.eval()(photo).shape, generator=generator)
     net.train()
