@@ -786,6 +786,26 @@ def compared_net(seed):
     return net
 
 
+class Told(Net):
+    """The loss of numbers of classes."""
+
+    def losses(self):
+        return ["    loss cross_entropy(logits, told)", "    loss 0.3 * cross_entropy(few, told) + 0.1 * mse(answer, truth)"]
+
+    def text(self):
+        return super().text().replace("\ntarget truth", "\ntarget told : signal(1)\ntarget truth", 1)
+
+
+def told_net(seed):
+    """A table that two layers share, and one without a bias, which reads two tensors side by side."""
+    net = Told(Draw(seed), 1)
+    x = net.write("tanh(conv(photo, 5, 3))", 5, net.input.size)
+    net.lines += ["layer table = embedding(11, 5)", "read = %s + table(5 * channel_mean(photo))" % x.name,
+                  'logits = linear(tanh(read), 11, tied = "table")', "few = linear(concat(read, %s), 3, bias = false)" % x.name,
+                  "output answer = conv(read, 2, 1)"]
+    return net
+
+
 def random_nets(options):
     """So many nets; then each further net with a feature that fewer than two nets had: some nets have no gradients."""
     draw, had = Draw(options.seed), collections.Counter()
@@ -822,7 +842,7 @@ def main():
             channel_attention_net(options.seed, 2), channel_attention_net(options.seed, 3), \
             windows_net(options.seed, 2), windows_net(options.seed, 3), compared_net(options.seed), \
             waves_net(options.seed, 2), waves_net(options.seed, 3), \
-            slopes_net(options.seed, 2), slopes_net(options.seed, 3), signs_net(options.seed, 2), signs_net(options.seed, 3):
+            told_net(options.seed), slopes_net(options.seed, 2), slopes_net(options.seed, 3), signs_net(options.seed, 2), signs_net(options.seed, 3):
         nets.append((len(nets), net, net.text()))
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         verdicts = list(pool.map(lambda item: check(options, *item), nets))
