@@ -502,6 +502,9 @@ static void source_term(const Tables *t, const SourceTerm *s, const char *op) {
         text_add(&line, ", .more = %s", more_patterns(pool, s));
     if (s->volumes)
         text_add(&line, ", .volumes = true, .channel = %d", s->channel);
+    if (s->op == SOURCE_HIDE)
+        text_add(&line, ", .hidden = &(const UnetHidden){%.17g, %.17g, %.17g, %d, %d}", s->hidden.share,
+                 s->hidden.random, s->hidden.kept, s->hidden.mask, s->hidden.first);
     text_line(t->out, "    %s%s},", line.bytes, s->op == SOURCE_FILES ? image_way(pool, &s->way) : "");
 }
 
@@ -510,6 +513,7 @@ static void sources(const Tables *t, const DataSection *d, const char *name) {
         [SOURCE_FILES] = "UNET_SRC_FILES",     [SOURCE_NAME] = "UNET_SRC_NAME",
         [SOURCE_NUMBER] = "UNET_SRC_NUMBER",   [SOURCE_GAUSSIAN] = "UNET_SRC_GAUSSIAN",
         [SOURCE_UNIFORM] = "UNET_SRC_UNIFORM", [SOURCE_BORDER] = "UNET_SRC_BORDER",
+        [SOURCE_HIDE] = "UNET_SRC_HIDE",       [SOURCE_NEXT] = "UNET_SRC_NEXT",
         [SOURCE_CLASS] = "UNET_SRC_CLASS",     [SOURCE_ADD] = "UNET_SRC_ADD",
         [SOURCE_SUB] = "UNET_SRC_SUB",         [SOURCE_MUL] = "UNET_SRC_MUL",
         [SOURCE_DIV] = "UNET_SRC_DIV"};
@@ -527,12 +531,12 @@ static void sources(const Tables *t, const DataSection *d, const char *name) {
     }
     text_line(t->out, "static const UnetSource %s_source[] = {", name);
     for (int i = 0; i < d->nsource; i++)
-        text_line(t->out, "    {%s, %d, %d, %d, %s_term_%d, %s, %s, %s, %s},",
+        text_line(t->out, "    {%s, %d, %d, %d, %s_term_%d, %s, %s, %s, %s, %d},",
                   c_quoted(t->plan->pool, d->source[i].name), d->source[i].input, d->source[i].channels,
                   d->source[i].nterm, name, i,
                   d->source[i].values == NULL ? "NULL" : pool_text(t->plan->pool, "%s_values_%d", name, i),
                   bool_text(d->source[i].ignores_others), bool_text(d->source[i].rounds),
-                  bool_text(d->source[i].colours));
+                  bool_text(d->source[i].colours), d->source[i].words);
     text_line(t->out, "};");
 }
 

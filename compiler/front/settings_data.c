@@ -20,7 +20,8 @@ typedef struct {
 } Reader;
 
 static const char *const sources_here[] = {"images",   "volumes", "signals",       "labels",   "list",
-                                           "gaussian", "uniform", "border_weight", "class_of", "diffuse"};
+                                           "gaussian", "uniform", "border_weight", "class_of", "diffuse",
+                                           "tokens",   "hide",    "next"};
 static const char *const sources_later[] = {"random_index"};
 enum {
     HERE = sizeof sources_here / sizeof *sources_here,
@@ -128,7 +129,7 @@ static void report_not_a_source(Reader *r, const Expr *expr, const char *what) {
         diag_note(
             diag,
             "sources of this version: images volumes signals labels list gaussian uniform border_weight "
-            "class_of diffuse, numbers, earlier sources, and + - * /");
+            "class_of diffuse tokens hide next, numbers, earlier sources, and + - * /");
     diag_end(diag);
 }
 
@@ -148,7 +149,7 @@ static void report_later(Reader *r, const Expr *call) {
     diag_begin(diag, ERROR, "U0202", call->mark, "the source `%s` is not in this version of unetc",
                call->text);
     diag_note(diag, "this version has: images volumes signals labels list gaussian uniform border_weight "
-                    "class_of diffuse");
+                    "class_of diffuse tokens hide next");
     diag_end(diag);
 }
 
@@ -941,6 +942,113 @@ static void read_diffuse(Reader *r, Call *call) {
         r->good = read_diffusion(call, r->source->input);
 }
 
+/* ---- words ---- */
+
+/* A float holds the number of each word. */
+enum { MOST_WORDS = 1 << 24 };
+
+static void read_tokens(Reader *r, Call *call) {
+    SourceTerm files;
+    int64_t words;
+    if (!read_files(r, call, "texts/*.npy", &files))
+        return;
+    if (!argument_integer(call, "vocabulary", 2, &words)) {
+        r->good = false;
+        return;
+    }
+    if (words > MOST_WORDS || r->source->channels != 1 || !fills_signal(r)) {
+        report_not_a_source(r, call->expr,
+                            words > MOST_WORDS
+                                ? pool_text(r->l->pool, "a vocabulary has at most %d words", MOST_WORDS)
+                                : "`tokens` fills a signal of one channel: `input words : signal(1, 512)`");
+        return;
+    }
+    r->source->words = (int)words;
+    push_term(r, files);
+}
+
+static Shape filled_shape(const Reader *r, int input) {
+    return r->l->graph->value[r->l->model->input[input].value].shape;
+}
+
+/* Returns the source of tokens that argument `words` names, or NULL after an error. */
+static const Source *read_words(Reader *r, Call *call) {
+    const Lower *l = r->l;
+    const Argument *words = argument(call, "words");
+    ValueId value;
+    if (!argument_tensor(call, "words", &value)) {
+        r->good = false;
+        return NULL;
+    }
+    const Value *given = &l->graph->value[value];
+    const Input *input = given->class == CLASS_STAGING ? &l->model->input[given->input] : NULL;
+    const Source *source = input == NULL ? NULL : find_source(r->data, input->name);
+    const Input *told = r->source->input < 0 ? NULL : &l->model->input[r->source->input];
+    if (source == NULL || source->words == 0)
+        report_class(r, words->span, "this has no source of `tokens` above this line",
+                     "write `words = tokens(\"texts/*.npy\", vocabulary = 30522)` in front of this line");
+    else if (call->expr != expr_inside(r->expr) || told == NULL || !told->is_target)
+        report_class(r, call->span,
+                     pool_text(l->pool, "`%s` stands alone and fills a target", call->signature->name),
+                     "declare `target told : signal(1)`");
+    else if (!shape_equal(filled_shape(r, source->input), filled_shape(r, r->source->input)))
+        report_class(r, call->span,
+                     pool_text(l->pool, "`%s` is %s, and `%s` is %s", input->name,
+                               shape_text(l->pool, filled_shape(r, source->input)), told->name,
+                               shape_text(l->pool, filled_shape(r, r->source->input))),
+                     "both have one channel and as many points");
+    else
+        return source;
+    return NULL;
+}
+
+static void read_next(Reader *r, Call *call) {
+    const Source *words = read_words(r, call);
+    if (words != NULL)
+        push_term(r, (SourceTerm){.op = SOURCE_NEXT, .text = words->name, .span = call->span});
+}
+
+/* Reads a share from 0 to 1. */
+static bool read_share(Reader *r, const Call *call, const char *name, double *share) {
+    if (!argument_number(call, name, share))
+        return r->good = false;
+    if (*share >= 0 && *share <= 1)
+        return true;
+    report_class(r, argument(call, name)->span, pool_text(r->l->pool, "`%s` must be from 0 to 1", name),
+                 NULL);
+    return false;
+}
+
+/* Reads the number of a word. */
+static bool read_word(Reader *r, const Call *call, const char *name, int words, int *word) {
+    int64_t number;
+    if (!argument_integer(call, name, 0, &number))
+        return r->good = false;
+    if (number >= words) {
+        report_class(r, argument(call, name)->span,
+                     pool_text(r->l->pool, "`%s` must be a word, from 0 to %d", name, words - 1), NULL);
+        return false;
+    }
+    *word = (int)number;
+    return true;
+}
+
+static void read_hide(Reader *r, Call *call) {
+    const Source *words = read_words(r, call);
+    SourceTerm term = {.op = SOURCE_HIDE, .span = call->span};
+    Hidden *hidden = &term.hidden;
+    if (words == NULL || !read_share(r, call, "share", &hidden->share) ||
+        !read_share(r, call, "random", &hidden->random) || !read_share(r, call, "kept", &hidden->kept) ||
+        !read_word(r, call, "mask", words->words, &hidden->mask) ||
+        !read_word(r, call, "first", words->words, &hidden->first))
+        return;
+    if (hidden->random + hidden->kept > 1)
+        report_class(r, argument(call, "random")->span, "`random` and `kept` are more than 1 together",
+                     NULL);
+    term.text = words->name;
+    push_term(r, term);
+}
+
 static const struct {
     const char *signature;
     void (*read)(Reader *r, Call *call);
@@ -960,7 +1068,10 @@ static const struct {
     {"class_of(picture, names = none)", read_class_of},
     {"diffuse(picture, time, steps = 1000, schedule = \"linear\", objective = \"noise\", "
      "min_snr = none)",
-     read_diffuse}};
+     read_diffuse},
+    {"tokens(pattern, vocabulary, list = none, column = none)", read_tokens},
+    {"hide(words, mask, share = 0.15, random = 0.1, kept = 0.1, first = 0)", read_hide},
+    {"next(words)", read_next}};
 
 void print_sources(FILE *out) {
     for (int i = 0; i < HERE; i++)

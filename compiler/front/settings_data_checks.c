@@ -103,8 +103,9 @@ const bool *reading_files(const Lower *l, const DataSection *data) {
         for (int k = 0; k < data->source[i].nterm; k++) {
             const SourceTerm *term = &data->source[i].term[k];
             reads[i] |=
-                term->op == SOURCE_FILES || ((term->op == SOURCE_NAME || term->op == SOURCE_BORDER) &&
-                                             reads[find_source(data, term->text) - data->source]);
+                term->op == SOURCE_FILES ||
+                ((term->op == SOURCE_NAME || term->op == SOURCE_BORDER || source_tells_words(term)) &&
+                 reads[find_source(data, term->text) - data->source]);
         }
     return reads;
 }

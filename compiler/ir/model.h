@@ -61,6 +61,8 @@ typedef enum {
     SOURCE_GAUSSIAN,
     SOURCE_UNIFORM,
     SOURCE_BORDER,
+    SOURCE_HIDE,
+    SOURCE_NEXT,
     SOURCE_CLASS,
     SOURCE_ADD,
     SOURCE_SUB,
@@ -82,6 +84,12 @@ typedef struct {
     int times;
 } ImageWay;
 
+/* As UnetHidden, which says what they are. */
+typedef struct {
+    double share, random, kept;
+    int mask, first;
+} Hidden;
+
 typedef struct {
     SourceOp op;
     const char *text; /* pattern or name */
@@ -96,6 +104,7 @@ typedef struct {
     const char *format; /*   what these say that the first is: "PNG"; NULL: nothing */
     int channel;        /* of volumes: that they fill; from 1 on, of what the term before pushes */
     ImageWay way;       /* of files of images */
+    Hidden hidden;      /* of hidden words */
     Span span;
 } SourceTerm; /* postfix; the same as UnetSourceTerm */
 
@@ -111,8 +120,14 @@ typedef struct {
     bool ignores_others; /*   points of other values count nowhere; */
     bool rounds;         /*   numbers that are not whole are the nearest; */
     bool colours;        /*   values are colours, red * 65536 + green * 256 + blue */
+    int words;           /* of tokens: their numbers are below it; else 0 */
     Span span;
 } Source;
+
+/* Is the term made of words that another source reads? */
+static inline bool source_tells_words(const SourceTerm *term) {
+    return term->op == SOURCE_HIDE || term->op == SOURCE_NEXT;
+}
 
 /* As UnetTransformOp, which says what their amounts are. */
 typedef enum {

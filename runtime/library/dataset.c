@@ -106,7 +106,9 @@ static UnetStatus check_source(UnetDataset *dataset, int32_t index, UnetError *e
         return unet_fail(error, UNET_BUG, "the data source \"%.100s\" is malformed", source->name);
     }
     dataset->channels = source->channels > dataset->channels ? source->channels : dataset->channels;
-    return dataset_is_border(dataset, index) ? dataset_check_border(dataset, index, error) : UNET_OK;
+    return dataset_is_border(dataset, index)  ? dataset_check_border(dataset, index, error)
+           : dataset_is_words(dataset, index) ? dataset_check_made_of_words(dataset, index, error)
+                                              : UNET_OK;
 }
 
 static UnetStatus list_series(UnetDataset *dataset, bool own_size, UnetError *error) {
@@ -139,9 +141,10 @@ static UnetStatus list_series(UnetDataset *dataset, bool own_size, UnetError *er
                                        .list = source->term[t].list,
                                        .column = source->term[t].column,
                                        .way = source->term[t].way,
-                                       .channels = !dataset_is_labels(dataset, s) ? source->channels
-                                                   : source->colours              ? UNET_IMAGE_COLOURS
-                                                                                  : UNET_IMAGE_CLASSES,
+                                       .channels = !dataset_is_labels(dataset, s) && source->words == 0
+                                                       ? source->channels
+                                                   : source->colours ? UNET_IMAGE_COLOURS
+                                                                     : UNET_IMAGE_CLASSES,
                                        .source = s};
                 if (own_size) {
                     next[-1].way.fit = UNET_FIT_NONE;

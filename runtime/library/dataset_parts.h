@@ -14,6 +14,7 @@
  *     dataset_colours.c which knows the colours of classes
  *     dataset_missing.c which knows what to do where there is no number
  *     dataset_border.c which makes weights of classes
+ *     dataset_words.c  which hides words, and tells them
  *     dataset_folder.c which takes the class of a sample from the name of a folder
  *     dataset_volume.c which decodes volumes, and reads samples of them
  *     dataset_turn.c   which turns and scales their windows
@@ -194,6 +195,15 @@ float dataset_folder_class(const UnetDataset *dataset, const Sample *sample, int
 
 bool dataset_is_border(const UnetDataset *dataset, int32_t index);
 UNET_MUST_USE UnetStatus dataset_check_border(const UnetDataset *dataset, int32_t index, UnetError *error);
+
+/* dataset_words.c: whether source INDEX is made of words once these are there. */
+bool dataset_is_words(const UnetDataset *dataset, int32_t index);
+UNET_MUST_USE UnetStatus dataset_check_made_of_words(const UnetDataset *dataset, int32_t index,
+                                                     UnetError *error);
+/* Reports a number of ROW that is no word of the source that reads SERIES. */
+UNET_MUST_USE UnetStatus dataset_check_words(const UnetDataset *dataset, const Sample *sample,
+                                             int32_t series, const float *row, int32_t count,
+                                             UnetError *error);
 
 /* Finds out how fine the files of each source are. */
 UNET_MUST_USE UnetStatus dataset_scale(UnetDataset *dataset, UnetError *error);

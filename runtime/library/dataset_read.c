@@ -77,6 +77,23 @@ int32_t reading_columns(const Reading *at) {
     return at->end[1] - at->begin[1];
 }
 
+/* Brings the numbers of a file to what its source says that they are; reports numbers that they cannot be.
+ */
+static UnetStatus settle(const Reading *at, int32_t series, float *operand) {
+    const UnetDataset *dataset = at->dataset;
+    const FileSeries *files = &dataset->series[series];
+    const int32_t columns = reading_columns(at);
+    if (dataset_is_labels(dataset, files->source)) {
+        return dataset_to_classes(dataset, at->sample, series, operand, columns, at->error);
+    }
+    if (dataset->source[files->source].words > 0) {
+        return dataset_check_words(dataset, at->sample, series, operand, columns, at->error);
+    }
+    return dataset->volumes ? UNET_OK
+                            : dataset_settle_missing(dataset, at->sample, series, operand,
+                                                     (size_t)files->channels * (size_t)columns, at->error);
+}
+
 /* The part of the row of a file that the window needs; a decoder stands in front of that row. */
 static UnetStatus push_file(const Reading *at, int32_t series, int32_t channel, float *operand) {
     const OpenFile *file = &at->scratch.file[series];
@@ -97,14 +114,7 @@ static UnetStatus push_file(const Reading *at, int32_t series, int32_t channel, 
         unet_row_convert(&format, unet_image_bytes(file->reader), at->begin[1], reading_columns(at),
                          operand);
     }
-    return dataset_is_labels(at->dataset, at->dataset->series[series].source)
-               ? dataset_to_classes(at->dataset, at->sample, series, operand, reading_columns(at),
-                                    at->error)
-           : at->dataset->volumes
-               ? UNET_OK
-               : dataset_settle_missing(
-                     at->dataset, at->sample, series, operand,
-                     (size_t)at->dataset->series[series].channels * (size_t)reading_columns(at), at->error);
+    return settle(at, series, operand);
 }
 
 /* The row of an earlier source; one channel is repeated where more are wanted. */
@@ -230,10 +240,7 @@ UnetStatus reading_evaluate(const Reading *at, int32_t index) {
 
 /* ---- into the inputs -------------------------------------------------------------------------- */
 
-/* Returns whether point (Y, X) of the window lies beside the file; for a warped picture the source of the
- * row is known.
- */
-static bool is_beside(const Reading *at, int32_t y, int32_t x) {
+bool reading_is_beside(const Reading *at, int32_t y, int32_t x) {
     const int32_t point[2] = {y, x};
     bool beside = false;
     for (int axis = 0; axis < 2; axis++) {
@@ -249,7 +256,7 @@ static bool is_beside(const Reading *at, int32_t y, int32_t x) {
 /* MAP of row Y of the window, with fill for all that lies beside the file. */
 static const int32_t *without_padding(const Reading *at, int32_t y, const int32_t *map) {
     for (int32_t x = 0; x < at->size[1]; x++) {
-        at->scratch.beside[x] = is_beside(at, y, x) ? -1 : map[x];
+        at->scratch.beside[x] = reading_is_beside(at, y, x) ? -1 : map[x];
     }
     return at->scratch.beside;
 }
@@ -297,7 +304,8 @@ void reading_store(const Reading *at, const UnetSource *source, int32_t y, const
 
 bool reading_reads(const Reading *at, int32_t index) {
     int32_t multiple = at->dataset->scale[index].multiple;
-    return !dataset_is_border(at->dataset, index) && (multiple == at->multiple || multiple == ANY_MULTIPLE);
+    return !dataset_is_border(at->dataset, index) && !dataset_is_words(at->dataset, index) &&
+           (multiple == at->multiple || multiple == ANY_MULTIPLE);
 }
 
 /* Stores all sources in every row of the window that shows row SHOWN of the file (-1: the fill). */
@@ -479,6 +487,7 @@ UnetStatus unet_dataset_read(const UnetDataset *dataset, int32_t sample, uint64_
     if (status == UNET_OK) {
         missing_settle(&at);
         border_store(&at);
+        words_store(&at);
     }
     return status;
 }

@@ -83,6 +83,10 @@ UNET_MUST_USE bool scratch_reserve(ScratchPlan *plan, size_t *part, size_t count
 /* Columns of the row that sources are evaluated for. */
 int32_t reading_columns(const Reading *at);
 
+/* Whether point (Y, X) of the window lies beside the file; for a warped picture the source of the row is
+ * known. */
+bool reading_is_beside(const Reading *at, int32_t y, int32_t x);
+
 /* Whether source INDEX is read in this pass. */
 bool reading_reads(const Reading *at, int32_t index);
 
@@ -154,6 +158,11 @@ UNET_MUST_USE bool border_plan_scratch(UnetDataset *dataset);
 
 /* Fills the inputs of such sources from the labels of the sample, which are there. */
 void border_store(const Reading *at);
+
+/* ---- dataset_words.c ---- */
+
+/* Hides words in their input and fills the targets that tell words. */
+void words_store(const Reading *at);
 
 /* ---- dataset_missing.c ---- */
 

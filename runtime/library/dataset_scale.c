@@ -32,7 +32,8 @@ static int32_t find_series(const UnetDataset *dataset, int32_t index) {
     for (int32_t t = 0; t < source->nterm && found < 0; t++) {
         if (source->term[t].op == UNET_SRC_FILES) {
             found = dataset->scale[index].first_series;
-        } else if (source->term[t].op == UNET_SRC_NAME || source->term[t].op == UNET_SRC_BORDER) {
+        } else if (source->term[t].op == UNET_SRC_NAME || dataset_is_border(dataset, index) ||
+                   dataset_is_words(dataset, index)) {
             found = dataset->scale[dataset_source(dataset, index, source->term[t].pattern)].series;
         }
     }

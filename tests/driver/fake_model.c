@@ -189,8 +189,8 @@ static const UnetResult measures[] = {
 };
 static const UnetSourceTerm noisy_files[] = {{.op = UNET_SRC_FILES, .pattern = "noisy/*.png", .line = 11}};
 static const UnetSourceTerm clean_files[] = {{.op = UNET_SRC_FILES, .pattern = "clean/*.png", .line = 12}};
-static const UnetSource sources[] = {{"noisy", 0, 1, 1, noisy_files, NULL, false, false, false},
-                                     {"clean", 1, 1, 1, clean_files, NULL, false, false, false}};
+static const UnetSource sources[] = {{"noisy", 0, 1, 1, noisy_files, NULL, false, false, false, 0},
+                                     {"clean", 1, 1, 1, clean_files, NULL, false, false, false, 0}};
 static const UnetTransform crop[] = {{.op = UNET_DO_CROP, .random = true}};
 static const UnetData data = {.source = sources,
                               .nsource = 2,

@@ -545,8 +545,8 @@ static void test_arithmetic(void) {
         {.op = UNET_SRC_DIV},
         {.op = UNET_SRC_SUB},
     };
-    fake.source[1] = (UnetSource){"level", -1, 1, 1, level, NULL, false, false, false};
-    fake.source[2] = (UnetSource){"noisy", 0, 3, 9, formula, NULL, false, false, false};
+    fake.source[1] = (UnetSource){"level", -1, 1, 1, level, NULL, false, false, false, 0};
+    fake.source[2] = (UnetSource){"noisy", 0, 3, 9, formula, NULL, false, false, false, 0};
     fake.data.nsource = 3;
     UnetDataset *dataset = open_or_stop(&fake, UNET_TRAINING);
     double seen[2];

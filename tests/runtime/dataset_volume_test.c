@@ -57,8 +57,8 @@ static void make_model(Volumes *v, int32_t channels, int32_t d, int32_t h, int32
     v->image[1].pattern = "img/*_0001.nii.gz";
     v->image[1].channel = 1;
     v->labels = (UnetSourceTerm){.op = UNET_SRC_FILES, .pattern = "seg/*.nii.gz", .volumes = true};
-    v->source[0] = (UnetSource){"scan", 0, channels, channels, v->image, NULL, false, false, false};
-    v->source[1] = (UnetSource){"truth", 1, 1, 1, &v->labels, NULL, false, false, false};
+    v->source[0] = (UnetSource){"scan", 0, channels, channels, v->image, NULL, false, false, false, 0};
+    v->source[1] = (UnetSource){"truth", 1, 1, 1, &v->labels, NULL, false, false, false, 0};
     v->transform[0] = (UnetTransform){.op = UNET_DO_CROP, .random = true};
     v->transform[1] = (UnetTransform){.op = UNET_DO_FLIP, .axes = 7, .p = 0.5};
     v->data = (UnetData){.source = v->source, .nsource = 2, .transform = v->transform, .ntransform = 2};

@@ -61,8 +61,8 @@ static inline void fake_pairs(Fake *fake, int32_t batch, int32_t channels, int32
                               {.name = "clean", .channels = channels, .is_target = true}}};
     fake->term[0][0] = (UnetSourceTerm){.op = UNET_SRC_FILES, .pattern = "clean/*.png"};
     fake->term[1][0] = (UnetSourceTerm){.op = UNET_SRC_FILES, .pattern = "noisy/*.png"};
-    fake->source[0] = (UnetSource){"clean", 1, channels, 1, fake->term[0], NULL, false, false, false};
-    fake->source[1] = (UnetSource){"noisy", 0, channels, 1, fake->term[1], NULL, false, false, false};
+    fake->source[0] = (UnetSource){"clean", 1, channels, 1, fake->term[0], NULL, false, false, false, 0};
+    fake->source[1] = (UnetSource){"noisy", 0, channels, 1, fake->term[1], NULL, false, false, false, 0};
     fake->data = (UnetData){.source = fake->source, .nsource = 2, .transform = fake->transform};
     fake_program(&fake->train, "train", fake->train_layout, batch, channels, size, size, type);
     fake_program(&fake->eval, "eval", fake->eval_layout, 1, channels, size, size, type);

@@ -365,6 +365,8 @@ typedef enum {
     UNET_SRC_UNIFORM,  /* push: one number per sample in [value, high) */
     UNET_SRC_BORDER,   /* alone: border_weight() of the labels that the source `pattern` fills, with w0
                           `value` and sigma `high` */
+    UNET_SRC_HIDE,     /* alone: words of the source `pattern` that are hidden there, as `hidden` says */
+    UNET_SRC_NEXT,     /* alone: the word behind each word of the source `pattern` */
     UNET_SRC_CLASS,    /* push: the class of the sample, which the folder of the first file of the source
                           `pattern` names */
     UNET_SRC_ADD,
@@ -372,6 +374,15 @@ typedef enum {
     UNET_SRC_MUL,
     UNET_SRC_DIV
 } UnetSourceOp;
+
+/* Which words of a sample are hidden: each from the word `first` on with the probability `share`.  Of these
+ * the share `kept` stays, the share `random` becomes any word from `first` on, and the others become
+ * `mask`.
+ */
+typedef struct {
+    double share, random, kept;
+    int32_t mask, first;
+} UnetHidden;
 
 typedef struct {
     UnetSourceOp op;
@@ -388,6 +399,7 @@ typedef struct {
     int32_t channel;         /* of volumes: the channel that they fill.  From 1 on it is a channel of the
                                 operand before, and nothing is pushed */
     UnetImageWay way;        /* of files of images */
+    const UnetHidden *hidden; /* of hidden words, else NULL */
 } UnetSourceTerm;
 
 typedef struct {
@@ -401,6 +413,7 @@ typedef struct {
     bool ignores_others;   /* of labels: points of any other value count nowhere */
     bool rounds;           /* of labels: numbers that are not whole are the nearest */
     bool colours;          /* of labels: values are colours, red * 65536 + green * 256 + blue */
+    int32_t words;         /* of tokens: their numbers are below it; else 0 */
 } UnetSource;
 
 typedef enum {
