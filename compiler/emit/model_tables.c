@@ -147,6 +147,8 @@ static const char *image_way(Pool *pool, const ImageWay *way) {
         text_add(&out, ", .missing = UNET_MISSING_IGNORED");
     if (way->signal)
         text_add(&out, ", .signal = true");
+    if (way->words)
+        text_add(&out, ", .words = true");
     if (way->to_grey)
         text_add(&out, ", .to_grey = true");
     if (way->upright)

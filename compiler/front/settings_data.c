@@ -964,6 +964,7 @@ static void read_tokens(Reader *r, Call *call) {
         return;
     }
     r->source->words = (int)words;
+    files.way.words = true;
     push_term(r, files);
 }
 

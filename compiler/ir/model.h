@@ -76,7 +76,7 @@ typedef enum { MISSING_REFUSED, MISSING_VALUE, MISSING_IGNORED } Missing;
 typedef struct {
     Missing missing;
     double missing_value;
-    bool signal, to_grey, upright, alpha, names_page;
+    bool signal, words, to_grey, upright, alpha, names_page;
     int page;
     const char *entry;
     Fit fit;

@@ -141,10 +141,9 @@ static UnetStatus list_series(UnetDataset *dataset, bool own_size, UnetError *er
                                        .list = source->term[t].list,
                                        .column = source->term[t].column,
                                        .way = source->term[t].way,
-                                       .channels = !dataset_is_labels(dataset, s) && source->words == 0
-                                                       ? source->channels
-                                                   : source->colours ? UNET_IMAGE_COLOURS
-                                                                     : UNET_IMAGE_CLASSES,
+                                       .channels = !dataset_is_labels(dataset, s) ? source->channels
+                                                   : source->colours              ? UNET_IMAGE_COLOURS
+                                                                                  : UNET_IMAGE_CLASSES,
                                        .source = s};
                 if (own_size) {
                     next[-1].way.fit = UNET_FIT_NONE;

@@ -57,7 +57,8 @@ static UnetStatus read_picture(const Check *c, UnetImageReader *reader, const Sa
     const UnetRowFormat format = unet_image_format(reader);
     const int32_t height = unet_image_info(reader).height;
     const size_t count = (size_t)format.width * (size_t)format.channels;
-    if (format.bits != 32) {
+    const bool words = c->dataset->source[c->dataset->series[series].source].words > 0;
+    if (format.bits != 32 && !words) {
         return unet_image_skip_rows(reader, height, error);
     }
     float *row = calloc(count, sizeof *row);
@@ -65,7 +66,8 @@ static UnetStatus read_picture(const Check *c, UnetImageReader *reader, const Sa
     for (int32_t y = 0; y < height && status == UNET_OK; y++) {
         status = unet_image_read_row(reader, row, error);
         if (status == UNET_OK) {
-            status = dataset_settle_missing(c->dataset, sample, series, row, count, error);
+            status = words ? dataset_check_words(c->dataset, sample, series, row, (int32_t)count, error)
+                           : dataset_settle_missing(c->dataset, sample, series, row, count, error);
         }
     }
     free(row);

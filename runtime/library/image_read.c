@@ -306,7 +306,7 @@ UnetStatus unet_image_open_as(UnetImageMemory *memory, const UnetImageWay *way, 
     opened->way = way != NULL ? *way : (UnetImageWay){.missing = UNET_MISSING_REFUSED};
     opened->file.fd = -1;
     memcpy(opened->path, path, length);
-    UnetStatus status = open_image(opened, channels, error);
+    UnetStatus status = open_image(opened, opened->way.words ? UNET_IMAGE_CLASSES : channels, error);
     if (status != UNET_OK) {
         unet_image_close(opened);
         return status;

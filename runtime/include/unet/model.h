@@ -128,6 +128,7 @@ typedef struct {
     UnetMissing missing;
     double missing_value;
     bool signal;       /* of signals: an array has the axes channels and length, or length alone */
+    bool words;        /* numbers of words, which stay as they are, as numbers of classes do */
     bool to_grey;      /* three colours become one channel, as unet/image.h says */
     bool upright;      /* turned as EXIF or TIFF says */
     bool alpha;        /* its alpha alone is read, as one channel */
