@@ -118,19 +118,24 @@ static bool argument_rows(Call *call, ValueId *x, int64_t *count, int64_t *chann
     return false;
 }
 
-/* As PyTorch's, the table starts as normal numbers of variance 1. */
+/* The table starts as normal numbers; PyTorch's have a deviation of 1. */
 ValueId build_embedding(Call *call) {
     int64_t count, channels;
+    double deviation;
     ValueId x;
-    if (!argument_rows(call, &x, &count, &channels))
+    if (!argument_rows(call, &x, &count, &channels) || !argument_number(call, "std", &deviation))
         return -1;
+    if (!(deviation >= 0 && deviation <= 1e6)) {
+        report_range(call, "std", "at least 0");
+        return -1;
+    }
     Shape out = shape_of(call, x);
     out.dim[0] = channels;
     if (!small_enough(call, out))
         return -1;
     const Shape table = {.rank = 2, .dim = {count, channels}};
     const ValueId in[] = {value_joined(call->l->graph, x, call->span),
-                          weight_new(call, "weight", table, INIT_HE_NORMAL, 1)};
+                          weight_new(call, "weight", table, INIT_HE_NORMAL, deviation)};
     if (in[1] >= 0)
         return node_append(call, in, 2, (Attributes){0}, output_new(call, out));
     report_shared(call);
