@@ -24,7 +24,8 @@ RECORDED = os.path.join(HERE, "vectors")
 class Model:
     """One network; `small` are the definitions of the small one, of SIZE and BATCH, of which PyTorch knows the answers.
 
-    inputs       (name, "image", channels), (name, "labels", classes) or (name, "number", largest), in the order of the file
+    inputs       (name, "image", channels), (name, "labels", classes), (name, "number", largest), (name, "words", vocabulary) or
+                 (name, "hidden", vocabulary), in the order of the file
     optimizer, clip, loss, ema   repeat what the file says, for record.py
     full         definitions of full networks, with their numbers of parameters"""
 
@@ -52,7 +53,7 @@ SGD = ("sgd", {"lr": 0.01, "momentum": 0.9, "weight_decay": 1e-4})
 CITY = [PHOTO, ("truth", "labels", 3)]
 SCAN = [("scan", "image", 1), ("truth", "labels", 3)]
 NNUNET = ("sgd", {"lr": 0.01, "momentum": 0.99, "nesterov": True, "weight_decay": 3e-5})
-TARGETS = ("truth", "clean", "weight", "voice", "noise")
+TARGETS = ("truth", "clean", "weight", "voice", "noise", "hidden")
 
 MODELS = [
     Model("milesial", (33, 38), 2, [{"width": 4}, {"width": 4, "depth": 3, "bilinear": True}], [PHOTO, TRUTH], RMSPROP,
@@ -108,6 +109,8 @@ MODELS = [
           ("adamw", {"lr": 1e-4, "weight_decay": 1e-5}), "cross_entropy_and_sample_dice", [({}, 92802478)], folder="volume"),
     Model("swinir", (16, 24), 2, [{"width": 12, "depths": [2, 2], "heads": 3, "window": 4}],
           [("noisy", "image", 3), ("clean", "image", 3)], ("adam", {"lr": 2e-4}), "charbonnier", [({}, 11504163)], ema=0.999),
+    Model("bert", (16,), 2, [{"words": 37, "width": 12, "heads": 3, "layers": 2, "length": 16, "mask": 3, "first": 5, "drop": 0}],
+          [("text", "words", 37), ("hidden", "hidden", 37)], ("adamw", {"lr": 1e-4, "weight_decay": 0.01, "decay": "weights"}), "words", [({}, 109514298)], clip=1),
     Model("ddpm", (8, 12), 2, [{"widths": [4, 6, 6], "attends": [False, True, False], "layers": 1, "groups": 2},
                                {"widths": [4, 6], "attends": [False, True], "layers": 2, "groups": 2, "head_width": 3, "ddpm": False}],
           [("picture", "image", 3), ("t", "number", 1000), ("noise", "image", 3)], ("adam", {"lr": 2e-4}), "mse",
@@ -150,6 +153,13 @@ def labels(name, count, classes):
     return values[:count]
 
 
+def words(name, count, vocabulary, hidden):
+    """Numbers of words; HIDDEN: of three in ten, and else -1."""
+    rng = random.Random(name)
+    numbers = [rng.randrange(vocabulary) for _ in range(count)]
+    return [number if rng.random() < 0.3 or not hidden else -1 for number in numbers]
+
+
 def batches(model, classes=None):
     """The values of all inputs, dense, in the order of the file."""
     result = []
@@ -157,6 +167,8 @@ def batches(model, classes=None):
         points = model.batch * math.prod(model.target_size if name in TARGETS else model.size)
         if kind == "number":
             result.append([random.Random(name).randrange(count) for _ in range(model.batch)])
+        elif kind in ("words", "hidden"):
+            result.append(words(name, points, count, kind == "hidden"))
         else:
             result.append(picture(name, points * count) if kind == "image" else labels(name, points, count))
     return result

@@ -364,4 +364,44 @@ class UNet2D(nn.Module):
         return self.conv_out(F.silu(self.conv_norm_out(x)))
 
 
-NETS = {"segformer": Segformer, "unetr": Unetr, "swinir": SwinIR, "ddpm": UNet2D}
+# ---- BERT ----
+
+
+class BertLayer(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads, out = heads, lambda c: Modules(dense=nn.Linear(c, width), LayerNorm=nn.LayerNorm(width, 1e-12))
+        self.attention = Modules(output=out(width))
+        setattr(self.attention, "self", Modules(**{name: nn.Linear(width, width) for name in ("query", "key", "value")}))
+        self.intermediate, self.output = Modules(dense=nn.Linear(width, 4 * width)), out(4 * width)
+
+    def forward(self, x):
+        inner = getattr(self.attention, "self")
+        y = self.attention.output.dense(attention(inner.query(x), inner.key(x), inner.value(x), self.heads))
+        x = self.attention.output.LayerNorm(x + y)
+        return self.output.LayerNorm(x + self.output.dense(F.gelu(self.intermediate.dense(x))))
+
+
+class Bert(nn.Module):
+    """Without dropout.  The table of words tells words, too, so it is a parameter once."""
+
+    def __init__(self, words=30522, width=768, heads=12, layers=12, length=512, mask=103, first=999, drop=0):
+        super().__init__()
+        self.bert = Modules(
+            embeddings=Modules(word_embeddings=nn.Embedding(words, width), position_embeddings=nn.Embedding(length, width),
+                               token_type_embeddings=nn.Embedding(2, width), LayerNorm=nn.LayerNorm(width, 1e-12)),
+            encoder=Modules(layer=nn.ModuleList([BertLayer(width, heads) for _ in range(layers)])))
+        self.cls = Modules(predictions=Modules(transform=Modules(dense=nn.Linear(width, width), LayerNorm=nn.LayerNorm(width, 1e-12))))
+        self.cls.predictions.bias = nn.Parameter(torch.zeros(words))
+
+    def forward(self, text):
+        told, given = self.cls.predictions, self.bert.embeddings
+        x = given.word_embeddings(text[:, 0].long()) + given.position_embeddings.weight + given.token_type_embeddings.weight[0]
+        x = given.LayerNorm(x)
+        for layer in self.bert.encoder.layer:
+            x = layer(x)
+        x = told.transform.LayerNorm(F.gelu(told.transform.dense(x)))
+        return F.linear(x, given.word_embeddings.weight, told.bias).transpose(1, 2)
+
+
+NETS = {"bert": Bert, "segformer": Segformer, "unetr": Unetr, "swinir": SwinIR, "ddpm": UNet2D}

@@ -95,7 +95,11 @@ def charbonnier(answer, truth, eps=1e-3):
     return torch.sqrt((answer - truth)**2 + eps**2).mean()
 
 
-LOSSES = {"charbonnier": charbonnier, "deep_supervision": deep_supervision, "cross_entropy_and_sample_dice": cross_entropy_and_sample_dice, "mlperf": mlperf,
+def words(answer, truth):
+    return F.cross_entropy(answer, truth[:, 0].long(), ignore_index=-1)
+
+
+LOSSES = {"words": words, "charbonnier": charbonnier, "deep_supervision": deep_supervision, "cross_entropy_and_sample_dice": cross_entropy_and_sample_dice, "mlperf": mlperf,
           "bce_and_dice": bce_and_dice, "half_bce_and_dice": half_bce_and_dice,
           "cross_entropy": cross_entropy, "weighted_cross_entropy": weighted_cross_entropy, "ohem": ohem, "cross_entropy_and_dice": cross_entropy_and_dice, "bce": bce, "mse": F.mse_loss,
           "l1": F.l1_loss}
@@ -130,6 +134,16 @@ def tensors(model, number):
         yield torch.tensor(values, dtype=number).reshape(model.batch, channels if kind == "image" else 1, *size)
 
 
+def optimizer_of(model, net):
+    """DECAY: weight decay leaves parameters of one axis alone."""
+    name, settings = model.optimizer[0], dict(model.optimizer[1])
+    if settings.pop("decay", "all") == "all":
+        return OPTIMIZERS[name](net.parameters(), **settings)
+    groups = [{"params": [p for p in net.parameters() if p.dim() > 1]},
+              {"params": [p for p in net.parameters() if p.dim() <= 1], "weight_decay": 0}]
+    return OPTIMIZERS[name](groups, **settings)
+
+
 class Trained:
     """A network that was trained a few steps: output at the beginning, loss of each step, gradients of the first, parameters, or
     their averages, at the end."""
@@ -143,8 +157,7 @@ class Trained:
             output = net(*inputs)
         self.output = output[-1] if isinstance(output, (list, tuple)) else output
         net.train()
-        name, settings = model.optimizer
-        optimizer = OPTIMIZERS[name](net.parameters(), **settings)
+        optimizer = optimizer_of(model, net)
         self.losses, average = [], {key: value.clone() for key, value in state_of(net).items()}
         for step in range(models.STEPS):
             optimizer.zero_grad()
