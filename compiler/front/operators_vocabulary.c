@@ -15,6 +15,20 @@ bool compares_numbers(const Call *call) {
            shape_channels(call->l->graph->value[input->value].shape) == 1;
 }
 
+/* Reports numbers for fewer points than there are, or for more; returns false. */
+static bool report_points(const Call *call, ValueId logits, ValueId numbers) {
+    Lower *l = call->l;
+    const Input *target = declared(l, numbers);
+    diag_begin(l->diag, ERROR, "U0406", argument(call, "labels")->span,
+               "the prediction has %s points, and `%s` has %s numbers of classes", sizes_text(l, logits),
+               target->name, sizes_text(l, numbers));
+    diag_also(l->diag, target->span, "declared here");
+    diag_help(l->diag, "declare `target %s : signal(1, %s)`", target->name, sizes_text(l, logits));
+    note_via(l);
+    diag_end(l->diag);
+    return false;
+}
+
 /* Returns whether LOGITS and NUMBERS have as many points; false without a message where only one axis is
  * tried. */
 static bool same_points(const Call *call, ValueId logits, ValueId numbers) {
@@ -23,10 +37,8 @@ static bool same_points(const Call *call, ValueId logits, ValueId numbers) {
     for (int axis = 0; axis < AXES; axis++) {
         if (shape_extent(x, axis) == shape_extent(t, axis) || (l->only_axis >= 0 && axis != l->only_axis))
             continue;
-        if (l->only_axis < 0)
-            report_unequal(call, logits, numbers);
         l->unequal = true;
-        return false;
+        return l->only_axis < 0 ? report_points(call, logits, numbers) : false;
     }
     return true;
 }
@@ -43,6 +55,7 @@ static const Node *linear_of(const Call *call, ValueId logits) {
                "`cross_entropy` with numbers of classes takes the result of a `linear`");
     diag_note(l->diag, "it makes the logits again, some classes at a time, and keeps none");
     diag_help(l->diag, "end the network with `linear(x, n)`, n being the number of classes");
+    diag_help(l->diag, "or, of at most %d classes, declare a target of `labels(n)`", MOST_CLASSES);
     note_via(l);
     diag_end(l->diag);
     return NULL;

@@ -391,8 +391,8 @@ static const UnetSourceTerm data_term_1[] = {
     {UNET_SRC_FILES, .line = 16, .pattern = "clean/*.png"},
 };
 static const UnetSource data_source[] = {
-    {"noisy", 0, 3, 1, data_term_0, NULL, false, false, false},
-    {"clean", 1, 3, 1, data_term_1, NULL, false, false, false},
+    {"noisy", 0, 3, 1, data_term_0, NULL, false, false, false, 0},
+    {"clean", 1, 3, 1, data_term_1, NULL, false, false, false, 0},
 };
 static const UnetTransform data_transform[] = {
     {UNET_DO_CROP, true, UNET_PAD_NONE, 0, 0, 0, {0, 0, 0, 0}},

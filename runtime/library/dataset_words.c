@@ -69,7 +69,7 @@ typedef struct {
     int32_t count;
 } Row;
 
-/* What the network sees in place of word number X, which it is to tell. */
+/* Returns the word that the network sees in place of WORD at point X, which it is to tell. */
 static float seen(const UnetSource *source, const UnetHidden *hidden, const UnetKey *key, int32_t x,
                   float word) {
     enum { CHOICE = 1, WORD, NUMBERS };

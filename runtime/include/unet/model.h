@@ -376,10 +376,9 @@ typedef enum {
     UNET_SRC_DIV
 } UnetSourceOp;
 
-/* Which words of a sample are hidden: each from the word `first` on with the probability `share`.  Of these
- * the share `kept` stays, the share `random` becomes any word from `first` on, and the others become
- * `mask`.
- */
+/* Which words of a sample are hidden: each from the word `first` on with the probability `share`.  The
+ * share `kept` of hidden words stays, the share `random` becomes any word from `first` on, and the others
+ * become `mask`. */
 typedef struct {
     double share, random, kept;
     int32_t mask, first;

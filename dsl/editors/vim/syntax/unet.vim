@@ -11,7 +11,7 @@ let s:type = 'image volume signal number labels'
 let s:section = 'data train eval predict'
 let s:operator = 'conv upconv linear relu leaky_relu sigmoid silu tanh gelu elu selu mish softplus relu6 hard_sigmoid hard_swish clamp sqrt exp log sin cos abs square softmax max_pool avg_pool adaptive_avg_pool channel_mean channel_max resize match pad crop roll flip batch_norm instance_norm group_norm layer_norm attention channel_attention scale parameter relative_bias positions constant sinusoid embedding prelu maximum minimum max_unpool pixel_shuffle pixel_unshuffle rearrange dropout dropout_channels concat mse l1 charbonnier smooth_l1 psnr_loss ssim_loss cross_entropy bce_with_logits focal_loss ohem_cross_entropy lovasz_loss dice_loss tversky_loss argmax accuracy miou iou dice precision recall ssim psnr range reversed len min max sum int pop channels size chunk zip enumerate'
 let s:setting = 'crop flip holdout folds normalize spacing trim shuffle threads resize scale rot90 rotate elastic distort gamma noise blur low_resolution loss metric optimizer batch epochs steps tail save seed memory pretrained precision accumulate ranks schedule warmup patience clip ema state compress freeze every size at pad regions windows'
-let s:source = 'images volumes signals labels list gaussian uniform border_weight class_of diffuse sgd adam adamw rmsprop constant poly cosine step multistep plateau one_cycle'
+let s:source = 'images volumes signals labels list gaussian uniform border_weight class_of diffuse tokens hide next sgd adam adamw rmsprop constant poly cosine step multistep plateau one_cycle'
 
 function! s:any(words) abort
   return '\%(' . join(split(a:words), '\|') . '\)'
