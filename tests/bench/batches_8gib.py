@@ -15,7 +15,7 @@ MEMORY = 8 * 2**30
 NETS = [("milesial's U-Net", "milesial/milesial.unet", "640x959"), ("ResNet-34 U-Net", "resnet34_unet/resnet34_unet.unet", "512x512"),
         ("Restormer", "restormer/restormer.unet", "128x128"), ("DDPM for CIFAR-10", "diffusion/ddpm.unet", "32x32"),
         ("SegFormer B0", "segformer/segformer.unet", "512x512"), ("SwinIR", "swinir/swinir.unet", "64x64"),
-        ("nnU-Net", "volume/nnunet.unet", "128x128x128"), ("UNETR", "volume/unetr.unet", "96x96x96")]
+        ("nnU-Net", "volume/nnunet.unet", "128x128x128"), ("UNETR", "volume/unetr.unet", "96x96x96"), ("BERT base", "bert/bert.unet", "512")]
 OF_PARAMETERS = 4 * 4  # bytes for each: itself, its gradient, two moments
 
 
