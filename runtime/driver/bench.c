@@ -37,8 +37,44 @@ typedef struct {
     StepClock *clock;     /* of the host */
 } Times;
 
-static void fill(const UnetLayout *layout, int32_t batch, const UnetKey *key, void *base, float *row,
-                 int32_t *identity) {
+/* Numbers of an input: from 0 to 1; or of words, of which the share `told` is there, and else -1. */
+typedef struct {
+    int32_t words; /* 0: none */
+    double told;
+} Numbers;
+
+/* The words of the source called NAME. */
+static int32_t words_of(const UnetData *data, const char *name) {
+    for (int32_t s = 0; s < data->nsource; s++)
+        if (strcmp(data->source[s].name, name) == 0)
+            return data->source[s].words;
+    return 0;
+}
+
+static Numbers numbers_of(const UnetModel *model, int32_t input) {
+    const UnetData *data = model->data;
+    for (int32_t s = 0; data != NULL && s < data->nsource; s++) {
+        const UnetSource *source = &data->source[s];
+        const UnetSourceTerm *term = source->nterm > 0 ? &source->term[0] : NULL;
+        if (source->input != input || term == NULL)
+            continue;
+        if (term->op == UNET_SRC_HIDE)
+            return (Numbers){words_of(data, term->pattern), term->hidden->share};
+        return (Numbers){term->op == UNET_SRC_NEXT ? words_of(data, term->pattern) : source->words, 1};
+    }
+    return (Numbers){0, 1};
+}
+
+static float random_number(const Numbers *of, const UnetKey *key, uint64_t number) {
+    const double draw = unet_random_uniform(key, number);
+    if (of->words == 0)
+        return (float)draw;
+    const double share = draw / of->told; /* of the draws that tell a word */
+    return share < 1 ? (float)(int32_t)(share * of->words) : -1;
+}
+
+static void fill(const UnetLayout *layout, int32_t batch, const UnetKey *key, const Numbers *numbers,
+                 void *base, float *row, int32_t *identity) {
     int64_t width = layout->size[2], count = layout->channels * width;
     uint64_t next = 0;
     for (int32_t w = 0; w < width; w++)
@@ -47,7 +83,7 @@ static void fill(const UnetLayout *layout, int32_t batch, const UnetKey *key, vo
         for (int32_t d = 0; d < layout->size[0]; d++)
             for (int32_t h = 0; h < layout->size[1]; h++) {
                 for (int64_t i = 0; i < count; i++)
-                    row[i] = (float)unet_random_uniform(key, next++);
+                    row[i] = random_number(numbers, key, next++);
                 unet_layout_store_row(layout, base, n, d, h, row, width, identity, NULL);
             }
 }
@@ -73,6 +109,7 @@ static UnetStatus fill_inputs(Inputs *inputs, const UnetModel *model, const Unet
     for (int i = 0; i < model->ninput && status == UNET_OK; i++) {
         const UnetLayout *layout = &program->inputs[i];
         const UnetKey key = {.seed = 1, .sample = (uint32_t)i};
+        const Numbers numbers = numbers_of(model, i);
         inputs->input[i] = NULL;
         if (layout->sample_bytes == 0)
             continue;
@@ -81,7 +118,7 @@ static UnetStatus fill_inputs(Inputs *inputs, const UnetModel *model, const Unet
         const bool staged = program->input_offsets == NULL;
         char *base = staged ? inputs->memory + offset : arena + program->input_offsets[i];
         if (row != NULL && identity != NULL) {
-            fill(layout, program->batch, &key, base, row, identity);
+            fill(layout, program->batch, &key, &numbers, base, row, identity);
             inputs->input[i] = staged ? base : NULL;
         } else {
             status = unet_fail(error, UNET_TOO_SMALL, "no memory for random inputs");

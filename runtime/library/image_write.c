@@ -55,6 +55,12 @@ static bool holds_channels(const UnetImageKind *kind, int32_t channels) {
     return channels == 1 || channels == 3 || kind->written_bits == 32;
 }
 
+/* An array has room for a number of each word of a language; nobody reads such an array as an image. */
+static int32_t most_channels(const UnetImageKind *kind) {
+    enum { OF_ARRAYS = 1 << 20 };
+    return encoder_of(kind) == &image_npy_encoder ? OF_ARRAYS : UNET_IMAGE_MOST_CHANNELS;
+}
+
 /* Refuses a format that the program or the build leaves out, and says what brings it. */
 static UnetStatus fail_written(const char *path, const UnetImageKind *kind, UnetError *error) {
     if (image_formats.left_out_by != NULL) {
@@ -96,6 +102,11 @@ UnetStatus unet_image_check_name(const char *path, int32_t channels, bool classe
     if (encoder_of(kind) == NULL) {
         return fail_written(path, kind, error);
     }
+    if (channels > most_channels(kind)) {
+        return unet_fail(error, UNET_USAGE,
+                         "%s: a %s file has at most %d channels, and this has %d: name it .npy", path,
+                         kind->name, (int)most_channels(kind), (int)channels);
+    }
     return classes ? check_classes(path, kind, error) : UNET_OK;
 }
 
@@ -116,7 +127,7 @@ static UnetStatus report(const UnetImageWriter *writer, UnetError *error) {
 
 static bool is_writable(const char *path, const UnetImageInfo *info) {
     return info->width > 0 && info->height > 0 && info->channels > 0 &&
-           info->channels <= UNET_IMAGE_MOST_CHANNELS &&
+           info->channels <= most_channels(kind_to_write(path)) &&
            (info->bits == 8 || info->bits == 16 || info->bits == 32 ||
             (info->bits == 24 && unet_image_is_signal(path))) &&
            unet_image_bits(path, info->bits) == info->bits &&
@@ -141,7 +152,7 @@ UnetStatus unet_image_create(UnetImageWriter **writer, const char *path, const U
         return status;
     }
     if (!is_writable(path, info) ||
-        !checked_mul((size_t)info->width, (size_t)(info->channels * info->bits / 8), &row) ||
+        !checked_mul((size_t)info->width, (size_t)info->channels * (size_t)(info->bits / 8), &row) ||
         !checked_add(row, sizeof **writer, &bytes)) {
         return unet_fail(error, UNET_BUG, "%s: an image of this kind cannot be written", path);
     }

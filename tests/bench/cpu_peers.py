@@ -5,7 +5,7 @@ Usage: cpu_peers.py [--unetc=build/unetc] [--conv=METHOD] [--threads=N] [--round
                     [--precision=f32|bf16] [--half] [--no-layers] [--without=PEER] [--batch=N] [--warm-up=3] [NET...]
 A NET is tiny_unet or unet_denoiser (both), or one that segments: pp_liteseg, enet, milesial, or one of volumes: nnunet,
 basic_unet, all these in f32; or one with attention: segformer, restormer, swinir, unetr, ddpm (of CIFAR-10), diffusion_unet (of diffusers'
-tutorial). Predictions have one picture. tiny_unet and unet_denoiser have the size of the file, those that
+tutorial), bert (base, 512 words). Predictions have one picture. tiny_unet and unet_denoiser have the size of the file, those that
 segment 256 x 256 and 512 x 512, those of volumes 64 x 64 x 64 and 96 x 96 x 96 (or --size=SIZE); data is in memory already.
 Ours is what `PROGRAM bench` says. With --conv=METHOD it is compiled with that, and its rows say so. With --half, what took
 more than half of PyTorch's memory is compiled once more with a budget of that half, and has a second row. Of volumes PyTorch
@@ -47,15 +47,15 @@ BESIDE_ARENA = 24  # MiB that a program of ours takes at most beside its arena: 
 class Net:
     """One that is compared: its file in examples/, options of unetc, the definition in PyTorch, how that is trained, and
     the places of pictures and masks in a folder of data.  TIMED: it reads a time beside the picture.
-    SIDE: of the pictures there."""
+    SIDE: of the pictures there.  WORDS: it reads texts of so many words, and tells those that are hidden."""
 
     def __init__(self, file, torch, sizes=(None,), precisions=PRECISIONS, batch=None, classes=None, optimizer="adam",
-                 loss="cross_entropy", places=("noisy/%d.png", "clean/%d.png"), mask=1, channels=3, options=(), timed=False, side=None):
+                 loss="cross_entropy", places=("noisy/%d.png", "clean/%d.png"), mask=1, channels=3, options=(), timed=False, side=None, words=None):
         self.file, self.torch, self.sizes, self.precisions = file, torch, sizes, precisions
         self.options, self.timed, self.side = list(options), timed, side or (256 if classes is None else 512)
         self.batch, self.classes, self.optimizer, self.loss = batch, classes, optimizer, loss
         self.places, self.mask, self.channels = places, mask, channels
-        self.volumes = file.startswith("volume/")
+        self.volumes, self.words = file.startswith("volume/"), words
 
 
 def oracle_unet(base):
@@ -103,6 +103,7 @@ NETS = {
     "diffusion_unet": Net("diffusion/ddpm.unet", public("ddpm", **TUTORIAL), ("128x128",), batch=1, places=("pictures/%d.png",),
                           options=["-D%s=%s" % (name, json.dumps(value, separators=(",", ":"))) for name, value in TUTORIAL.items()],
                           timed=True, side=128),
+    "bert": Net("bert/bert.unet", public("bert"), ("512",), batch=1, optimizer="adamw", places=("texts/%d.npy",), words=30522),
 }
 DEFAULT = ("tiny_unet", "unet_denoiser")
 PEERS = {  # what of a net is compared: the ways of peers, and the precisions each has
@@ -157,6 +158,8 @@ def layout(job):
 
 def pictures(job):
     import torch
+    if NETS[job["net"]].words:
+        return torch.randint(NETS[job["net"]].words, (job["batch"], 1, job["size"][-1]))
     shape = (job["batch"], NETS[job["net"]].channels, *job["size"])
     return torch.rand(shape).contiguous(memory_format=layout(job))
 
@@ -171,6 +174,9 @@ def torch_loss(job):
     import torch
     from torch.nn import functional
     net = NETS[job["net"]]
+    if net.words:  # of 15 in 100
+        told = torch.where(torch.rand(job["batch"], job["size"][-1]) < 0.15, pictures(job)[:, 0], -1)
+        return lambda answer: functional.cross_entropy(answer.float(), told, ignore_index=-1)
     if net.classes is None:
         clean = pictures(job)
         return lambda answer: functional.mse_loss(answer.float(), clean)
@@ -408,9 +414,13 @@ class Ours:
         if NETS[self.net].timed:  # one step of a sample reads what a prediction reads
             return peak_of([self.path, "sample", "--weights=" + self.weights, "-o", out + ".png", "--count=%d" % self.shape["batch"],
                             "--steps=1", "--threads=%d" % self.threads])
-        picture = self.path + "-in.png"
-        write_picture(picture, *reversed(self.shape["size"][1:]))
-        return peak_of([self.path, "predict", "--weights=" + self.weights, picture, "-o", out + ".png",
+        picture, answer = self.path + "-in.png", out + ".png"
+        if NETS[self.net].words:
+            picture, answer = self.path + "-in.npy", out + ".npy"
+            write_text(picture, self.shape["size"][-1], NETS[self.net].words)
+        else:
+            write_picture(picture, *reversed(self.shape["size"][1:]))
+        return peak_of([self.path, "predict", "--weights=" + self.weights, picture, "-o", answer,
                         "--threads=%d" % self.threads])
 
     def turn(self, seconds):
@@ -470,6 +480,16 @@ def write_picture(path, width, height, mask=None):
                    + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
 
 
+def write_text(path, count, words):
+    """An array of NumPy of the numbers of words."""
+    head = ("{'descr': '<i4', 'fortran_order': False, 'shape': (%d,), }" % count).encode()
+    head += b" " * (63 - (10 + len(head)) % 64) + b"\n"
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head)
+        file.write(struct.pack("<%di" % count, *(1000 + 7919 * i % (words - 1000) for i in range(count))))
+
+
 class Shop:
     def __init__(self, arguments, folder):
         self.unetc, self.threads, self.folder = os.path.abspath(arguments.unetc), arguments.threads, folder
@@ -485,6 +505,9 @@ class Shop:
             for number in range(8):
                 for kind, place in enumerate(net.places):
                     is_mask = kind == 1 and net.classes is not None
+                    if net.words:
+                        write_text(os.path.join(folder, place % number), 2000, net.words)
+                        continue
                     write_picture(os.path.join(folder, place % number), net.side, net.side, net.mask if is_mask else None)
         return folder
 
@@ -495,7 +518,7 @@ class Shop:
                "batch": ours.shape["batch"], "size": ours.shape["size"][0 if NETS[net].volumes else 1:], "classes": NETS[net].classes}
         all_ways = OF_VOLUMES if NETS[net].volumes else PEERS[program]
         ways = [way for way, precisions in all_ways.items() if precision in precisions and way not in self.without]
-        if program == "train" and self.layers and NETS[net].classes is None:
+        if program == "train" and self.layers and NETS[net].classes is None and not NETS[net].words:
             ways.append("layers")
         with open(os.path.join(self.folder, "log.txt"), "w") as log:
             peers = [Peer({**job, "way": way}, log) for way in ways]
