@@ -587,6 +587,7 @@ const KernelRow cpu_kernels[OPS] = {
     [OP_CHANNEL_ATTENTION] = {.prepare = prepare_channel_attention},
     [OP_CHANNEL_ATTENTION_GRAD] = {.prepare = prepare_channel_attention},
     [OP_VOCABULARY_LOSS] = {.prepare = prepare_vocabulary},
+    [OP_VOCABULARY_ACCURACY] = {.prepare = prepare_vocabulary},
     [OP_VOCABULARY_LOSS_GRAD] = {.prepare = prepare_vocabulary},
     [OP_BATCH_STATISTICS] = {.prepare = prepare_norm},
     [OP_NORM_STATISTICS] = {.prepare = prepare_norm},

@@ -607,6 +607,7 @@ const KernelRow cuda_kernels[OPS] = {
     [OP_CROSS_ENTROPY] = {.prepare = prepare_loss},
     [OP_FOCAL_LOSS] = {.prepare = prepare_loss},
     [OP_VOCABULARY_LOSS] = {.prepare = prepare_vocabulary},
+    [OP_VOCABULARY_ACCURACY] = {.prepare = prepare_vocabulary},
     [OP_VOCABULARY_LOSS_GRAD] = {.prepare = prepare_vocabulary},
     [OP_OHEM_CROSS_ENTROPY] = {.prepare = prepare_ohem},
     [OP_LOVASZ_LOSS] = {.prepare = prepare_lovasz},

@@ -253,7 +253,7 @@ static void results(const Tables *t, const Program *program) {
         text_line(t->out, "    {%s, %s, %s, %.17g, %s, %d, %d, %lld, %lld, %d, %lld},",
                   c_quoted(t->plan->pool, r->text), c_quoted(t->plan->pool, op_table[r->op].name),
                   r->is_loss ? "UNET_LOSS" : "UNET_METRIC", r->weight, bool_text(more_is_better),
-                  more_is_better && !classes ? identity_of(program, r->truth) : -1,
+                  more_is_better && labels == NULL ? identity_of(program, r->truth) : -1,
                   input_of(program, r->truth), classes ? (long long)labels->classes : 0LL,
                   classes ? (long long)labels->class : 0LL, r->output,
                   classes ? (long long)labels->ignore : -1LL);

@@ -589,6 +589,10 @@ ValueId build_confusion(Call *call) {
     return confusion(call, false);
 }
 
+ValueId build_accuracy(Call *call) {
+    return compares_numbers(call) ? build_vocabulary_accuracy(call) : confusion(call, false);
+}
+
 ValueId build_confusion_of_class(Call *call) {
     return confusion(call, true);
 }

@@ -11,7 +11,9 @@ bool report_unequal(const Call *call, ValueId a, ValueId b);
 
 /* Returns whether a loss compares with an input that has the number of a class at each point. */
 bool compares_numbers(const Call *call);
-/* Makes the node of `cross_entropy` with such an input; returns the loss, or -1 after an error. */
+/* Makes the node of `cross_entropy`, or `accuracy`, with such an input; returns the loss, or -1 after an
+ * error. */
 ValueId build_vocabulary_loss(Call *call);
+ValueId build_vocabulary_accuracy(Call *call);
 
 #endif

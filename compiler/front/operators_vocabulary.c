@@ -1,5 +1,5 @@
-/* operators_vocabulary.c - `cross_entropy(linear(x, n), words)`, where words are numbers of so many classes
- * that the logits of all points would be the largest tensor by far.
+/* operators_vocabulary.c - `cross_entropy(linear(x, n), words)`, and accuracy alike, where words are
+ * numbers of so many classes that the logits of all points would be the largest tensor by far.
  *
  * requires   as label_losses.c; the logits come from a `linear`
  * provides   a node that reads what the `linear` reads: nobody keeps the logits (ir/op_vocabulary.c)
@@ -44,15 +44,15 @@ static bool same_points(const Call *call, ValueId logits, ValueId numbers) {
 }
 
 /* Returns the `linear` that made the logits; reports and returns NULL if there is none. */
-static const Node *linear_of(const Call *call, ValueId logits) {
+static const Node *linear_of(const Call *call, const char *name, ValueId logits) {
     Lower *l = call->l;
     const Graph *g = l->graph;
     const NodeId producer = g->value[logits].producer;
     const Node *node = producer < 0 ? NULL : &g->node[producer];
     if (node != NULL && node->op == OP_CONV && g->value[node->in[1]].shape.rank == 2)
         return node;
-    diag_begin(l->diag, ERROR, "U0415", argument(call, "logits")->span,
-               "`cross_entropy` with numbers of classes takes the result of a `linear`");
+    diag_begin(l->diag, ERROR, "U0415", argument(call, name)->span,
+               "`%s` with numbers of classes takes the result of a `linear`", call->signature->name);
     diag_note(l->diag, "it makes the logits again, some classes at a time, and keeps none");
     diag_help(l->diag, "end the network with `linear(x, n)`, n being the number of classes");
     diag_help(l->diag, "or, of at most %d classes, declare a target of `labels(n)`", MOST_CLASSES);
@@ -61,17 +61,17 @@ static const Node *linear_of(const Call *call, ValueId logits) {
     return NULL;
 }
 
-/* Returns whether the call has none of the arguments that the loss of numbers does not take. */
+/* Returns whether the call has none of the arguments that numbers of classes do not take. */
 static bool takes_no_more(const Call *call) {
-    static const char *const names[] = {"weight", "ignore_index", "pixel_weight", "label_smoothing"};
+    enum { TAKEN = 2 };
     Lower *l = call->l;
-    for (int k = 0; k < (int)(sizeof names / sizeof *names); k++) {
-        const Datum value = argument(call, names[k])->value;
+    for (int k = TAKEN; k < call->signature->params.count; k++) {
+        const Argument *given = &call->argument[k];
         double number = 1;
-        if (value.kind == DATUM_NONE || (datum_number(value, &number) && number == 0))
+        if (given->value.kind == DATUM_NONE || (datum_number(given->value, &number) && number == 0))
             continue;
-        diag_begin(l->diag, ERROR, "U0316", argument(call, names[k])->span,
-                   "`cross_entropy` with numbers of classes takes no `%s`", names[k]);
+        diag_begin(l->diag, ERROR, "U0316", given->span, "`%s` with numbers of classes takes no `%s`",
+                   call->signature->name, call->signature->params.item[k].name);
         diag_note(l->diag, "a point with a negative number does not count");
         note_via(l);
         diag_end(l->diag);
@@ -91,31 +91,31 @@ static ValueId point_numbers(const Call *call, Shape x) {
     return call->l->options->program == PROGRAM_TRAIN ? value_new(call->l->graph, value) : -1;
 }
 
-ValueId build_vocabulary_loss(Call *call) {
+/* Makes a node OP that compares the logits, argument NAME, with numbers.  LEARNS: a gradient follows. */
+static ValueId build(Call *call, Op op, const char *name, bool learns) {
     enum { X, WEIGHT, BIAS };
     Lower *l = call->l;
     Graph *g = l->graph;
     ValueId logits, numbers;
     LabelAttributes *a = NEW(g->pool, LabelAttributes);
-    if (!argument_tensor(call, "logits", &logits) || !argument_tensor(call, "labels", &numbers))
+    if (!argument_tensor(call, name, &logits) || !argument_tensor(call, "labels", &numbers) ||
+        !same_points(call, logits, numbers))
         return -1;
-    if (!same_points(call, logits, numbers))
-        return -1;
-    const Node *linear = linear_of(call, logits);
+    const Node *linear = linear_of(call, name, logits);
     if (linear == NULL || !takes_no_more(call))
         return -1;
     const ValueId read = linear->in[X], weight = linear->in[WEIGHT],
                   bias = linear->nin > BIAS ? linear->in[BIAS] : -1;
     *a = (LabelAttributes){.ignore = -1, .numbers = true, .classes = g->value[logits].shape.dim[0]};
     const ValueId x = value_joined(g, read, call->span), in[] = {x, numbers, weight, bias};
-    const Value loss = {.name = call->signature->name,
-                        .class = CLASS_METRIC,
-                        .type = TYPE_F64,
-                        .shape = {.rank = 1, .dim = {1}},
-                        .span = call->span};
-    const ValueId out[] = {value_new(g, loss), point_numbers(call, g->value[x].shape), -1};
+    const Value result = {.name = call->signature->name,
+                          .class = CLASS_METRIC,
+                          .type = TYPE_F64,
+                          .shape = {.rank = 1, .dim = {1}},
+                          .span = call->span};
+    const ValueId out[] = {value_new(g, result), learns ? point_numbers(call, g->value[x].shape) : -1, -1};
     node_new(g,
-             (Node){.op = OP_VOCABULARY_LOSS,
+             (Node){.op = op,
                     .nin = 4,
                     .nout = 3, /* the target's scratch */
                     .a = {.kind = ATTRIBUTES_LOSS, .loss = {.weight = 1, .labels = a}},
@@ -124,4 +124,12 @@ ValueId build_vocabulary_loss(Call *call) {
                     .via = l->via},
              in, out);
     return out[0];
+}
+
+ValueId build_vocabulary_loss(Call *call) {
+    return build(call, OP_VOCABULARY_LOSS, "logits", true);
+}
+
+ValueId build_vocabulary_accuracy(Call *call) {
+    return build(call, OP_VOCABULARY_ACCURACY, "prediction", false);
 }

@@ -72,6 +72,7 @@ void constants_vocabulary_loss(Constants *c, const Node *node) {
     const ValueId lse = node->nout > 1 ? node->out[1] : -1;
     shared_constants(c, node, lse < 0 ? node->in[X] : lse, node->in[W], bias_of(node, B));
     constant(c, "LEARNT", lse >= 0);
+    constant(c, "RIGHT", node->op == OP_VOCABULARY_ACCURACY);
     constant(c, "COUNTED", label_count_of(constants_graph(c), node));
     call_arguments(c, "n, step->n", counted(c, node));
 }

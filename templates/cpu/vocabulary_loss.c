@@ -1,4 +1,5 @@
-/* vocabulary_loss.c - cross entropy of `linear(x, classes)` and the number of a class at each point. */
+/* vocabulary_loss.c - cross entropy of `linear(x, classes)` and the number of a class at each point; or the
+ * share of points that are right. */
 #include "vocabulary.c"
 
 #define KERNEL vocabulary_loss
@@ -56,11 +57,18 @@ NOINLINE void KERNEL_group(Listed list, const Vocabulary *by, long part, int gro
     }
 }
 
-/* The logarithm of the sum over all groups of point K of a part. */
-INLINE double KERNEL_level(KERNEL_Found found, int k) {
-    double most = -INFINITY, sum = 0;
+/* The largest logit of point K of a part. */
+INLINE double KERNEL_largest(KERNEL_Found found, int k) {
+    double most = -INFINITY;
     for (int group = 0; group < CLASS_GROUPS; group++)
         most = fmax(most, (double)found.largest[group * PART_POINTS + k]);
+    return most;
+}
+
+/* The logarithm of the sum over all groups of that point. */
+INLINE double KERNEL_level(KERNEL_Found found, int k) {
+    const double most = KERNEL_largest(found, k);
+    double sum = 0;
     for (int group = 0; group < CLASS_GROUPS; group++) {
         const double part = (double)found.sum[group * PART_POINTS + k];
         sum += part == 0 ? 0 : part * exp((double)found.largest[group * PART_POINTS + k] - most);
@@ -68,10 +76,13 @@ INLINE double KERNEL_level(KERNEL_Found found, int k) {
     return most + log(sum);
 }
 
-/* The term of point K of a part, and the number that the gradient reads. */
+/* The term of point K of a part, and the number that the gradient reads.  RIGHT: 1 if no logit is larger
+ * than its own. */
 INLINE double KERNEL_term(Listed list, const Vocabulary *by, real *lse, long part, int k) {
     SIZES;
     const KERNEL_Found found = KERNEL_found(list);
+    if (RIGHT)
+        return (double)found.own[k] >= KERNEL_largest(found, k);
     const double level = KERNEL_level(found, k);
     const int64_t point = list.point[part + k];
     if (LEARNT)

@@ -1,4 +1,5 @@
-/* vocabulary_loss.cu - cross entropy of `linear(x, classes)` and the number of a class at each point. */
+/* vocabulary_loss.cu - cross entropy of `linear(x, classes)` and the number of a class at each point; or
+ * the share of points that are right. */
 #include "vocabulary.cuh"
 
 #define KERNEL vocabulary_loss
@@ -83,7 +84,7 @@ static __global__ void KERNEL_terms(real *lse, double *scratch) {
     const int point = list.point[k];
     if (LEARNT > 0)
         lse[point / (D * H * W) * LSE.sample + point % (D * H * W)] = (real)level;
-    of.term[k] = level - (double)of.own[k];
+    of.term[k] = RIGHT > 0 ? (double)of.own[k] >= most : level - (double)of.own[k];
 }
 
 /* One thread adds the terms in the order of the list. */

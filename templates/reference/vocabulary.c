@@ -34,11 +34,17 @@ UNUSED static double logit_of_class(const Vocabulary *by, long point, long class
     return sum;
 }
 
-/* The logarithm of the sum of exp(logit) over all classes. */
-UNUSED static double level_of_point(const Vocabulary *by, long point) {
-    double most = -INFINITY, sum = 0;
+UNUSED static double largest_of_point(const Vocabulary *by, long point) {
+    double most = -INFINITY;
     for (long j = 0; j < by->classes; j++)
         most = fmax(most, logit_of_class(by, point, j));
+    return most;
+}
+
+/* The logarithm of the sum of exp(logit) over all classes. */
+UNUSED static double level_of_point(const Vocabulary *by, long point) {
+    const double most = largest_of_point(by, point);
+    double sum = 0;
     for (long j = 0; j < by->classes; j++)
         sum += exp(logit_of_class(by, point, j) - most);
     return most + log(sum);

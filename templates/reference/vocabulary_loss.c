@@ -1,18 +1,23 @@
-/* vocabulary_loss.c - cross entropy of `linear(x, classes)` and the number of a class at each point. */
+/* vocabulary_loss.c - cross entropy of `linear(x, classes)` and the number of a class at each point; or the
+ * share of points that are right. */
 #include "vocabulary.c"
 
 #define KERNEL vocabulary_loss
 #include "../example.h"
 
 /* BEGIN */
-/* The term of a point, which is 0 if the point does not count. */
+/* The term of a point, which is 0 if the point does not count.  RIGHT: 1 if no logit is larger than its
+ * own. */
 UNUSED static double KERNEL_term(const Vocabulary *by, real *lse, long point) {
     SIZES;
     const long class = class_of_point(by, point);
     const double level = class < 0 ? 0 : level_of_point(by, point);
-    if (lse != NULL)
+    if (LEARNT)
         lse[point / by->points * LSE.sample + point % by->points] = (real)level;
-    return class < 0 ? 0 : level - logit_of_class(by, point, class);
+    if (class < 0)
+        return 0;
+    const double own = logit_of_class(by, point, class);
+    return RIGHT ? own >= largest_of_point(by, point) : level - own;
 }
 
 UNUSED static void KERNEL(int n, int total, double *result, real *lse, double *scratch, const stored *x,

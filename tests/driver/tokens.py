@@ -11,6 +11,7 @@ Lengths and words are drawn from a seed.  Standard library only."""
 
 import argparse
 import array
+import csv
 import json
 import math
 import os
@@ -39,6 +40,7 @@ data {
 }
 train {
     loss      cross_entropy(logits, told)
+    metric    accuracy(logits, told)
     optimizer adam(lr = 2e-2)
     batch     4
     steps     %(steps)d
@@ -77,10 +79,11 @@ def read(path):
         return file.read()
 
 
-def losses(folder, split):
-    """The losses of a run, in order."""
-    rows = [line.split(",") for line in read(os.path.join(folder, "log.csv")).decode().splitlines()[1:]]
-    return [float(row[3]) for row in rows if row[2] == split]
+def last_of(folder, split, *names):
+    """The last numbers of a run, by what the head of their columns begins with."""
+    with open(os.path.join(folder, "log.csv"), newline="") as file:
+        row = [row for row in csv.DictReader(file) if row["split"] == split][-1]
+    return [float(next(value for key, value in row.items() if key.startswith(name))) for name in names]
 
 
 class Texts:
@@ -102,8 +105,9 @@ def check_next(tools, folder, words, length):
     whole = built("whole", "--micro-batches=off")
     train = lambda program, out, *more: run(program, "train", "--data=" + folder, "--out=" + os.path.join(folder, out), *more)
     train(whole, "first", "--threads=1")
-    found = losses(os.path.join(folder, "first"), "eval")[-1]
-    expect(found < 0.5 * math.log(words), "the loss is", found, "and of no knowledge", math.log(words))
+    loss, right = last_of(os.path.join(folder, "first"), "eval", "loss", "accuracy")
+    expect(loss < 0.5 * math.log(words), "the loss is", loss, "and of no knowledge", math.log(words))
+    expect(right > 0.5 and right <= 1 and (loss > 0.2 or right > 0.9), "the accuracy is", right, "and the loss", loss)
     weights = read(os.path.join(folder, "first", "net.safetensors"))
     train(whole, "threads", "--threads=3")
     train(built("by_one", "--micro-batches=1"), "single", "--threads=2")

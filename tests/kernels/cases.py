@@ -843,9 +843,9 @@ def vocabulary(cases):
     attributes = {"classes": classes, "numbers": 1, "weight": 0.7}
     biased, halo = r.choice(["b", None]), cases.halo(1)
     wanted = r.choice([("dx", "dw", "db"), ("dx", "dw", "db"), ("dx",), ("dw",), ("db",)])
-    for what in ("vocabulary_loss", "vocabulary_loss without numbers of points", "vocabulary_loss_grad"):
+    for what in ("vocabulary_loss", "vocabulary_loss without numbers of points", "vocabulary_accuracy", "vocabulary_loss_grad"):
         gradient = what.endswith("grad")
-        lse = None if what.endswith("points") else "lse"
+        lse = None if what.endswith(("points", "accuracy")) else "lse"
         cases.case("%s, %d classes, %d channels, %s, %s" % (what, classes, c, size, biased), nearness="SUMS" if gradient else "OF_FLOATS")
         cases.tensor("x", c, size, *halo)
         cases.tensor("class", 1, size, *halo, kind="staged")
@@ -856,7 +856,7 @@ def vocabulary(cases):
         given = {"scratch": None, "x": "x", "truth": "class"}
         if not gradient:
             cases.numbers("result", 1, kind="doubles")
-            cases.node("vocabulary_loss", {"loss": "result", "lse": lse, **given, "w": "w", "b": biased}, **attributes)
+            cases.node(what.split()[0], {"loss": "result", "lse": lse, **given, "w": "w", "b": biased}, **attributes)
             continue
         cases.tensor("dx", c, size, *cases.halo(1))
         cases.numbers("dw", classes, c)

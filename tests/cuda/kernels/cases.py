@@ -1172,10 +1172,11 @@ def vocabulary(cases):
     x, t, here = cases.shape(c, n, size), cases.staged(1, n, size), min(valid - start, n)
     biased, wanted = r.choice(["b", None]), r.choice([("dx", "dw", "db"), ("dx", "dw", "db"), ("dx",), ("dw",)])
     numbers = {"C": c, "N": n, "ACCUMULATE": int(r.random() < 0.5), "SCALED": int(r.random() < 0.7), "CLASSES": classes, "COUNTED": 0,
-               "LEARNT": 1, "BIAS": int(biased is not None), "T_STAGED": 1, "BY_INPUT": int("dx" in wanted), "BY_WEIGHT": int("dw" in wanted),
+               "LEARNT": 1, "RIGHT": 0, "BIAS": int(biased is not None), "T_STAGED": 1, "BY_INPUT": int("dx" in wanted), "BY_WEIGHT": int("dw" in wanted),
                "BY_BIAS": int("db" in wanted and biased is not None), **extents("", size)}
     layouts = {"X": x, "T": t, "DX": x, "LSE": Shape(points, 1, [1, 1, 1], points)}
-    loss, slope = (cases.both(name, numbers, layouts, {"WEIGHT": 0.7}) for name in ("vocabulary_loss", "vocabulary_loss_grad"))
+    both = lambda name, **more: cases.both(name, {**numbers, **more}, layouts, {"WEIGHT": 0.7})
+    loss, right, slope = both("vocabulary_loss"), both("vocabulary_loss", RIGHT=1, LEARNT=0), both("vocabulary_loss_grad")
     given = {"scratch": "scratch", "x": "x", "truth": "t", "lse": "lse", "w": "w", "b": biased}
     results = {"d" + name: "d" + name if numbers[told] else None for name, told in (("x", "BY_INPUT"), ("w", "BY_WEIGHT"), ("b", "BY_BIAS"))}
     cases.function("%d classes of %d channels, %d of %d x %s from %d on, %s" % (classes, c, valid, n, size, start, {
@@ -1187,6 +1188,8 @@ def vocabulary(cases):
         "Result result = test.result(), scale = test.result(4), scratch = test.result(%d);" % (n * points * (classes + c + 36) + 8),
         *cases.run("vocabulary_loss", "vocabulary_loss", loss, {**given, "loss": "result"}, {"scratch": "scratch"}, adds=numbers["ACCUMULATE"],
                    before=[here, valid], behind=["LABELLED"], tolerance={"loss": ["1e-6"]}),
+        *cases.run("vocabulary_accuracy", "vocabulary_accuracy", right, {**given, "lse": None, "loss": "result"}, {"scratch": "scratch"},
+                   adds=numbers["ACCUMULATE"], before=[here, valid], behind=["LABELLED"], tolerance={"loss": ["1e-6"]}),
         *cases.run("vocabulary_loss_grad", "vocabulary_loss_grad", slope, {**given, **results, "scale": "scale" if numbers["SCALED"] else None},
                    {"scratch": "scratch"}, adds=numbers["ACCUMULATE"], before=[here], behind=["LABELLED"])])
 
