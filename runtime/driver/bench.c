@@ -37,7 +37,7 @@ typedef struct {
     StepClock *clock;     /* of the host */
 } Times;
 
-/* Numbers of an input: from 0 to 1; or of words, of which the share `told` is there, and else -1. */
+/* Numbers of an input: from 0 to 1; or numbers of words, the share `told` of all points, and else -1. */
 typedef struct {
     int32_t words; /* 0: none */
     double told;
