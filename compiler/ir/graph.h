@@ -176,6 +176,7 @@ typedef struct {
 typedef struct {
     double epsilon, momentum;
     int64_t groups;  /* of channels, each with a mean and a variance of its own */
+    bool root_mean;  /* normalize: by the root of the mean square of a group, not by its length */
     bool batch;      /* over all samples, not over each */
     bool sync;       /* batch statistics are merged over all groups of samples */
     int64_t points;  /* of a sample that a mean of the batch is over */

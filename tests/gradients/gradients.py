@@ -663,6 +663,20 @@ def channel_attention_net(seed, axes):
     return net
 
 
+def lengths_net(seed, axes):
+    """Groups of channels by their lengths, longer than epsilon and shorter; softmax of groups, and over the points; a concat."""
+    net = Net(Draw(seed), axes)
+    net.input.size = tuple(min(extent, 5) for extent in net.input.size)
+    x = net.write("silu(conv(photo, 12, 3))", 12, net.input.size)
+    parts = [net.write(call, channels, x.size) for call, channels in (
+        ("normalize({0})", 12), ("normalize({0}, groups = 3)", 12), ("normalize({0}, 4, eps = 0.9)", 12), ("rms_norm({0}, eps = 0.01)", 12),
+        ("softmax(3 * {0}, groups = 4)", 12), ("softmax(3 * {0}, over = \"points\")", 12),
+        ("softmax(normalize(concat({0}, photo), eps = 0.01), 1, over = \"points\")", 12 + net.input.channels))
+        for call in [call.format(x.name)]]
+    net.lines.append("output answer = conv(concat(%s), 2, 1)" % ", ".join(part.name for part in parts))
+    return net
+
+
 def slopes_net(seed, axes):
     """Learnt slopes behind each normalisation, whose gradients take those of the slopes."""
     net = Net(Draw(seed), axes)
@@ -820,6 +834,7 @@ def main():
             arithmetic_net(options.seed, 3), given_net(options.seed), bordered_net(options.seed, 1), bordered_net(options.seed, 2), \
             bordered_net(options.seed, 3), attention_net(options.seed, 1), attention_net(options.seed, 2), attention_net(options.seed, 3), \
             channel_attention_net(options.seed, 2), channel_attention_net(options.seed, 3), \
+            lengths_net(options.seed, 1), lengths_net(options.seed, 2), lengths_net(options.seed, 3), \
             windows_net(options.seed, 2), windows_net(options.seed, 3), compared_net(options.seed), \
             waves_net(options.seed, 2), waves_net(options.seed, 3), \
             slopes_net(options.seed, 2), slopes_net(options.seed, 3), signs_net(options.seed, 2), signs_net(options.seed, 3):

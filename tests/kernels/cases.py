@@ -415,7 +415,6 @@ def mapping(cases):
             ("silu_grad", {"dx": "r", "x": "s", "dy": "t"}, {"nearness": "SUMS"}),
             ("tanh", one, {"values": "WIDE", "nearness": "SUMS"}), ("tanh_grad", two, {"nearness": "SUMS"}),
             ("gelu", one, {"nearness": "SUMS"}), ("gelu_grad", {"dx": "r", "x": "s", "dy": "t"}, {"nearness": "SUMS"}),
-            ("softmax", one, {"nearness": "SUMS"}), ("softmax_grad", two, {"nearness": "SUMS"}),
             ("cast", one, {}), ("cast", one, {"values": "ANY"})):
         cases.case("%s, %d channels, %s" % (operator, c, size), **{"nearness": "EXACT", "values": "COARSE", **more})
         same = r.random() < 0.5  # so that a result may take the place of an operand
@@ -485,6 +484,22 @@ def scaling(cases):
     case("prelu_wgrad", {"dw": "dw", "db": None, "scratch": None, "x": "x", "dy": "dy"}, ("dw",))
     case("layer_norm", {"y": "y", "x": "x"})
     case("layer_norm_grad", {"dx": "dx", "x": "x", "dy": "dy"})
+
+
+def grouping(cases):
+    """Groups that begin anywhere in a vector, and points as a group: of channels, lengths below epsilon, too."""
+    r = cases.random
+    groups = r.choice([1, 1, 2, 3, 4])
+    c, size, alike = groups * r.choice([1, 2, 3, 5, 8, 16, 17, 24]), [r.choice([1, 1, 2]), r.randint(1, 30), r.randint(1, 30)], cases.halo(1)
+    forward, by_x, by_y = {"y": "r", "x": "s"}, {"dx": "r", "x": "s", "dy": "t"}, {"dx": "r", "y": "s", "dy": "t"}
+    for operator, operands in (("softmax", forward), ("softmax_grad", by_y), ("point_softmax", forward), ("point_softmax_grad", by_y),
+                               ("normalize", forward), ("normalize_grad", by_x)):
+        attributes = {"groups": groups, "epsilon": r.choice([1e-12, 0.01, 0.9]), "root_mean": r.choice([0, 1])}
+        cases.case("%s of %d channels, %s, %s" % (operator, c, attributes, size), nearness="SUMS", values=r.choice(["FINE", "COARSE"]))
+        same = r.random() < 0.5  # so that a result may take the place of an operand
+        for name in sorted(operands.values()):
+            cases.tensor(name, c, size, *(alike if same else cases.halo(1)))
+        cases.node(operator, operands, **attributes)
 
 
 def giving(cases):
@@ -1027,7 +1042,7 @@ def main():
             draw(case)
         for operator in ("batch_norm", "instance_norm", "group_norm"):
             draw(normalising, operator)
-        for case in (scaling, giving, waving, embedding, diffusing, coding, attending):
+        for case in (scaling, grouping, giving, waving, embedding, diffusing, coding, attending):
             draw(case)
         draw(attending, windowed=True)
         for case in (attending_channels, unpooling, running, losses, similarities, class_losses, overlaps, ohem, lovasz, classes, head):

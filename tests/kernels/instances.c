@@ -303,6 +303,7 @@ static Attributes attributes_of(Pool *pool, const Line *line, Op op) {
                                   .slope = real_number(line, "slope"),
                                   .momentum = real_number(line, "momentum"),
                                   .groups = number(line, "groups"),
+                                  .root_mean = number(line, "root_mean") != 0,
                                   .batch = number(line, "batch") != 0,
                                   .points = number(line, "points"),
                                   .transposed = number(line, "transposed") != 0};

@@ -84,6 +84,7 @@ CASES = [
     _case("windows", "tests/oracle/cases/windows.unet", "windows", (8, 12), 2, 8),
     _case("volume_windows", "tests/oracle/cases/volume_windows.unet", "volume_windows", (4, 6, 6), 2, 8),
     _case("biases", "tests/oracle/cases/biases.unet", "biases", (6, 4), 2, 8),
+    _case("lengths", "tests/oracle/cases/lengths.unet", "lengths", (7, 9), 3, 8, valid=2),
     _case("borders", "tests/oracle/cases/borders.unet", "borders", (10, 9), 2, 8),
     _case("rearranged", "tests/oracle/cases/rearranged.unet", "rearranged", (8, 6), 2, 2),
     _case("signals", "tests/oracle/cases/signals.unet", "signals", (40,), 2, 8),

@@ -536,6 +536,35 @@ class Biases(nn.Module):
         return self.answer(torch.cat(parts, 1))
 
 
+class Lengths(nn.Module):
+    """Groups of channels by their lengths, as Swin v2 has queries and keys; RMSNorm; softmax as linear attention takes it."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(3, 18, 3, padding=1)
+        self.norm = RMSNorm(18)
+        self.rms = RMSNorm(18, 1e-3)
+        self.answer = nn.Conv2d(96, 3, 3, padding=1)
+
+    def forward(self, photo):
+        first = torch.tanh(self.first(photo))
+        groups = first.unflatten(1, (3, 6))
+        parts = [F.normalize(first, dim=1), F.normalize(groups, dim=2).flatten(1, 2), F.normalize(groups, dim=2, eps=1.0).flatten(1, 2),
+                 self.rms(self.norm(first)), (4 * groups).softmax(2).flatten(1, 2), (4 * first[:, :6]).flatten(2).softmax(2).view_as(first[:, :6])]
+        return self.answer(torch.cat(parts, 1))
+
+
+class RMSNorm(nn.Module):
+    """torch.nn.RMSNorm over channels, which not every version of PyTorch has."""
+
+    def __init__(self, channels, eps=1.1920929e-7):
+        super().__init__()
+        self.weight, self.eps = nn.Parameter(torch.ones(channels)), eps
+
+    def forward(self, x):
+        return x / (x.square().mean(1, keepdim=True) + self.eps).sqrt() * self.weight.view(-1, 1, 1)
+
+
 class VolumeWindows(nn.Module):
     def __init__(self):
         super().__init__()
@@ -672,7 +701,7 @@ class Scales(nn.Module):
 
 NETS = {"unet": UNet, "simple": Simple, "two_convolutions": TwoConvolutions, "three_convolutions": ThreeConvolutions, "variants": Variants,
         "activations": Activations, "resizing": Resizing, "classes": Classes, "batch_norm": BatchNorm,
-        "groups": Groups, "operators": Operators, "functions": Functions, "arithmetic": Arithmetic, "given": Given, "time": Time, "attention": Attention, "channel_attention": ChannelAttention, "windows": Windows, "volume_windows": VolumeWindows, "biases": Biases, "rearranged": Rearranged, "borders": Borders, "signals": Signals, "heads": Heads, "scales": Scales, "volumes": Volumes}
+        "groups": Groups, "operators": Operators, "functions": Functions, "arithmetic": Arithmetic, "given": Given, "time": Time, "attention": Attention, "channel_attention": ChannelAttention, "windows": Windows, "volume_windows": VolumeWindows, "biases": Biases, "lengths": Lengths, "rearranged": Rearranged, "borders": Borders, "signals": Signals, "heads": Heads, "scales": Scales, "volumes": Volumes}
 
 # ---- losses over classes; in a target of labels 255 counts nowhere ----------------------------------
 

@@ -308,7 +308,7 @@ def mapping(cases):
     silu_grad = cases.both("silu_grad", numbers, {"DX": shape, "X": shape, "DY": shape})
     more = [(name, cases.both(name, numbers, {"Y": shape, "X": shape}), cases.both(
         name + "_grad", numbers, {"DX": shape, "X" if name == "gelu" else "Y": shape, "DY": shape}))
-        for name in ("tanh", "gelu", "softmax")]
+        for name in ("tanh", "gelu")]
     rows = size[0] * size[1]
     forward, backward = {"y": "y", "x": "a"}, {"dx": "y", "y": "a", "dy": "b"}
     check = lambda what, kernels, given: cases.by_rows(what, what, kernels, rows, given, before=[n])
@@ -887,6 +887,26 @@ def scaling(cases):
                          {"dw": "dw" if not biased or r.random() < 0.7 else None, "db": "db" if biased else None, "scratch": "scratch",
                           "x": "x", "dy": "dy"}, adds=numbers["ACCUMULATE"], before=[n], tolerance=cancels)]
     cases.function("scales of %d channels by %d, %d x %s" % (c, count, n, size), lines)
+
+
+def grouping(cases):
+    """Groups that begin with a vector and others, and points as a group: of channels, lengths below epsilon, too."""
+    r = cases.random
+    groups = r.choice([1, 1, 2, 3])
+    c, n, size = groups * r.choice([1, 3] if cases.wide else [1, 2, 3, 5, 8, 16]), cases.samples(3), cases.size()
+    shape, rows = cases.shape(c, n, size), size[0] * size[1]
+    numbers = {"C": c, "N": n, "GROUPS": groups, "RMS": r.randint(0, 1), "PARAMETERS": 0, **extents("", size)}
+    epsilon = r.choice([1e-12, 0.01, 0.9])
+    both = lambda name: cases.both(name, numbers, {k: shape for k in ("X", "Y", "DX", "DY")}, {"EPSILON": epsilon})
+    forward, by_y = {"y": "y", "x": "x"}, {"dx": "y", "y": "x", "dy": "dy"}
+    check = lambda name, given: cases.by_rows(name, name, both(name), rows, given, before=[n])
+    cases.function("%d groups of %d channels, %d x %s, by the mean %d, epsilon %g" % (groups, c, n, size, numbers["RMS"], epsilon), [
+        "const Shape shape = %s;" % shape.cpp(),
+        "Tensor x = test.numbers(shape), dy = test.numbers(shape), y = test.output(shape), same_y = test.output(shape);",
+        *check("softmax", forward), *check("softmax_grad", by_y), *check("normalize", forward),
+        *check("normalize_grad", {"dx": "y", "x": "x", "dy": "dy"}),
+        *cases.run("point_softmax", "point_softmax", both("point_softmax"), forward, before=[n]),
+        *cases.run("point_softmax_grad", "point_softmax_grad", both("point_softmax_grad"), by_y, before=[n])])
 
 
 def unpooling(cases):
@@ -1757,7 +1777,7 @@ def make(seed, stored, rounds, rows, wide=False, only=(), share=(0, 1)):
         draw(convolution, True)
         for variant in (0, 1) if cases.wide else range(i, 3, rounds):
             draw(updates, variant)
-        for case in (resized_labels, scaling, unpooling, banded):
+        for case in (resized_labels, scaling, grouping, unpooling, banded):
             draw(case)
     if wide:
         draw(large_filters)
