@@ -48,6 +48,7 @@ NAMED = {
     "compiler/front/operators_parameter.c": {"OP_PARAMETER": "a table of relative positions is one"},
     "compiler/front/synchronise.c": {op: "takes apart what batch_norm is made of" for op in (
         "OP_BATCH_STATISTICS", "OP_NORM_STATISTICS", "OP_NORM_MERGE")},
+    "compiler/front/operators_attention.c": {"OP_CHANNEL_ATTENTION": "linear attention is one without a softmax"},
     "compiler/front/operators_border.c": {op: "what `pad` and its like mean" for op in ("OP_MATCH", "OP_BORDER", "OP_ADD")},
     "compiler/front/operators_function.c": {"OP_GELU_TANH": "what `tanh` of a gelu means"},
     "compiler/front/operators_channel.c": {"OP_SLICE": "what `chunk` in a file means", "OP_POINT_SOFTMAX": "a softmax over points is another operator"},

@@ -193,7 +193,8 @@ typedef struct {
     int64_t window[AXES], shift[AXES]; /* of the map rolled by -shift; 0 points: the map is one window */
     int64_t slots;  /* parts of scratch, each for one block at a time, fixed by the target; */
     int64_t bands;  /*   parts of a head that are summed by themselves, too */
-    bool normalize; /* over channels: channels have the length 1 */
+    bool normalize; /* over channels: channels have the length 1; */
+    bool linear;    /*   products weigh as they are, without a softmax */
     int64_t
         pairs; /* keys of a window, if the bias has a point for each pair of a query and a key; else 0 */
 } AttentionAttributes;

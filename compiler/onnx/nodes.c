@@ -1106,18 +1106,15 @@ static bool channel_attention(OnnxGraph *o, const Node *node) {
     if (node->in[TEMPERATURE] >= 0)
         products = result_of(o, node, "Mul", products,
                              reshaped(o, o->name[node->in[TEMPERATURE]], between(o, node), by_head, 4));
-    const char *shares = between(o, node);
-    OnnxNode n = begin(o, "Softmax");
-    reads(&n, products);
-    integer(&n, "axis", 3);
-    (void)writes(&n, shares);
-    const Shape y = shape_of(o, node->out[0]);
-    int64_t whole[MAX_RANK + 1] = {0};
-    for (int k = 0; k < y.rank; k++)
-        whole[k + 1] = y.dim[k];
-    (void)reshaped(o, result_of(o, node, "MatMul", shares, heads_of(o, node, V)), o->name[node->out[0]],
-                   whole, y.rank + 1);
-    return true;
+    if (!a->linear) {
+        const char *shares = between(o, node);
+        OnnxNode n = begin(o, "Softmax");
+        reads(&n, products);
+        integer(&n, "axis", 3);
+        (void)writes(&n, shares);
+        products = shares;
+    }
+    return writes_reshaped(o, node, result_of(o, node, "MatMul", products, heads_of(o, node, V)));
 }
 
 /* By as many of each channel, row and column as y has and x lacks. */

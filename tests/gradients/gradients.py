@@ -653,12 +653,14 @@ def channel_attention_net(seed, axes):
     net.input.size = tuple(min(extent, 5) for extent in net.input.size)
     x = net.write("silu(conv(photo, 6, 3))", 6, net.input.size)
     net.lines += ["q, k, v = chunk(linear(%s, 18), 3)" % x.name, "heat = parameter(3, init = 1.5)",
-                  "made = exp(adaptive_avg_pool(conv(%s, 2, 1), 1))" % x.name]
+                  "made = exp(adaptive_avg_pool(conv(%s, 2, 1), 1))" % x.name, "few = conv(%s, 6, 2, stride = 1, padding = 0)" % x.name]
     parts = [net.write(call, channels, x.size) for call, channels in (
         ("channel_attention(q, k, v, heads = 3, temperature = heat)", 6),
         ("channel_attention(concat(v, q), k, q, heads = 2, temperature = made, scale = 0.7)", 12),
         ("channel_attention({0}, {0}, {0}, normalize = false, scale = 0.1)".format(x.name), 6),
-        ("channel_attention(conv(photo, 3, 1), concat(k, v), concat(v, q), heads = 3, temperature = heat)", 3))]
+        ("channel_attention(conv(photo, 3, 1), concat(k, v), concat(v, q), heads = 3, temperature = heat)", 3),
+        ("linear_attention(softmax(q, 3), softmax(k, over = \"points\"), conv(photo, 9, 1), heads = 3, scale = 0.4)", 9),
+        ("linear_attention(q, few, sin(few), heads = 2, scale = 0.1)", 6))]
     net.lines.append("output answer = conv(concat(%s), 2, 1)" % ", ".join(part.name for part in parts))
     return net
 

@@ -636,16 +636,17 @@ def attending_channels(cases):
     heads = r.choice([1, 1, 2, 3])
     c, cv = (heads * r.choice([1, 2, 3, 5, 8, 16, 17, 24, 40]) for _ in range(2))
     size = r.choice([[1, 1, 1], [r.choice([1, 1, 2]), r.randint(1, 9), r.randint(1, 11)], [1, r.randint(50, 60), r.randint(60, 70)]])
-    attributes = {"heads": heads, "scale": r.choice([1, 0.3, 2]), "normalize": r.choice([0, 1])}
+    of_v = size if r.random() < 0.6 else [r.choice([1, 1, 2]), r.randint(1, 9), r.randint(1, 40)]
+    attributes = {"heads": heads, "scale": r.choice([1, 0.3, 2]), "normalize": r.choice([0, 1]), "linear": r.choice([0, 0, 1])}
     tempered = r.random() < 0.6
     for gradient in False, True:
-        cases.case("%s over %d and %d channels, %s, %s%s" % ("gradient of attention" if gradient else "attention", c, cv, size, attributes,
+        cases.case("%s over %d and %d channels, %s and %s, %s%s" % ("gradient of attention" if gradient else "attention", c, cv, size, of_v, attributes,
                                                             ", with a temperature" * tempered), nearness="SUMS", values="FINE")
-        for name, channels in ("q", c), ("k", cv), ("v", cv):
-            cases.tensor(name, channels, size, *cases.halo(1))
+        for name, channels, points in ("q", c, size), ("k", cv, size), ("v", cv, of_v):
+            cases.tensor(name, channels, points, *cases.halo(1))
             if gradient:
-                cases.tensor("d" + name, channels, size, *cases.halo(1))
-        cases.tensor("dy" if gradient else "y", c, size, *cases.halo(1))
+                cases.tensor("d" + name, channels, points, *cases.halo(1))
+        cases.tensor("dy" if gradient else "y", c, of_v, *cases.halo(1))
         if tempered:
             cases.tensor("t", heads, [1, 1, 1], *cases.halo(1))
         if tempered and gradient:

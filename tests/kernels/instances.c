@@ -342,6 +342,7 @@ static Attributes attributes_of(Pool *pool, const Line *line, Op op) {
                                             .scale = real_number(line, "scale"),
                                             .causal = number(line, "causal") != 0,
                                             .normalize = number(line, "normalize") != 0,
+                                            .linear = number(line, "linear") != 0,
                                             .pairs = number(line, "pairs")};
         three(line, "window", a.attention.window);
         three(line, "shift", a.attention.shift);

@@ -81,6 +81,7 @@ CASES = [
     _case("time", "tests/oracle/cases/time.unet", "time", (10, 9), 2, 8),
     _case("attention", "tests/oracle/cases/attention.unet", "attention", (8, 6), 2, 8),
     _case("channel_attention", "tests/oracle/cases/channel_attention.unet", "channel_attention", (8, 6), 2, 8),
+    _case("linear_attention", "tests/oracle/cases/linear_attention.unet", "linear_attention", (6, 8), 2, 8),
     _case("windows", "tests/oracle/cases/windows.unet", "windows", (8, 12), 2, 8),
     _case("volume_windows", "tests/oracle/cases/volume_windows.unet", "volume_windows", (4, 6, 6), 2, 8),
     _case("biases", "tests/oracle/cases/biases.unet", "biases", (6, 4), 2, 8),

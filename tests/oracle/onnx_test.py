@@ -22,7 +22,7 @@ import cases
 import safetensors
 
 TOLERANCE = 1e-5
-EVALUATED = ("functions", "attention", "biases", "channel_attention", "lengths", "windows", "arithmetic", "given", "borders", "rearranged", "tiny_unet_odd", "simple_denoiser", "variants", "activations", "resizing", "batch_norm", "scales")
+EVALUATED = ("functions", "attention", "biases", "channel_attention", "linear_attention", "lengths", "windows", "arithmetic", "given", "borders", "rearranged", "tiny_unet_odd", "simple_denoiser", "variants", "activations", "resizing", "batch_norm", "scales")
 # For ONNX Runtime alone: three axes, padded pools, an output that is another's input, two outputs of one tensor.
 MORE = """input  scan : volume(2, 4, 6, 8)
 a = silu(conv(scan, 6, [1, 3, 3], stride = [1, 1, 2]))

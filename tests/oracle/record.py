@@ -412,6 +412,33 @@ class ChannelAttention(nn.Module):
         return self.answer(torch.cat(parts, 1))
 
 
+class LinearAttention(nn.Module):
+    """Feature maps and their products, never a table of points: shares of channels and of points, with learnt points beside
+    the others, as diffusion networks have it; and relu, divided by the sum of the weights, as EfficientViT has it."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(3, 12, 3, padding=1)
+        self.q, self.k, self.v = nn.Conv2d(12, 12, 1), nn.Conv2d(12, 12, 1), nn.Conv2d(12, 8, 1)
+        self.memory = nn.Parameter(torch.randn(20, 1, 3))
+        self.answer = nn.Conv2d(16, 3, 3, padding=1)
+
+    @staticmethod
+    def attend(q, k, v, heads):
+        q, k, v = (x.flatten(2).unflatten(1, (heads, -1)) for x in (q, k, v))
+        return torch.einsum("bhcn,bhdn,bhcm->bhdm", k, v, q).flatten(1, 2)
+
+    def forward(self, photo):
+        first = torch.tanh(self.first(photo))
+        q, k, v = 2 * self.q(first), 2 * self.k(first), self.v(first)
+        more = self.memory.flatten(1).expand(len(photo), -1, -1)
+        keys, values = torch.cat([k.flatten(2), more[:, :12]], 2), torch.cat([v.flatten(2), more[:, 12:]], 2)
+        by_shares = self.attend(q.unflatten(1, (4, 3)).softmax(2).flatten(1, 2) * 0.5, keys.softmax(2), values, 4)
+        q, k = F.relu(q), F.relu(k)
+        by_relu = self.attend(q, k, v, 1) / (self.attend(q, k, torch.ones_like(v[:, :1]), 1) + 1e-3)
+        return self.answer(torch.cat([by_shares, by_relu], 1).unflatten(2, photo.shape[2:]))
+
+
 def in_windows(x, window):
     """(sample and window, point, channel)"""
     axes = len(window)
@@ -701,7 +728,7 @@ class Scales(nn.Module):
 
 NETS = {"unet": UNet, "simple": Simple, "two_convolutions": TwoConvolutions, "three_convolutions": ThreeConvolutions, "variants": Variants,
         "activations": Activations, "resizing": Resizing, "classes": Classes, "batch_norm": BatchNorm,
-        "groups": Groups, "operators": Operators, "functions": Functions, "arithmetic": Arithmetic, "given": Given, "time": Time, "attention": Attention, "channel_attention": ChannelAttention, "windows": Windows, "volume_windows": VolumeWindows, "biases": Biases, "lengths": Lengths, "rearranged": Rearranged, "borders": Borders, "signals": Signals, "heads": Heads, "scales": Scales, "volumes": Volumes}
+        "groups": Groups, "operators": Operators, "functions": Functions, "arithmetic": Arithmetic, "given": Given, "time": Time, "attention": Attention, "channel_attention": ChannelAttention, "linear_attention": LinearAttention, "windows": Windows, "volume_windows": VolumeWindows, "biases": Biases, "lengths": Lengths, "rearranged": Rearranged, "borders": Borders, "signals": Signals, "heads": Heads, "scales": Scales, "volumes": Volumes}
 
 # ---- losses over classes; in a target of labels 255 counts nowhere ----------------------------------
 

@@ -571,23 +571,25 @@ def attending_channels(cases):
     r, heads = cases.random, cases.random.choice([1, 2, 3])
     c, cv = (heads * r.choice([1, 3] if cases.wide else [1, 2, 5, 8, 17, 33]) for _ in range(2))
     n, size, bands, tempered = cases.samples(2), cases.size(), cases.bands(1, 2, 5), r.random() < 0.6
-    of_q, of_k, of_t = (cases.shape(channels, n, extent) for channels, extent in ((c, size), (cv, size), (heads, [1, 1, 1])))
+    more = size if cases.wide or r.random() < 0.6 else cases.size()
+    of_q, of_k, of_v, of_y, of_t = (cases.shape(channels, n, extent) for channels, extent in (
+        (c, size), (cv, size), (cv, more), (c, more), (heads, [1, 1, 1])))
     count = c * (cv // heads) + c + cv
     numbers = {"C": c, "CV": cv, "N": n, "HEADS": heads, "BANDS": bands, "NORMALIZE": r.choice([0, 1]), "TEMPERED": int(tempered),
-               **extents("", size)}
-    layouts = {"QUERY": of_q, "DQ": of_q, "KEY": of_k, "DK": of_k, "VALUE": of_k, "DV": of_k, "Y": of_q, "DY": of_q,
+               "SOFTMAX": r.choice([0, 1, 1]), **extents("I", size), **extents("", more)}
+    layouts = {"QUERY": of_q, "DQ": of_q, "KEY": of_k, "DK": of_k, "VALUE": of_v, "DV": of_v, "Y": of_y, "DY": of_y,
                "PRODUCTS": Shape(count, 1, [1, 1, 1], count), "T": of_t, "DT": of_t}
     both = lambda name: cases.both(name, numbers, layouts, {"TIMES": r.choice([1, 0.3])})
     given = {"scratch": "scratch", "q": "q", "k": "k", "v": "v", "products": "products", "t": "t" if tempered else None}
     table = (c // heads) * (cv // heads) + c // heads + cv // heads
     names = {"attention of %d and %d channels over channels" % (c, cv): "channel_attention", "its gradient": "channel_attention_grad"}
     first, second = names
-    cases.function("%s in %d heads, %d x %s, %d bands, normalized %d, temperature %d" % (
-        first, heads, n, size, bands, numbers["NORMALIZE"], tempered), [
+    cases.function("%s in %d heads, %d x %s and %s, %d bands, normalized %d, softmax %d, temperature %d" % (
+        first, heads, n, size, more, bands, numbers["NORMALIZE"], numbers["SOFTMAX"], tempered), [
         "Tensor q = test.numbers(%s), k = test.numbers(%s), v = test.numbers(%s), dy = test.numbers(%s);" % tuple(
-            shape.cpp() for shape in (of_q, of_k, of_k, of_q)),
+            shape.cpp() for shape in (of_q, of_k, of_v, of_y)),
         "Tensor dq = test.output(%s), dk = test.output(%s), dv = test.output(%s), y = test.output(%s);" % tuple(
-            shape.cpp() for shape in (of_q, of_k, of_k, of_q)),
+            shape.cpp() for shape in (of_q, of_k, of_v, of_y)),
         "Tensor t = test.numbers(%s), dt = test.output(%s);" % (of_t.cpp(), of_t.cpp()),
         "Tensor products = test.real_output(%d);" % (n * count),
         "Result scratch = test.result(%d);" % (n * heads * (bands + 2) * table),
