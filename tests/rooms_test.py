@@ -44,13 +44,14 @@ NAMED = {
                                     "OP_UPCONV_GROUPS": "the same of a transposed one"},
     "compiler/front/operators_norm.c": {op: "a normalisation is several nodes" for op in (
         "OP_BATCH_STATISTICS", "OP_NORM_STATISTICS", "OP_NORM_TRACK", "OP_NORM_FOLD", "OP_LAYER_NORM", "OP_SCALE", "OP_GROUP_NORM",
-        "OP_INSTANCE_NORM")},
+        "OP_INSTANCE_NORM", "OP_NORMALIZE")},
     "compiler/front/operators_parameter.c": {"OP_PARAMETER": "a table of relative positions is one"},
     "compiler/front/synchronise.c": {op: "takes apart what batch_norm is made of" for op in (
         "OP_BATCH_STATISTICS", "OP_NORM_STATISTICS", "OP_NORM_MERGE")},
+    "compiler/front/operators_attention.c": {"OP_CHANNEL_ATTENTION": "linear attention is one without a softmax"},
     "compiler/front/operators_border.c": {op: "what `pad` and its like mean" for op in ("OP_MATCH", "OP_BORDER", "OP_ADD")},
     "compiler/front/operators_function.c": {"OP_GELU_TANH": "what `tanh` of a gelu means"},
-    "compiler/front/operators_channel.c": {"OP_SLICE": "what `chunk` in a file means"},
+    "compiler/front/operators_channel.c": {"OP_SLICE": "what `chunk` in a file means", "OP_POINT_SOFTMAX": "a softmax over points is another operator"},
     "compiler/front/label_losses.c": {"OP_ARGMAX": "metrics of one channel compare its classes",
                                      "OP_SOFTMAX": "losses of logits apply it", "OP_SIGMOID": "losses of logits apply it",
                                      "OP_OVERLAP_LOSS": "sums of the batch and of a sample are different operators"},

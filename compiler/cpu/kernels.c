@@ -480,14 +480,16 @@ static int64_t attention_reference(const Program *program, const Node *node, con
 static int64_t channel_attention_scratch(const Program *program, Node *node) {
     const Graph *g = program->graph;
     AttentionAttributes *const a = &node->a.attention;
-    const Shape q = g->value[node->in[0]].shape;
+    const Shape q = g->value[node->in[0]].shape, v = g->value[node->in[2]].shape;
     const int64_t heads = size_product(program->micro_batch, a->heads), of_q = shape_channels(q) / a->heads,
                   of_k = shape_channels(g->value[node->in[1]].shape) / a->heads,
-                  points = shape_elements(q) / shape_channels(q);
+                  of_pairs = shape_elements(q) / shape_channels(q),
+                  of_v = shape_elements(v) / shape_channels(v),
+                  summed = node->op == OP_CHANNEL_ATTENTION ? of_pairs : of_v;
     if (program->options->reference)
         return size_product(2 * heads, size_product(of_q, of_k));
-    a->bands = cpu_channel_attention_bands(points, of_q, of_k);
-    a->slots = cpu_attention_slots(heads, points, program->options->max_threads);
+    a->bands = cpu_channel_attention_bands(summed, of_q, of_k);
+    a->slots = cpu_attention_slots(heads, of_pairs > of_v ? of_pairs : of_v, program->options->max_threads);
     const CpuChannelAttention of = {heads, a->slots, a->bands, of_q, of_k};
     int64_t elements;
     return cpu_channel_attention_elements(&of, &elements) ? elements : INT64_MAX;

@@ -450,10 +450,11 @@ static void prepare_vocabulary(Program *program, Node *node) {
 static void prepare_channel_attention(Program *program, Node *node) {
     enum { OF_FORWARD = 2, OF_GRADIENT = 4, BAND_POINTS = 256, MOST_BANDS = 64, PART = 4, TABLES = 2 };
     Graph *g = program->graph;
-    const Shape q = g->value[node->in[0]].shape;
+    const Shape q = g->value[node->in[0]].shape,
+                summed = g->value[node->in[node->op == OP_CHANNEL_ATTENTION ? 0 : 2]].shape;
     const int64_t heads = node->a.attention.heads, of_q = shape_channels(q) / heads,
                   of_k = shape_channels(g->value[node->in[1]].shape) / heads,
-                  points = shape_elements(q) / shape_channels(q),
+                  points = shape_elements(summed) / shape_channels(summed),
                   table = size_sum(size_product(of_q, of_k), size_sum(of_q, of_k));
     const int64_t by_points = min_bands(points, BAND_POINTS, MOST_BANDS),
                   by_memory = size_product(points, of_q) / PART / table;

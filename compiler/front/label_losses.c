@@ -506,14 +506,20 @@ ValueId probabilities_of(Lower *l, ValueId map, const char *name) {
         return -1;
     const ValueId x = g->node[chosen].in[0];
     const NodeId producer = g->value[x].producer;
-    const bool are_shares = producer >= 0 && g->node[producer].op == OP_SOFTMAX;
+    const bool are_shares =
+        producer >= 0 && g->node[producer].op == OP_SOFTMAX && g->node[producer].a.norm.groups == 1;
     if (are_shares ||
         shape_channels(g->value[x].shape) == 1) /* of one, argmax asks whether it is above 0.5 */
         return x;
     Value value = g->value[x];
     value.name = name;
     value.class = CLASS_ACTIVATION;
-    Node node = {.op = OP_SOFTMAX, .nin = 1, .nout = 1, .name = name, .span = g->node[chosen].span};
+    Node node = {.op = OP_SOFTMAX,
+                 .nin = 1,
+                 .nout = 1,
+                 .a = {.kind = ATTRIBUTES_NORM, .norm.groups = 1},
+                 .name = name,
+                 .span = g->node[chosen].span};
     const ValueId out = value_new(g, value);
     node_new(g, node, &x, &out);
     return out;

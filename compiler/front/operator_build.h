@@ -13,6 +13,8 @@ bool argument_fixed(const Call *call, bool *fixed);
 ValueId weight_of(const Call *call, const char *suffix, Shape shape, Init init, double bound, bool fixed);
 /* Reports that the argument NAME must be RANGE, and returns false. */
 bool report_range(const Call *call, const char *name, const char *range);
+/* Reads `groups`, which must divide so many channels. */
+bool argument_norm_groups(const Call *call, int64_t channels, int64_t *groups);
 /* Reports that a `layer` is used where its weights do not fit, and returns false. */
 bool report_shared(const Call *call);
 

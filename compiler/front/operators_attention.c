@@ -373,3 +373,29 @@ ValueId build_channel_attention(Call *call) {
     const Shape out = shape_of(call, of.q);
     return small_enough(call, out) ? attention_node(call, &of, out, product_tables(call, &of)) : -1;
 }
+
+/* ---- linear attention ---- */
+
+static bool read_linear_attention(const Call *call, Attention *of) {
+    static const Channels multiplied = {"linear_attention", "q", "k",
+                                        "each query is multiplied with each key"};
+    return argument_feature_map(call, "q", &of->q) && argument_feature_map(call, "k", &of->k) &&
+           argument_feature_map(call, "v", &of->v) && argument_integer(call, "heads", 1, &of->a.heads) &&
+           equal_points(call, "linear_attention", "k", of->k, "v", of->v) &&
+           equal_channels(call, &multiplied, of->q, of->k) && heads_divide(call, of, "v", of->v) &&
+           argument_scale(call, &of->a.scale);
+}
+
+/* Keys and values make the table, by which queries become y: (v k) q. */
+ValueId build_linear_attention(Call *call) {
+    Attention of = {.bias = -1, .a = {.scale = 1, .linear = true}};
+    if (!read_linear_attention(call, &of))
+        return -1;
+    Shape out = shape_of(call, of.q);
+    out.dim[0] = shape_channels(shape_of(call, of.v));
+    const ValueId q = of.q;
+    of.q = of.v;
+    of.v = q;
+    call->op = OP_CHANNEL_ATTENTION;
+    return small_enough(call, out) ? attention_node(call, &of, out, product_tables(call, &of)) : -1;
+}

@@ -21,13 +21,25 @@ ValueId build_channel(Call *call) {
     return node_append(call, &x, 1, (Attributes){0}, output_new(call, out));
 }
 
-/* Numbers that add up to 1 at each point. */
+/* Numbers that add up to 1 in each group of channels of a point, or over the points of each channel. */
 ValueId build_softmax(Call *call) {
+    static const char *const choices[] = {"channels", "points", NULL};
     ValueId x;
-    if (!argument_feature_map(call, "x", &x))
+    int choice;
+    Attributes a = {.kind = ATTRIBUTES_NORM};
+    if (!argument_feature_map(call, "x", &x) || !argument_choice(call, "over", choices, &choice) ||
+        !argument_norm_groups(call, shape_channels(shape_of(call, x)), &a.norm.groups))
         return -1;
+    if (choice == 1) {
+        if (a.norm.groups > 1) {
+            (void)report_range(call, "groups", "left out, unless `over` is \"channels\"");
+            return -1;
+        }
+        call->op = OP_POINT_SOFTMAX;
+        a = (Attributes){0};
+    }
     x = value_joined(call->l->graph, x, call->span);
-    return node_append(call, &x, 1, (Attributes){0}, output_new(call, shape_of(call, x)));
+    return node_append(call, &x, 1, a, output_new(call, shape_of(call, x)));
 }
 
 /* ---- dropout ---- */

@@ -239,11 +239,15 @@ static bool divides(const Call *call, const char *name, int64_t groups, int64_t 
     return false;
 }
 
+bool argument_norm_groups(const Call *call, int64_t channels, int64_t *groups) {
+    return argument_integer(call, "groups", 1, groups) && divides(call, "groups", *groups, channels);
+}
+
 ValueId build_group_norm(Call *call) {
     Norm norm = {0};
     int64_t groups;
-    if (!argument_normalised(call, &norm) || !argument_integer(call, "groups", 1, &groups) ||
-        !divides(call, "groups", groups, shape_channels(norm.in)) || !make_affine(call, &norm))
+    if (!argument_normalised(call, &norm) ||
+        !argument_norm_groups(call, shape_channels(norm.in), &groups) || !make_affine(call, &norm))
         return -1;
     norm.a.groups = groups;
     return append_sample_norm(call, &norm);
@@ -256,6 +260,35 @@ ValueId build_layer_norm(Call *call) {
         return -1;
     const ValueId normal = normal_new(call, &norm);
     norm_append(call, OP_LAYER_NORM, &norm, &norm.x, 1, &normal, 1);
+    return append_affine(call, &norm, normal);
+}
+
+/* By the length of each group of channels of a point. */
+ValueId build_normalize(Call *call) {
+    Norm norm = {0};
+    if (!argument_normalised(call, &norm) ||
+        !argument_norm_groups(call, shape_channels(norm.in), &norm.a.groups))
+        return -1;
+    return node_append(call, &norm.x, 1, (Attributes){.kind = ATTRIBUTES_NORM, .norm = norm.a},
+                       output_new(call, norm.in));
+}
+
+/* By the root of the mean square of the channels of a point; weights belong to a scale. */
+ValueId build_rms_norm(Call *call) {
+    Norm norm = {0};
+    const ValueId *const x = &norm.x;
+    if (!argument_normalised(call, &norm))
+        return -1;
+    norm.weight =
+        weight_new(call, "weight", (Shape){.rank = 1, .dim = {shape_channels(norm.in)}}, INIT_ONES, 0);
+    if (norm.weight < 0) {
+        (void)report_shared(call);
+        return -1;
+    }
+    norm.a.groups = 1;
+    norm.a.root_mean = true;
+    const ValueId normal = normal_new(call, &norm);
+    norm_append(call, OP_NORMALIZE, &norm, x, 1, &normal, 1);
     return append_affine(call, &norm, normal);
 }
 

@@ -33,14 +33,48 @@ static Shape weight_shape(Shape y) {
     return point ? (Shape){.rank = 1, .dim = {y.dim[0]}} : y;
 }
 
+/* Reads `channels`: their number, or a list of axes that the checkpoint has in place of one; AXES has rank
+ * 0 then, or holds these. */
+static bool argument_channels(const Call *call, int64_t *channels, Shape *axes) {
+    const Datum given = argument(call, "channels")->value;
+    *axes = (Shape){0};
+    if (given.kind != DATUM_LIST)
+        return argument_integer(call, "channels", 1, channels);
+    bool right = given.count >= 2 && given.count <= MAX_RANK;
+    *channels = 1;
+    for (int i = 0; i < given.count && right; i++) {
+        const Datum d = given.items->item[i];
+        right = d.kind == DATUM_INTEGER && d.integer >= 1 && d.integer <= MAX_CHANNELS;
+        axes->dim[axes->rank++] = d.integer;
+        *channels = size_product(*channels, d.integer);
+    }
+    return right ? true : report_range(call, "channels", "a number, or a list of 2 to 5 of them");
+}
+
+/* Appends the axes of the points of Y to the axes of the channels.  A weight of two axes would be a table
+ * of points, so there is a third axis. */
+static bool listed_shape(const Call *call, Shape y, Shape *axes) {
+    for (int k = 1; k < y.rank; k++) {
+        if (y.dim[k] == 1)
+            continue;
+        if (axes->rank == MAX_RANK)
+            return report_range(call, "channels",
+                                "shorter: with the points, the checkpoint has five axes at most");
+        axes->dim[axes->rank++] = y.dim[k];
+    }
+    if (axes->rank == 2)
+        axes->dim[axes->rank++] = 1;
+    return true;
+}
+
 /* Like the path of a scale, the path of a parameter is its name alone.  So it differs from the path of the
  * tensor. */
 ValueId build_parameter(Call *call) {
-    Shape shape;
+    Shape shape, axes;
     int64_t channels, size[AXES];
     double init;
     bool fixed;
-    if (!point_shape(call, &shape) || !argument_integer(call, "channels", 1, &channels) ||
+    if (!point_shape(call, &shape) || !argument_channels(call, &channels, &axes) ||
         !argument_number(call, "init", &init) || !argument_axes(call, "size", shape, 1, 1, size) ||
         !argument_fixed(call, &fixed))
         return -1;
@@ -49,8 +83,12 @@ ValueId build_parameter(Call *call) {
         shape.dim[k] = size[AXES - shape.rank + k];
     if (!small_enough(call, shape))
         return -1;
+    if (axes.rank == 0)
+        axes = weight_shape(shape);
+    else if (!listed_shape(call, shape, &axes))
+        return -1;
     call->plan_name.suffix = "values";
-    const ValueId weight = weight_of(call, "", weight_shape(shape), INIT_CONSTANT, init, fixed);
+    const ValueId weight = weight_of(call, "", axes, INIT_CONSTANT, init, fixed);
     if (weight >= 0)
         return node_append(call, &weight, 1, (Attributes){0}, output_new(call, shape));
     report_shared(call);

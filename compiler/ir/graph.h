@@ -178,6 +178,7 @@ typedef struct {
 typedef struct {
     double epsilon, momentum;
     int64_t groups;  /* of channels, each with a mean and a variance of its own */
+    bool root_mean;  /* normalize: by the root of the mean square of a group, not by its length */
     bool batch;      /* over all samples, not over each */
     bool sync;       /* batch statistics are merged over all groups of samples */
     int64_t points;  /* of a sample that a mean of the batch is over */
@@ -194,7 +195,8 @@ typedef struct {
     int64_t window[AXES], shift[AXES]; /* of the map rolled by -shift; 0 points: the map is one window */
     int64_t slots;  /* parts of scratch, each for one block at a time, fixed by the target; */
     int64_t bands;  /*   parts of a head that are summed by themselves, too */
-    bool normalize; /* over channels: channels have the length 1 */
+    bool normalize; /* over channels: channels have the length 1; */
+    bool linear;    /*   products weigh as they are, without a softmax */
     int64_t
         pairs; /* keys of a window, if the bias has a point for each pair of a query and a key; else 0 */
 } AttentionAttributes;

@@ -15,6 +15,10 @@
  *     dv_j = sum over i of p_ij dy_i
  *
  * The second terms are absent where a and b are 1.
+ *
+ * Linear attention (Katharopoulos et al., 2020) has p_ij = t r_ij and ds_ij = e_ij.  With its values for q,
+ * its keys for k and its queries for v it is y = (sum over points of v k) q, whose table does not grow with
+ * the points.  v and y may have other points than q and k.
  */
 #include "base/size_math.h"
 #include "ir/rule_constants.h"
@@ -42,18 +46,19 @@ void gradient_channel_attention(Autodiff *ad, const Node *node, const ValueId *d
 /* ---- cost ---- */
 
 /* Products of pairs of channels in one head, over all points. */
-static int64_t flops_of_pairs(const Graph *g, const Node *node, int64_t times) {
+static int64_t flops_of_pairs(const Graph *g, const Node *node, ValueId y, int64_t times) {
     const Shape q = g->value[node->in[Q]].shape, k = g->value[node->in[K]].shape;
-    return size_product(size_product(2 * times, shape_elements(q)),
+    return size_product(size_product(times, size_sum(shape_elements(q), shape_elements(g->value[y].shape))),
                         shape_channels(k) / node->a.attention.heads);
 }
 
 int64_t flops_channel_attention(const Graph *g, const Node *node) {
-    return flops_of_pairs(g, node, 2);
+    return flops_of_pairs(g, node, node->out[0], 2);
 }
 
 int64_t flops_channel_attention_grad(const Graph *g, const Node *node) {
-    return flops_of_pairs(g, node, 4);
+    enum { DY = V + 2 };
+    return flops_of_pairs(g, node, node->in[DY], 4);
 }
 
 /* ---- constants ---- */
@@ -62,12 +67,14 @@ static void operand_constants(Constants *c, const Node *node, ValueId products, 
     const AttentionAttributes *a = &node->a.attention;
     constant_channels(c, "C", node->in[Q]);
     constant_channels(c, "CV", node->in[V]);
-    constant_extents(c, "", node->in[Q]);
+    constant_extents(c, "I", node->in[Q]);
+    constant_extents(c, "", node->in[V]);
     constant(c, "HEADS", a->heads);
     constant(c, "SLOTS", a->slots);
     constant(c, "BANDS", a->bands);
     constant_real(c, "TIMES", a->scale);
     constant(c, "NORMALIZE", a->normalize);
+    constant(c, "SOFTMAX", !a->linear);
     constant(c, "TEMPERED", temperature >= 0);
     constant_layout(c, "QUERY", node->in[Q]);
     constant_layout(c, "KEY", node->in[K]);

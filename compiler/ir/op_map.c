@@ -91,6 +91,11 @@ void constants_map(Constants *c, const Node *node) {
         call_arguments(c, "1", ""); /* parameters: one "sample" */
 }
 
+void constants_softmax(Constants *c, const Node *node) {
+    constants_map(c, node);
+    constant(c, "GROUPS", node->a.norm.groups);
+}
+
 void constants_leaky_relu(Constants *c, const Node *node) {
     constants_map(c, node);
     constant_real(c, "SLOPE", node->a.map.parameter);

@@ -1,5 +1,5 @@
 /* op_reduce.c - operators that see many numbers at once: means and maxima over channels, means over parts
- * of the image, slices of the channels; and their gradients. */
+ * of the image, a softmax over its points, slices of the channels; and their gradients. */
 #include "ir/rule_constants.h"
 #include "ir/rule_fuse.h"
 #include "ir/rule_gradient.h"
@@ -23,6 +23,12 @@ void gradient_channel_max(Autodiff *ad, const Node *node, const ValueId *dout, V
 
 void gradient_adaptive_avg_pool(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
     gradient_by_result(ad, node, OP_ADAPTIVE_AVG_POOL_GRAD, dout, din);
+}
+
+void gradient_point_softmax(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+    const ValueId in[2] = {node->out[0], dout[0]};
+    din[0] = gradient_value(ad, node->in[0]);
+    gradient_node(ad, node, OP_POINT_SOFTMAX_GRAD, node->a, in, 2, &din[0], 1);
 }
 
 /* Zeros, but for the channels that were sliced; fuse_add() joins it with the gradients of other slices. */
@@ -65,6 +71,21 @@ void constants_adaptive_avg_pool_grad(Constants *c, const Node *node) {
     constant_extents(c, "", node->in[0]);
     constant_layout(c, "DX", node->out[0]);
     constant_layout(c, "DY", node->in[0]);
+}
+
+void constants_point_softmax(Constants *c, const Node *node) {
+    constant_channels(c, "C", node->out[0]);
+    constant_extents(c, "", node->out[0]);
+    constant_layout(c, "Y", node->out[0]);
+    constant_layout(c, "X", node->in[0]);
+}
+
+void constants_point_softmax_grad(Constants *c, const Node *node) {
+    constant_channels(c, "C", node->out[0]);
+    constant_extents(c, "", node->out[0]);
+    constant_layout(c, "DX", node->out[0]);
+    constant_layout(c, "Y", node->in[0]);
+    constant_layout(c, "DY", node->in[1]);
 }
 
 void constants_slice_grad(Constants *c, const Node *node) {

@@ -1,6 +1,6 @@
 /* op_scale.c - a weight for each channel, or one for all: a factor (scale), a slope below zero (prelu), a
  * tensor by itself (parameter), a row of a table (embedding); and normalisation of the channels of a point
- * (layer_norm).
+ * (layer_norm), or of each group of them (normalize).
  *
  *     scale   y = w x + b                 dx = w dy                       dw = sum(x dy), db = sum(dy)
  *     prelu   y = x, where x > 0, or w x  dx = dy, where x > 0, or w dy   dw = sum(x dy) where x <= 0
@@ -45,6 +45,14 @@ void gradient_layer_norm(Autodiff *ad, const Node *node, const ValueId *dout, Va
     const ValueId in[] = {node->in[X], dout[0]};
     din[X] = gradient_value(ad, node->in[X]);
     gradient_node(ad, node, OP_LAYER_NORM_GRAD, node->a, in, 2, &din[X], 1);
+}
+
+/* With r = 1 / length:  dx = r dy - x r^3 sum(x dy), over a group; with r = 1 / the root of the mean square
+ * the sum is a mean.  If the length is below epsilon, dx = dy / epsilon. */
+void gradient_normalize(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+    const ValueId in[] = {node->in[X], dout[0]};
+    din[X] = gradient_value(ad, node->in[X]);
+    gradient_node(ad, node, OP_NORMALIZE_GRAD, node->a, in, 2, &din[X], 1);
 }
 
 /* All samples have the same y. */
@@ -119,15 +127,21 @@ void constants_scale_wgrad(Constants *c, const Node *node) {
     constant(c, "BANDS", node->a.reduction.bands);
 }
 
-/* The normalisation and its gradient. */
+/* A normalisation and its gradient, which is the one with a second operand. */
 void constants_layer_norm(Constants *c, const Node *node) {
-    const bool backward = node->op == OP_LAYER_NORM_GRAD;
+    const bool backward = node->nin > 1;
     shape_constants(c, node->in[0]);
     constant_layout(c, backward ? "DX" : "Y", node->out[0]);
     if (backward)
         constant_layout(c, "DY", node->in[1]);
     constant_real(c, "EPSILON", node->a.norm.epsilon);
     call_rows(c, node->out[0]);
+}
+
+void constants_normalize(Constants *c, const Node *node) {
+    constants_layer_norm(c, node);
+    constant(c, "GROUPS", node->a.norm.groups);
+    constant(c, "RMS", node->a.norm.root_mean);
 }
 
 static void point_constants(Constants *c, ValueId y) {

@@ -345,13 +345,6 @@ static bool dropout(OnnxGraph *o, const Node *node) {
     return same(o, node, "Identity");
 }
 
-static bool softmax(OnnxGraph *o, const Node *node) {
-    OnnxNode n = begin(o, "Softmax");
-    reads_input(&n, node, 0);
-    integer(&n, "axis", 1);
-    return writes_output(&n, node);
-}
-
 /* One channel has the classes 0 and 1. */
 static bool argmax(OnnxGraph *o, const Node *node) {
     const bool one = shape_channels(shape_of(o, node->in[0])) == 1;
@@ -803,6 +796,68 @@ static bool layer_norm(OnnxGraph *o, const Node *node) {
     return writes_output(&n, node);
 }
 
+/* The axes sample, group, channel of the group, point. */
+static const char *groups_of_input(OnnxGraph *o, const Node *node) {
+    const Shape x = shape_of(o, node->in[0]);
+    const int64_t groups = node->a.norm.groups,
+                  shape[] = {0, groups, x.dim[0] / groups, shape_elements(x) / x.dim[0]};
+    return reshaped(o, o->name[node->in[0]], between(o, node), shape, 4);
+}
+
+/* X with the axes of the output. */
+static bool writes_reshaped(OnnxGraph *o, const Node *node, const char *x) {
+    const Shape y = shape_of(o, node->out[0]);
+    int64_t shape[MAX_RANK + 1] = {0};
+    for (int k = 0; k < y.rank; k++)
+        shape[k + 1] = y.dim[k];
+    (void)reshaped(o, x, o->name[node->out[0]], shape, y.rank + 1);
+    return true;
+}
+
+static bool softmax(OnnxGraph *o, const Node *node) {
+    if (node->a.norm.groups > 1) {
+        const char *groups = groups_of_input(o, node), *shares = between(o, node);
+        OnnxNode n = begin(o, "Softmax");
+        reads(&n, groups);
+        integer(&n, "axis", 2);
+        (void)writes(&n, shares);
+        return writes_reshaped(o, node, shares);
+    }
+    OnnxNode n = begin(o, "Softmax");
+    reads_input(&n, node, 0);
+    integer(&n, "axis", 1);
+    return writes_output(&n, node);
+}
+
+static bool point_softmax(OnnxGraph *o, const Node *node) {
+    const Shape x = shape_of(o, node->in[0]);
+    const int64_t flat[] = {0, x.dim[0], shape_elements(x) / x.dim[0]};
+    const char *points = reshaped(o, o->name[node->in[0]], between(o, node), flat, 3),
+               *shares = between(o, node);
+    OnnxNode n = begin(o, "Softmax");
+    reads(&n, points);
+    integer(&n, "axis", 2);
+    (void)writes(&n, shares);
+    return writes_reshaped(o, node, shares);
+}
+
+/* Squares are added, or their mean is taken; a length is EPSILON at least. */
+static bool normalize(OnnxGraph *o, const Node *node) {
+    static const int64_t channels[] = {2};
+    const bool root_mean = node->a.norm.root_mean;
+    const char *epsilon = numbers(o, node->a.norm.epsilon, -1), *groups = groups_of_input(o, node),
+               *summed = root_mean ? result_of(o, node, "Mul", groups, groups) : groups,
+               *length = between(o, node);
+    OnnxNode n = begin(o, root_mean ? "ReduceMean" : "ReduceL2");
+    reads(&n, summed);
+    integers(&n, "axes", channels, 1);
+    (void)writes(&n, length);
+    length = result_of(o, node, root_mean ? "Add" : "Max", length, epsilon);
+    if (root_mean)
+        length = result_of(o, node, "Sqrt", length, NULL);
+    return writes_reshaped(o, node, result_of(o, node, "Div", groups, length));
+}
+
 /* ---- attention ---- */
 
 /* Input K with an axis for the heads and one for all points. */
@@ -1051,18 +1106,15 @@ static bool channel_attention(OnnxGraph *o, const Node *node) {
     if (node->in[TEMPERATURE] >= 0)
         products = result_of(o, node, "Mul", products,
                              reshaped(o, o->name[node->in[TEMPERATURE]], between(o, node), by_head, 4));
-    const char *shares = between(o, node);
-    OnnxNode n = begin(o, "Softmax");
-    reads(&n, products);
-    integer(&n, "axis", 3);
-    (void)writes(&n, shares);
-    const Shape y = shape_of(o, node->out[0]);
-    int64_t whole[MAX_RANK + 1] = {0};
-    for (int k = 0; k < y.rank; k++)
-        whole[k + 1] = y.dim[k];
-    (void)reshaped(o, result_of(o, node, "MatMul", shares, heads_of(o, node, V)), o->name[node->out[0]],
-                   whole, y.rank + 1);
-    return true;
+    if (!a->linear) {
+        const char *shares = between(o, node);
+        OnnxNode n = begin(o, "Softmax");
+        reads(&n, products);
+        integer(&n, "axis", 3);
+        (void)writes(&n, shares);
+        products = shares;
+    }
+    return writes_reshaped(o, node, result_of(o, node, "MatMul", products, heads_of(o, node, V)));
 }
 
 /* By as many of each channel, row and column as y has and x lacks. */
@@ -1295,6 +1347,7 @@ static Rule *const rules[OPS] = {
     [OP_SQUARE] = square,
     [OP_RECIPROCAL] = function,
     [OP_SOFTMAX] = softmax,
+    [OP_POINT_SOFTMAX] = point_softmax,
     [OP_ARGMAX] = argmax,
     [OP_DROPOUT] = dropout,
     [OP_DROPOUT_CHANNELS] = dropout,
@@ -1307,6 +1360,7 @@ static Rule *const rules[OPS] = {
     [OP_SCALE] = scale,
     [OP_PRELU] = prelu,
     [OP_LAYER_NORM] = layer_norm,
+    [OP_NORMALIZE] = normalize,
     [OP_MAX_UNPOOL] = max_unpool,
     [OP_MAX_POOL] = max_pool,
     [OP_AVG_POOL] = avg_pool,

@@ -1,5 +1,6 @@
-/* channel_attention.c - for each channel of q the mean of all channels of v in its head, weighted by the
- * softmax of its products with the channels of k; and the products and factors, which the gradient reads.
+/* channel_attention.c - for each channel of q the sum of all channels of v in its head, weighted by its
+ * products with the channels of k, or their SOFTMAX; and the products and factors, which the gradient
+ * reads.
  *
  * Bands of points make tables of sums, which are added in their order, so the bits follow from the shape.
  */
@@ -24,8 +25,8 @@ INLINE real *KERNEL_slot(real *scratch, int n, int tasks, int task) {
 
 NOINLINE void KERNEL_band(Table t, real *slot, const stored *q, const stored *k, int head, int band) {
     SIZES;
-    const Head rows = head_of_map(&QUERY, (Axes){D, H, W}, head % HEADS, C / HEADS),
-               columns = head_of_map(&KEY, (Axes){D, H, W}, head % HEADS, CV / HEADS);
+    const Head rows = head_of_map(&QUERY, (Axes){ID, IH, IW}, head % HEADS, C / HEADS),
+               columns = head_of_map(&KEY, (Axes){ID, IH, IW}, head % HEADS, CV / HEADS);
     real *const of_q = slot, *const of_k = of_q + BLOCK_POINTS * (C / HEADS),
                 *const panel = of_k + BLOCK_POINTS * (CV / HEADS);
     const Rows points = points_of_band(rows.points, band, BANDS);
@@ -63,9 +64,10 @@ NOINLINE void KERNEL_row(const Table *share, real *product, const Table *sums, c
         for (int band = 0; band < BANDS; band++)
             sum += from[band * apart];
         product[j] = sum * of_q * of_k[j];
-        table_row(share, row, j)[j % BLOCK_POINTS] = product[j];
+        table_row(share, row, j)[j % BLOCK_POINTS] = SOFTMAX ? product[j] : factor * product[j];
     }
-    table_softmax(share, row, factor);
+    if (SOFTMAX)
+        table_softmax(share, row, factor);
 }
 
 /* The shares of all rows of a head, or of a part of them. */

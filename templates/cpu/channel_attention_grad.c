@@ -1,7 +1,7 @@
 /* channel_attention_grad.c - gradients of attention over channels by queries, keys, values and the
  * temperature, from the products and factors that were kept.
  *
- * Bands of points make tables of the gradients by shares.  Each row becomes gradients by the products; then
+ * Bands of points make tables of the gradients by shares.  Each row becomes gradients by the products. Then
  * three products with tables make the gradients of a block of points. */
 #include "channel_tables.c"
 
@@ -75,8 +75,9 @@ NOINLINE void KERNEL_row(real *scratch, const KERNEL_Operands *of, int head, int
                       heat = KERNEL_heat(of, head);
     real mean = 0, by_temperature = 0;
     for (int j = 0; j < sums.columns; j++)
-        table_row(&share, row, j)[j % BLOCK_POINTS] = product[j];
-    table_softmax(&share, row, heat);
+        table_row(&share, row, j)[j % BLOCK_POINTS] = SOFTMAX ? product[j] : heat * product[j];
+    if (SOFTMAX)
+        table_softmax(&share, row, heat);
     for (int j = 0; j < sums.columns; j++) {
         const real *const from = table_row(&sums, row, j) + j % BLOCK_POINTS;
         real sum = 0;
@@ -87,7 +88,7 @@ NOINLINE void KERNEL_row(real *scratch, const KERNEL_Operands *of, int head, int
     }
     for (int j = 0; j < sums.columns; j++) {
         real *const at = table_row(&slope, row, j) + j % BLOCK_POINTS;
-        const real by_product = table_row(&share, row, j)[j % BLOCK_POINTS] * (*at - mean);
+        const real by_product = SOFTMAX ? table_row(&share, row, j)[j % BLOCK_POINTS] * (*at - mean) : *at;
         by_temperature += by_product * product[j];
         *at = heat * by_product * of_q * of_k[j];
     }
@@ -122,40 +123,53 @@ INLINE void KERNEL_by_temperature(stored *dt, real *scratch, int n) {
 }
 
 /* A block of points of a tensor, turned. */
-NOINLINE void KERNEL_load(real *turned, real *rows, const stored *x, const Layout *l, int channels,
-                          int head, int first) {
+NOINLINE void KERNEL_load(real *turned, real *rows, const stored *x, const Layout *l, Axes map,
+                          int channels, int head, int first) {
     SIZES;
-    const Head from = head_of_map(l, (Axes){D, H, W}, head % HEADS, channels);
+    const Head from = head_of_map(l, map, head % HEADS, channels);
     head_load(rows, x, &from, head / HEADS, first);
     turn(turned, rows, channels, 1);
 }
 
-NOINLINE void KERNEL_store(stored *x, real *rows, const real *sums, const Layout *l, int channels, int head,
-                           int first) {
+NOINLINE void KERNEL_store(stored *x, real *rows, const real *sums, const Layout *l, Axes map, int channels,
+                           int head, int first) {
     SIZES;
-    const Head to = head_of_map(l, (Axes){D, H, W}, head % HEADS, channels);
+    const Head to = head_of_map(l, map, head % HEADS, channels);
     turn_back(rows, sums, channels, 1);
     head_store(x, rows, &to, head / HEADS, first);
 }
 
-NOINLINE void KERNEL_points(stored *dq, stored *dk, stored *dv, real *scratch, real *slot,
-                            const KERNEL_Operands *of, int head, int first) {
+/* A block of points of q and of k. */
+NOINLINE void KERNEL_by_pair(stored *dq, stored *dk, real *scratch, real *slot, const KERNEL_Operands *of,
+                             int head, int first) {
     SIZES;
+    const Axes map = {ID, IH, IW};
     const int rows = C / HEADS, columns = CV / HEADS, more = rows > columns ? rows : columns;
-    const Table share = KERNEL_table(scratch, head, BANDS), slope = KERNEL_table(scratch, head, BANDS + 1);
+    const Table slope = KERNEL_table(scratch, head, BANDS + 1);
     real *const q = slot, *const k = q + BLOCK_POINTS * rows, *const sums = k + BLOCK_POINTS * columns,
                 *const by_point = sums + BLOCK_POINTS * more;
-    KERNEL_load(q, by_point, of->q, &QUERY, rows, head, first);
-    KERNEL_load(k, by_point, of->k, &KEY, columns, head, first);
+    KERNEL_load(q, by_point, of->q, &QUERY, map, rows, head, first);
+    KERNEL_load(k, by_point, of->k, &KEY, map, columns, head, first);
     sum_columns(sums, &slope, k);
     subtract(sums, slope.by_row, q, rows);
-    KERNEL_store(dq, by_point, sums, &DQ, rows, head, first);
+    KERNEL_store(dq, by_point, sums, &DQ, map, rows, head, first);
     sum_rows(sums, &slope, q);
     subtract(sums, slope.by_column, k, columns);
-    KERNEL_store(dk, by_point, sums, &DK, columns, head, first);
-    KERNEL_load(q, by_point, of->dy, &DY, rows, head, first);
-    sum_rows(sums, &share, q);
-    KERNEL_store(dv, by_point, sums, &DV, columns, head, first);
+    KERNEL_store(dk, by_point, sums, &DK, map, columns, head, first);
+}
+
+/* A block of points of v. */
+NOINLINE void KERNEL_by_value(stored *dv, real *scratch, real *slot, const KERNEL_Operands *of, int head,
+                              int first) {
+    SIZES;
+    const Axes map = {D, H, W};
+    const int rows = C / HEADS, columns = CV / HEADS, more = rows > columns ? rows : columns;
+    const Table share = KERNEL_table(scratch, head, BANDS);
+    real *const dy = slot, *const sums = dy + BLOCK_POINTS * rows,
+                *const by_point = sums + BLOCK_POINTS * more;
+    KERNEL_load(dy, by_point, of->dy, &DY, map, rows, head, first);
+    sum_rows(sums, &share, dy);
+    KERNEL_store(dv, by_point, sums, &DV, map, columns, head, first);
 }
 
 UNUSED static void KERNEL(int n, stored *restrict dq, stored *restrict dk, stored *restrict dv,
@@ -163,7 +177,8 @@ UNUSED static void KERNEL(int n, stored *restrict dq, stored *restrict dk, store
                           const stored *v, const real *products, const stored *dy, const stored *t) {
     SIZES;
     const KERNEL_Operands of = {q, k, v, dy, t, products};
-    const int heads = n * HEADS, rows = C / HEADS, blocks = (D * H * W + BLOCK_POINTS - 1) / BLOCK_POINTS;
+    const int heads = n * HEADS, rows = C / HEADS, pairs = (ID * IH * IW + BLOCK_POINTS - 1) / BLOCK_POINTS,
+              blocks = (D * H * W + BLOCK_POINTS - 1) / BLOCK_POINTS;
 #pragma omp for schedule(static)
     for (int task = 0; task < heads * BANDS; task++)
         KERNEL_band(KERNEL_table(scratch, task / BANDS, task % BANDS),
@@ -177,9 +192,13 @@ UNUSED static void KERNEL(int n, stored *restrict dq, stored *restrict dk, store
         KERNEL_columns(&slope, &of, head);
     }
 #pragma omp for schedule(static)
+    for (int task = 0; task < heads * pairs; task++)
+        KERNEL_by_pair(dq, dk, scratch, KERNEL_slot(scratch, n, heads * pairs, task), &of, task / pairs,
+                       task % pairs * BLOCK_POINTS);
+#pragma omp for schedule(static)
     for (int task = 0; task < heads * blocks; task++)
-        KERNEL_points(dq, dk, dv, scratch, KERNEL_slot(scratch, n, heads * blocks, task), &of,
-                      task / blocks, task % blocks * BLOCK_POINTS);
+        KERNEL_by_value(dv, scratch, KERNEL_slot(scratch, n, heads * blocks, task), &of, task / blocks,
+                        task % blocks * BLOCK_POINTS);
     if (dt == NULL)
         return;
 #pragma omp for schedule(static)

@@ -1,5 +1,6 @@
-/* channel_attention.cu - for each channel of q the mean of all channels of v in its head, weighted by the
- * softmax of its products with the channels of k; and the products and factors, which the gradient reads.
+/* channel_attention.cu - for each channel of q the sum of all channels of v in its head, weighted by its
+ * products with the channels of k, or their SOFTMAX; and the products and factors, which the gradient
+ * reads.
  *
  * Blocks sum bands of points, then a block has a row of a table, then a block has a tile of the result. */
 #include "channel_tables.cuh"
@@ -15,10 +16,10 @@ static __global__ void KERNEL_bands(real *__restrict__ scratch, const stored *__
     constexpr int tiles = Table::row_tiles * Table::column_tiles;
     const int tile = blockIdx.x % tiles, band = blockIdx.x / tiles % BANDS,
               head = blockIdx.x / tiles / BANDS;
-    channel_sums<NORMALIZE>(channel_table<C / HEADS, CV / HEADS>(scratch, head, BANDS + 2, band), tile,
-                            channel_head(q, QUERY.block, {D, H, W}, head / HEADS, head % HEADS, C / HEADS),
-                            channel_head(k, KEY.block, {D, H, W}, head / HEADS, head % HEADS, CV / HEADS),
-                            band, BANDS);
+    channel_sums<NORMALIZE>(
+        channel_table<C / HEADS, CV / HEADS>(scratch, head, BANDS + 2, band), tile,
+        channel_head(q, QUERY.block, {ID, IH, IW}, head / HEADS, head % HEADS, C / HEADS),
+        channel_head(k, KEY.block, {ID, IH, IW}, head / HEADS, head % HEADS, CV / HEADS), band, BANDS);
 }
 
 /* 1 / the length of a channel. */
@@ -46,7 +47,7 @@ static __global__ void KERNEL_rows(real *__restrict__ products, real *__restrict
             factors[C + g * columns + j] = of_k;
     }
     const real heat = TEMPERED ? load(t, (long)n * T.block + g) : 1;
-    channel_softmax(shares.of + (long)row * columns, product, columns, (real)TIMES * heat);
+    channel_shares<SOFTMAX>(shares.of + (long)row * columns, product, columns, (real)TIMES * heat);
 }
 
 static __global__ void KERNEL_points(stored *__restrict__ y, real *__restrict__ scratch,

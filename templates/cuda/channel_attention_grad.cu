@@ -53,7 +53,7 @@ static __global__ void KERNEL_rows(KERNEL_Operands of) {
     const real of_q = KERNEL_factors(of, head, false)[row],
                heat =
                    (real)TIMES * (TEMPERED ? load(of.t, (long)(head / HEADS) * T.block + head % HEADS) : 1);
-    channel_softmax(share, product, columns, heat);
+    channel_shares<SOFTMAX>(share, product, columns, heat);
     real part = 0;
     for (int j = threadIdx.x; j < columns; j += THREADS) {
         slope[j] = channel_sum(sums.of + (long)row * columns + j, sums.elements, BANDS);
@@ -62,7 +62,7 @@ static __global__ void KERNEL_rows(KERNEL_Operands of) {
     const real mean = channel_total(part, columns);
     part = 0;
     for (int j = threadIdx.x; j < columns; j += THREADS) {
-        const real by_product = share[j] * (slope[j] - mean);
+        const real by_product = SOFTMAX > 0 ? share[j] * (slope[j] - mean) : slope[j];
         part += by_product * product[j];
         slope[j] = heat * by_product * of_q * KERNEL_factors(of, head, true)[j];
     }
@@ -92,33 +92,39 @@ static __global__ void KERNEL_columns(KERNEL_Operands of) {
 static __global__ void KERNEL_by_query(stored *__restrict__ dq, KERNEL_Operands of) {
     SIZES;
     constexpr int rows = C / HEADS, columns = CV / HEADS, tiles = ChannelTable<rows, columns>::row_tiles,
-                  blocks = (D * H * W + ATTENTION_TILE - 1) / ATTENTION_TILE;
+                  blocks = (ID * IH * IW + ATTENTION_TILE - 1) / ATTENTION_TILE;
     const int tile = blockIdx.x % tiles, block = blockIdx.x / tiles % blocks,
               head = blockIdx.x / tiles / blocks, n = head / HEADS, g = head % HEADS;
     const auto slopes = channel_table<rows, columns>(of.scratch, head, BANDS + 2, BANDS + 1);
-    channel_store(dq, DQ.block, channel_head(of.k, KEY.block, {D, H, W}, n, g, columns),
+    channel_store(dq, DQ.block, channel_head(of.k, KEY.block, {ID, IH, IW}, n, g, columns),
                   {slopes.of, columns, 1, rows, columns},
-                  channel_head(of.q, QUERY.block, {D, H, W}, n, g, rows), slopes.by_row(), n, g,
+                  channel_head(of.q, QUERY.block, {ID, IH, IW}, n, g, rows), slopes.by_row(), n, g,
                   block * ATTENTION_TILE, tile, g == HEADS - 1);
 }
 
-/* Gradients by keys, and by values. */
-static __global__ void KERNEL_by_key(stored *__restrict__ dk, stored *__restrict__ dv, KERNEL_Operands of) {
+static __global__ void KERNEL_by_key(stored *__restrict__ dk, KERNEL_Operands of) {
+    SIZES;
+    constexpr int rows = C / HEADS, columns = CV / HEADS, tiles = ChannelTable<rows, columns>::column_tiles,
+                  blocks = (ID * IH * IW + ATTENTION_TILE - 1) / ATTENTION_TILE;
+    const int tile = blockIdx.x % tiles, block = blockIdx.x / tiles % blocks,
+              head = blockIdx.x / tiles / blocks, n = head / HEADS, g = head % HEADS;
+    const auto slopes = channel_table<rows, columns>(of.scratch, head, BANDS + 2, BANDS + 1);
+    channel_store(dk, DK.block, channel_head(of.q, QUERY.block, {ID, IH, IW}, n, g, rows),
+                  {slopes.of, 1, columns, columns, rows},
+                  channel_head(of.k, KEY.block, {ID, IH, IW}, n, g, columns), slopes.by_column(), n, g,
+                  block * ATTENTION_TILE, tile, g == HEADS - 1);
+}
+
+static __global__ void KERNEL_by_value(stored *__restrict__ dv, KERNEL_Operands of) {
     SIZES;
     constexpr int rows = C / HEADS, columns = CV / HEADS, tiles = ChannelTable<rows, columns>::column_tiles,
                   blocks = (D * H * W + ATTENTION_TILE - 1) / ATTENTION_TILE;
     const int tile = blockIdx.x % tiles, block = blockIdx.x / tiles % blocks,
               head = blockIdx.x / tiles / blocks, n = head / HEADS, g = head % HEADS;
-    const auto shares = channel_table<rows, columns>(of.scratch, head, BANDS + 2, BANDS),
-               slopes = channel_table<rows, columns>(of.scratch, head, BANDS + 2, BANDS + 1);
-    const AttentionHead k = channel_head(of.k, KEY.block, {D, H, W}, n, g, columns);
-    channel_store(dk, DK.block, channel_head(of.q, QUERY.block, {D, H, W}, n, g, rows),
-                  {slopes.of, 1, columns, columns, rows}, k, slopes.by_column(), n, g,
+    const auto shares = channel_table<rows, columns>(of.scratch, head, BANDS + 2, BANDS);
+    const AttentionHead dy = channel_head(of.dy, DY.block, {D, H, W}, n, g, rows);
+    channel_store(dv, DV.block, dy, {shares.of, 1, columns, columns, rows}, dy, NULL, n, g,
                   block * ATTENTION_TILE, tile, g == HEADS - 1);
-    __syncthreads();
-    channel_store(dv, DV.block, channel_head(of.dy, DY.block, {D, H, W}, n, g, rows),
-                  {shares.of, 1, columns, columns, rows}, k, NULL, n, g, block * ATTENTION_TILE, tile,
-                  g == HEADS - 1);
 }
 
 /* Heads are channels; channels that only pad become zero. */
@@ -143,12 +149,14 @@ LAUNCHER void KERNEL(UnetLaunch at, stored *dq, stored *dk, stored *dv, stored *
     static_assert(SCRATCH / (int)sizeof(real) >= (long)N * HEADS * (BANDS + 2) * Table::elements,
                   "a table for each band of a head, and two more");
     const KERNEL_Operands of = {q, k, v, dy, t, products, scratch};
-    constexpr unsigned heads = N * HEADS, blocks = (D * H * W + ATTENTION_TILE - 1) / ATTENTION_TILE;
+    constexpr unsigned heads = N * HEADS, pairs = (ID * IH * IW + ATTENTION_TILE - 1) / ATTENTION_TILE,
+                       blocks = (D * H * W + ATTENTION_TILE - 1) / ATTENTION_TILE;
     LAUNCH_BLOCKS(at, KERNEL_bands, heads * BANDS * Table::row_tiles * Table::column_tiles, of);
     LAUNCH_BLOCKS(at, KERNEL_rows, heads * (C / HEADS), of);
     LAUNCH(at, KERNEL_columns, blocks_for(N * CV), of);
-    LAUNCH_BLOCKS(at, KERNEL_by_query, heads * blocks * Table::row_tiles, dq, of);
-    LAUNCH_BLOCKS(at, KERNEL_by_key, heads * blocks * Table::column_tiles, dk, dv, of);
+    LAUNCH_BLOCKS(at, KERNEL_by_query, heads * pairs * Table::row_tiles, dq, of);
+    LAUNCH_BLOCKS(at, KERNEL_by_key, heads * pairs * Table::column_tiles, dk, of);
+    LAUNCH_BLOCKS(at, KERNEL_by_value, heads * blocks * Table::column_tiles, dv, of);
     if (dt != NULL)
         LAUNCH(at, KERNEL_by_temperature, blocks_for(N * DT.block), dt, of);
 }

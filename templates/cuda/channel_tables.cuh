@@ -117,6 +117,16 @@ DEVICE void channel_softmax(real *share, const real *product, int columns, real 
         share[j] /= sum;
 }
 
+/* Makes the weights of a row: shares, or the products times the factor. */
+template <int SHARES>
+DEVICE void channel_shares(real *share, const real *product, int columns, real factor) {
+    if (SHARES > 0)
+        channel_softmax(share, product, columns, factor);
+    else
+        for (int j = threadIdx.x; j < columns; j += THREADS)
+            share[j] = factor * product[j];
+}
+
 /* A table, whose rows and columns are read as `row` and `column` say: turned or not. */
 struct ChannelFactors {
     const real *of;

@@ -1,5 +1,6 @@
-/* channel_attention.c - for each channel of q the mean of all channels of v in its head, weighted by the
- * softmax of its products with the channels of k; and the products and factors, which the gradient reads.
+/* channel_attention.c - for each channel of q the sum of all channels of v in its head, weighted by its
+ * products with the channels of k, or their SOFTMAX; and the products and factors, which the gradient
+ * reads.
  */
 #include "prologue.c"
 
@@ -7,16 +8,17 @@
 #include "../example.h"
 
 /* BEGIN */
+/* A number of q or k. */
 UNUSED static double KERNEL_at(const stored *x, const Layout *l, int i, int c, int point) {
     SIZES;
-    return (double)load(x, element(l, i, c, point / W / H, point / W % H, point % W));
+    return (double)load(x, element(l, i, c, point / IW / IH, point / IW % IH, point % IW));
 }
 
 /* 1 / the length of a channel over all points. */
 UNUSED static double KERNEL_factor(const stored *x, const Layout *l, int i, int c) {
     SIZES;
     double sum = 0;
-    for (int point = 0; point < D * H * W; point++)
+    for (int point = 0; point < ID * IH * IW; point++)
         sum += KERNEL_at(x, l, i, c, point) * KERNEL_at(x, l, i, c, point);
     return NORMALIZE ? 1 / fmax(sqrt(sum), 1e-12) : 1;
 }
@@ -24,12 +26,12 @@ UNUSED static double KERNEL_factor(const stored *x, const Layout *l, int i, int 
 UNUSED static double KERNEL_product(const stored *q, const stored *k, int i, int row, int column) {
     SIZES;
     double sum = 0;
-    for (int point = 0; point < D * H * W; point++)
+    for (int point = 0; point < ID * IH * IW; point++)
         sum += KERNEL_at(q, &QUERY, i, row, point) * KERNEL_at(k, &KEY, i, column, point);
     return sum;
 }
 
-/* The shares of all columns in a row, which add up to 1. */
+/* The weights of all columns in a row: shares, which add up to 1, or the products times the factor. */
 UNUSED static void KERNEL_softmax(double *share, const real *products, double factor) {
     SIZES;
     double largest = -INFINITY, sum = 0;
@@ -39,7 +41,7 @@ UNUSED static void KERNEL_softmax(double *share, const real *products, double fa
     }
     for (int j = 0; j < CV / HEADS; j++)
         sum += exp(share[j] - largest);
-    for (int j = 0; j < CV / HEADS; j++)
+    for (int j = 0; j < CV / HEADS && SOFTMAX; j++)
         share[j] = exp(share[j] - largest) / sum;
 }
 
@@ -52,8 +54,9 @@ UNUSED static void KERNEL_means(stored *y, const double *share, const stored *v,
         for (int point = 0; point < D * H * W; point++) {
             double sum = 0;
             for (int j = 0; j < columns && c < C; j++)
-                sum +=
-                    share[(c - g * rows) * columns + j] * KERNEL_at(v, &VALUE, i, g * columns + j, point);
+                sum += share[(c - g * rows) * columns + j] *
+                       (double)load(
+                           v, element(&VALUE, i, g * columns + j, point / W / H, point / W % H, point % W));
             store(y, element(&Y, i, c, point / W / H, point / W % H, point % W), (real)sum);
         }
 }

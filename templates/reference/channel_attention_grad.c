@@ -13,9 +13,16 @@ typedef struct {
     int i, g;
 } KERNEL_Head;
 
+/* Returns the place of a number of v, or of the gradient by v or y; */
 UNUSED static long KERNEL_place(const Layout *l, int i, int c, int point) {
     SIZES;
     return element(l, i, c, point / W / H, point / W % H, point % W);
+}
+
+/* and of a number of q or k, or of the gradient by these. */
+UNUSED static long KERNEL_table_place(const Layout *l, int i, int c, int point) {
+    SIZES;
+    return element(l, i, c, point / IW / IH, point / IW % IH, point % IW);
 }
 
 /* Shares, and their gradients, sums over the points. */
@@ -28,13 +35,14 @@ UNUSED static void KERNEL_shares(const KERNEL_Head *h, double heat) {
         for (int j = 0; j < columns; j++)
             largest = fmax(largest, heat * (double)product[j]);
         for (int j = 0; j < columns; j++)
-            sum += h->share[r * columns + j] = exp(heat * (double)product[j] - largest);
+            sum += h->share[r * columns + j] =
+                SOFTMAX ? exp(heat * (double)product[j] - largest) : heat * (double)product[j];
         for (int j = 0; j < columns; j++) {
             double slope = 0;
             for (int point = 0; point < D * H * W; point++)
                 slope += (double)load(h->dy, KERNEL_place(&DY, h->i, h->g * rows + r, point)) *
                          (double)load(h->v, KERNEL_place(&VALUE, h->i, h->g * columns + j, point));
-            h->share[r * columns + j] /= sum;
+            h->share[r * columns + j] /= SOFTMAX ? sum : 1;
             h->slope[r * columns + j] = slope;
         }
     }
@@ -51,7 +59,7 @@ UNUSED static double KERNEL_slopes(const KERNEL_Head *h, double heat) {
             mean += h->share[r * columns + j] * h->slope[r * columns + j];
         for (int j = 0; j < columns; j++) {
             double *const slope = h->slope + r * columns + j;
-            *slope = h->share[r * columns + j] * (*slope - mean);
+            *slope = SOFTMAX ? h->share[r * columns + j] * (*slope - mean) : *slope;
             by_temperature += TIMES * *slope * (double)h->table[(h->g * rows + r) * columns + j];
             *slope *= heat;
         }
@@ -71,18 +79,18 @@ UNUSED static void KERNEL_by_channel(stored *dx, const Layout *to, const KERNEL_
     const real *const factors = turned ? h->of_k : h->of_q, *const other_factors =
                                                                 turned ? h->of_q : h->of_k;
     const int c = h->g * own + at;
-    for (int point = 0; point < D * H * W; point++) {
+    for (int point = 0; point < ID * IH * IW; point++) {
         double sum = 0, along = 0;
         for (int j = 0; j < count; j++) {
             const int r = turned ? j : at, column = turned ? at : j;
             const double slope = h->slope[r * columns + column];
             sum += slope * (double)other_factors[h->g * count + j] *
-                   (double)load(others, KERNEL_place(of_others, h->i, h->g * count + j, point));
+                   (double)load(others, KERNEL_table_place(of_others, h->i, h->g * count + j, point));
             along += slope * (double)h->table[(h->g * rows + r) * columns + column];
         }
         if (NORMALIZE)
-            sum -= along * (double)factors[c] * (double)load(x, KERNEL_place(of_x, h->i, c, point));
-        store(dx, KERNEL_place(to, h->i, c, point), (real)((double)factors[c] * sum));
+            sum -= along * (double)factors[c] * (double)load(x, KERNEL_table_place(of_x, h->i, c, point));
+        store(dx, KERNEL_table_place(to, h->i, c, point), (real)((double)factors[c] * sum));
     }
 }
 
@@ -99,11 +107,11 @@ UNUSED static void KERNEL_by_value(stored *dv, const KERNEL_Head *h, int j) {
 }
 
 /* Channels that only pad. */
-UNUSED static void KERNEL_pad(stored *dx, const Layout *l, int i, int channels, int points) {
-    SIZES;
+UNUSED static void KERNEL_pad(stored *dx, const Layout *l, int i, int channels, int depth, int height,
+                              int width) {
     for (int c = channels; c < stored_channels(l); c++)
-        for (int point = 0; point < points; point++)
-            store(dx, points == 1 ? element(l, i, c, 0, 0, 0) : KERNEL_place(l, i, c, point), 0);
+        for (int point = 0; point < depth * height * width; point++)
+            store(dx, element(l, i, c, point / width / height, point / width % height, point % width), 0);
 }
 
 UNUSED static void KERNEL(int n, stored *dq, stored *dk, stored *dv, stored *dt, double *scratch,
@@ -130,11 +138,11 @@ UNUSED static void KERNEL(int n, stored *dq, stored *dk, stored *dv, stored *dt,
             if (dt)
                 store(dt, element(&DT, i, g, 0, 0, 0), (real)by_temperature);
         }
-        KERNEL_pad(dq, &DQ, i, C, D * H * W);
-        KERNEL_pad(dk, &DK, i, CV, D * H * W);
-        KERNEL_pad(dv, &DV, i, CV, D * H * W);
+        KERNEL_pad(dq, &DQ, i, C, ID, IH, IW);
+        KERNEL_pad(dk, &DK, i, CV, ID, IH, IW);
+        KERNEL_pad(dv, &DV, i, CV, D, H, W);
         if (dt)
-            KERNEL_pad(dt, &DT, i, HEADS, 1);
+            KERNEL_pad(dt, &DT, i, HEADS, 1, 1, 1);
     }
 }
 /* END */

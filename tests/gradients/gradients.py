@@ -653,12 +653,28 @@ def channel_attention_net(seed, axes):
     net.input.size = tuple(min(extent, 5) for extent in net.input.size)
     x = net.write("silu(conv(photo, 6, 3))", 6, net.input.size)
     net.lines += ["q, k, v = chunk(linear(%s, 18), 3)" % x.name, "heat = parameter(3, init = 1.5)",
-                  "made = exp(adaptive_avg_pool(conv(%s, 2, 1), 1))" % x.name]
+                  "made = exp(adaptive_avg_pool(conv(%s, 2, 1), 1))" % x.name, "few = conv(%s, 6, 2, stride = 1, padding = 0)" % x.name]
     parts = [net.write(call, channels, x.size) for call, channels in (
         ("channel_attention(q, k, v, heads = 3, temperature = heat)", 6),
         ("channel_attention(concat(v, q), k, q, heads = 2, temperature = made, scale = 0.7)", 12),
         ("channel_attention({0}, {0}, {0}, normalize = false, scale = 0.1)".format(x.name), 6),
-        ("channel_attention(conv(photo, 3, 1), concat(k, v), concat(v, q), heads = 3, temperature = heat)", 3))]
+        ("channel_attention(conv(photo, 3, 1), concat(k, v), concat(v, q), heads = 3, temperature = heat)", 3),
+        ("linear_attention(softmax(q, 3), softmax(k, over = \"points\"), conv(photo, 9, 1), heads = 3, scale = 0.4)", 9),
+        ("linear_attention(q, few, sin(few), heads = 2, scale = 0.1)", 6))]
+    net.lines.append("output answer = conv(concat(%s), 2, 1)" % ", ".join(part.name for part in parts))
+    return net
+
+
+def lengths_net(seed, axes):
+    """Groups of channels by their lengths, longer than epsilon and shorter; softmax of groups, and over the points; a concat."""
+    net = Net(Draw(seed), axes)
+    net.input.size = tuple(min(extent, 5) for extent in net.input.size)
+    x = net.write("silu(conv(photo, 12, 3))", 12, net.input.size)
+    parts = [net.write(call, channels, x.size) for call, channels in (
+        ("normalize({0})", 12), ("normalize({0}, groups = 3)", 12), ("normalize({0}, 4, eps = 0.9)", 12), ("rms_norm({0}, eps = 0.01)", 12),
+        ("softmax(3 * {0}, groups = 4)", 12), ("softmax(3 * {0}, over = \"points\")", 12),
+        ("softmax(normalize(concat({0}, photo), eps = 0.01), 1, over = \"points\")", 12 + net.input.channels))
+        for call in [call.format(x.name)]]
     net.lines.append("output answer = conv(concat(%s), 2, 1)" % ", ".join(part.name for part in parts))
     return net
 
@@ -840,6 +856,7 @@ def main():
             arithmetic_net(options.seed, 3), given_net(options.seed), bordered_net(options.seed, 1), bordered_net(options.seed, 2), \
             bordered_net(options.seed, 3), attention_net(options.seed, 1), attention_net(options.seed, 2), attention_net(options.seed, 3), \
             channel_attention_net(options.seed, 2), channel_attention_net(options.seed, 3), \
+            lengths_net(options.seed, 1), lengths_net(options.seed, 2), lengths_net(options.seed, 3), \
             windows_net(options.seed, 2), windows_net(options.seed, 3), compared_net(options.seed), \
             waves_net(options.seed, 2), waves_net(options.seed, 3), \
             told_net(options.seed), slopes_net(options.seed, 2), slopes_net(options.seed, 3), signs_net(options.seed, 2), signs_net(options.seed, 3):

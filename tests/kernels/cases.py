@@ -415,7 +415,6 @@ def mapping(cases):
             ("silu_grad", {"dx": "r", "x": "s", "dy": "t"}, {"nearness": "SUMS"}),
             ("tanh", one, {"values": "WIDE", "nearness": "SUMS"}), ("tanh_grad", two, {"nearness": "SUMS"}),
             ("gelu", one, {"nearness": "SUMS"}), ("gelu_grad", {"dx": "r", "x": "s", "dy": "t"}, {"nearness": "SUMS"}),
-            ("softmax", one, {"nearness": "SUMS"}), ("softmax_grad", two, {"nearness": "SUMS"}),
             ("cast", one, {}), ("cast", one, {"values": "ANY"})):
         cases.case("%s, %d channels, %s" % (operator, c, size), **{"nearness": "EXACT", "values": "COARSE", **more})
         same = r.random() < 0.5  # so that a result may take the place of an operand
@@ -485,6 +484,22 @@ def scaling(cases):
     case("prelu_wgrad", {"dw": "dw", "db": None, "scratch": None, "x": "x", "dy": "dy"}, ("dw",))
     case("layer_norm", {"y": "y", "x": "x"})
     case("layer_norm_grad", {"dx": "dx", "x": "x", "dy": "dy"})
+
+
+def grouping(cases):
+    """Groups that begin anywhere in a vector, and points as a group: of channels, lengths below epsilon, too."""
+    r = cases.random
+    groups = r.choice([1, 1, 2, 3, 4])
+    c, size, alike = groups * r.choice([1, 2, 3, 5, 8, 16, 17, 24]), [r.choice([1, 1, 2]), r.randint(1, 30), r.randint(1, 30)], cases.halo(1)
+    forward, by_x, by_y = {"y": "r", "x": "s"}, {"dx": "r", "x": "s", "dy": "t"}, {"dx": "r", "y": "s", "dy": "t"}
+    for operator, operands in (("softmax", forward), ("softmax_grad", by_y), ("point_softmax", forward), ("point_softmax_grad", by_y),
+                               ("normalize", forward), ("normalize_grad", by_x)):
+        attributes = {"groups": groups, "epsilon": r.choice([1e-12, 0.01, 0.9]), "root_mean": r.choice([0, 1])}
+        cases.case("%s of %d channels, %s, %s" % (operator, c, attributes, size), nearness="SUMS", values=r.choice(["FINE", "COARSE"]))
+        same = r.random() < 0.5  # so that a result may take the place of an operand
+        for name in sorted(operands.values()):
+            cases.tensor(name, c, size, *(alike if same else cases.halo(1)))
+        cases.node(operator, operands, **attributes)
 
 
 def giving(cases):
@@ -621,16 +636,17 @@ def attending_channels(cases):
     heads = r.choice([1, 1, 2, 3])
     c, cv = (heads * r.choice([1, 2, 3, 5, 8, 16, 17, 24, 40]) for _ in range(2))
     size = r.choice([[1, 1, 1], [r.choice([1, 1, 2]), r.randint(1, 9), r.randint(1, 11)], [1, r.randint(50, 60), r.randint(60, 70)]])
-    attributes = {"heads": heads, "scale": r.choice([1, 0.3, 2]), "normalize": r.choice([0, 1])}
+    of_v = size if r.random() < 0.6 else [r.choice([1, 1, 2]), r.randint(1, 9), r.randint(1, 40)]
+    attributes = {"heads": heads, "scale": r.choice([1, 0.3, 2]), "normalize": r.choice([0, 1]), "linear": r.choice([0, 0, 1])}
     tempered = r.random() < 0.6
     for gradient in False, True:
-        cases.case("%s over %d and %d channels, %s, %s%s" % ("gradient of attention" if gradient else "attention", c, cv, size, attributes,
+        cases.case("%s over %d and %d channels, %s and %s, %s%s" % ("gradient of attention" if gradient else "attention", c, cv, size, of_v, attributes,
                                                             ", with a temperature" * tempered), nearness="SUMS", values="FINE")
-        for name, channels in ("q", c), ("k", cv), ("v", cv):
-            cases.tensor(name, channels, size, *cases.halo(1))
+        for name, channels, points in ("q", c, size), ("k", cv, size), ("v", cv, of_v):
+            cases.tensor(name, channels, points, *cases.halo(1))
             if gradient:
-                cases.tensor("d" + name, channels, size, *cases.halo(1))
-        cases.tensor("dy" if gradient else "y", c, size, *cases.halo(1))
+                cases.tensor("d" + name, channels, points, *cases.halo(1))
+        cases.tensor("dy" if gradient else "y", c, of_v, *cases.halo(1))
         if tempered:
             cases.tensor("t", heads, [1, 1, 1], *cases.halo(1))
         if tempered and gradient:
@@ -1061,7 +1077,7 @@ def main():
             draw(case)
         for operator in ("batch_norm", "instance_norm", "group_norm"):
             draw(normalising, operator)
-        for case in (scaling, giving, waving, embedding, diffusing, coding, attending):
+        for case in (scaling, grouping, giving, waving, embedding, diffusing, coding, attending):
             draw(case)
         draw(attending, windowed=True)
         for case in (attending_channels, unpooling, running, losses, similarities, class_losses, vocabulary, overlaps, ohem, lovasz, classes, head):

@@ -304,6 +304,7 @@ static Attributes attributes_of(Pool *pool, const Line *line, Op op) {
                                   .slope = real_number(line, "slope"),
                                   .momentum = real_number(line, "momentum"),
                                   .groups = number(line, "groups"),
+                                  .root_mean = number(line, "root_mean") != 0,
                                   .batch = number(line, "batch") != 0,
                                   .points = number(line, "points"),
                                   .transposed = number(line, "transposed") != 0};
@@ -342,6 +343,7 @@ static Attributes attributes_of(Pool *pool, const Line *line, Op op) {
                                             .scale = real_number(line, "scale"),
                                             .causal = number(line, "causal") != 0,
                                             .normalize = number(line, "normalize") != 0,
+                                            .linear = number(line, "linear") != 0,
                                             .pairs = number(line, "pairs")};
         three(line, "window", a.attention.window);
         three(line, "shift", a.attention.shift);

@@ -53,7 +53,7 @@ SGD = ("sgd", {"lr": 0.01, "momentum": 0.9, "weight_decay": 1e-4})
 CITY = [PHOTO, ("truth", "labels", 3)]
 SCAN = [("scan", "image", 1), ("truth", "labels", 3)]
 NNUNET = ("sgd", {"lr": 0.01, "momentum": 0.99, "nesterov": True, "weight_decay": 3e-5})
-TARGETS = ("truth", "clean", "weight", "voice", "noise", "hidden")
+TARGETS = ("truth", "clean", "weight", "voice", "noise", "hidden", "aim")
 
 MODELS = [
     Model("milesial", (33, 38), 2, [{"width": 4}, {"width": 4, "depth": 3, "bilinear": True}], [PHOTO, TRUTH], RMSPROP,
@@ -116,6 +116,9 @@ MODELS = [
           [("picture", "image", 3), ("t", "number", 1000), ("noise", "image", 3)], ("adam", {"lr": 2e-4}), "mse",
           [({}, 35746307), ({"widths": [128, 128, 256, 256, 512, 512], "attends": [False, False, False, False, True, False], "ddpm": False,
                              "head_width": 8, "size": 128}, 113673219)], clip=1, folder="diffusion", ema=0.9999),
+    Model("lucidrains_unet", (8, 12), 2, [{"dim": 4, "mults": [1, 2, 3], "heads": 2, "width": 3, "memory": 2}],
+          [("picture", "image", 3), ("t", "number", 1000), ("aim", "image", 3)], ("adam", {"lr": 8e-5, "betas": (0.9, 0.99)}), "mse",
+          [({}, 35711491)], clip=1, folder="diffusion", ema=0.995),
 ]
 
 # ---- what follows from names ----

@@ -404,4 +404,91 @@ class Bert(nn.Module):
         return F.linear(x, given.word_embeddings.weight, told.bias).transpose(1, 2)
 
 
-NETS = {"bert": Bert, "segformer": Segformer, "unetr": Unetr, "swinir": SwinIR, "ddpm": UNet2D}
+# ---- the Unet of denoising-diffusion-pytorch ----
+
+
+class Lengths(nn.Module):
+    """RMSNorm by way of F.normalize, with a weight that has the axes of a map."""
+
+    def __init__(self, c):
+        super().__init__()
+        self.g = nn.Parameter(torch.ones(1, c, 1, 1))
+
+    def forward(self, x):
+        return F.normalize(x, dim=1) * self.g * x.shape[1] ** 0.5
+
+
+class FilmBlock(nn.Module):
+    def __init__(self, inputs, c, time):
+        super().__init__()
+        self.mlp = nn.ModuleDict({"1": nn.Linear(time, 2 * c)})
+        self.block1, self.block2 = (Modules(proj=nn.Conv2d(n, c, 3, padding=1), norm=Lengths(c)) for n in (inputs, c))
+        self.res_conv = nn.Conv2d(inputs, c, 1) if inputs != c else nn.Identity()
+
+    def forward(self, x, time):
+        by, add = self.mlp["1"](F.silu(time))[..., None, None].chunk(2, 1)
+        h = F.silu(self.block1.norm(self.block1.proj(x)) * (by + 1) + add)
+        return F.silu(self.block2.norm(self.block2.proj(h))) + self.res_conv(x)
+
+
+class Remembering(nn.Module):
+    """Attention whose keys and values have learnt points in front; linear or not."""
+
+    def __init__(self, c, heads, width, memory, linear):
+        super().__init__()
+        self.heads, self.linear, hidden = heads, linear, heads * width
+        self.norm, self.to_qkv = Lengths(c), nn.Conv2d(c, 3 * hidden, 1, bias=False)
+        self.mem_kv = nn.Parameter(torch.zeros(2, heads, *((width, memory) if linear else (memory, width))))
+        out = nn.Conv2d(hidden, c, 1)
+        self.to_out = nn.Sequential(out, Lengths(c)) if linear else out
+
+    def forward(self, x):
+        q, k, v = (part.flatten(2).unflatten(1, (self.heads, -1)) for part in self.to_qkv(self.norm(x)).chunk(3, 1))
+        learnt = self.mem_kv if self.linear else self.mem_kv.transpose(2, 3)
+        k, v = (torch.cat([known.expand(len(x), -1, -1, -1), part], 3) for known, part in zip(learnt, (k, v)))
+        if self.linear:
+            h = v @ k.softmax(3).transpose(2, 3) @ (q.softmax(2) * q.shape[2] ** -0.5)
+        else:
+            h = v @ (q.transpose(2, 3) @ k * q.shape[2] ** -0.5).softmax(3).transpose(2, 3)
+        return x + self.to_out(h.flatten(1, 2).unflatten(2, x.shape[2:]))
+
+
+class LucidrainsUnet(nn.Module):
+    def __init__(self, dim=64, mults=(1, 2, 4, 8), heads=4, width=32, memory=4):
+        super().__init__()
+        self.dim, time, widths = dim, 4 * dim, [dim, *(dim * m for m in mults)]
+        self.init_conv, last = nn.Conv2d(3, dim, 7, padding=3), len(mults) - 1
+        self.time_mlp = nn.ModuleDict({"1": nn.Linear(dim, time), "3": nn.Linear(time, time)})
+        attend = lambda c, linear=False: Remembering(c, heads, width, memory, linear)
+        second = lambda conv: nn.Sequential(nn.Identity(), conv)
+        self.downs = nn.ModuleList([nn.ModuleList([
+            FilmBlock(c, c, time), FilmBlock(c, c, time), attend(c, i < last),
+            second(nn.Conv2d(4 * c, more, 1)) if i < last else nn.Conv2d(c, more, 3, padding=1)])
+            for i, (c, more) in enumerate(zip(widths, widths[1:]))])
+        c = widths[-1]
+        self.mid_block1, self.mid_attn, self.mid_block2 = FilmBlock(c, c, time), attend(c), FilmBlock(c, c, time)
+        self.ups = nn.ModuleList([nn.ModuleList([
+            FilmBlock(c + less, c, time), FilmBlock(c + less, c, time), attend(c, i < last),
+            second(nn.Conv2d(c, less, 3, padding=1)) if i > 0 else nn.Conv2d(c, less, 3, padding=1)])
+            for i, (less, c) in reversed(list(enumerate(zip(widths, widths[1:]))))])
+        self.final_res_block, self.final_conv = FilmBlock(2 * dim, dim, time), nn.Conv2d(dim, 3, 1)
+
+    def forward(self, picture, t):
+        half = self.dim // 2
+        angle = t.flatten()[:, None] * torch.exp(-math.log(10000) * torch.arange(half, dtype=t.dtype) / (half - 1))
+        time = self.time_mlp["3"](F.gelu(self.time_mlp["1"](torch.cat([angle.sin(), angle.cos()], 1))))
+        x = first = self.init_conv(picture)
+        skips = []
+        for one, two, attend, shrink in self.downs:
+            skips.append(one(x, time))
+            skips.append(attend(two(skips[-1], time)))
+            x = shrink(F.pixel_unshuffle(skips[-1], 2) if isinstance(shrink, nn.Sequential) else skips[-1])
+        x = self.mid_block2(self.mid_attn(self.mid_block1(x, time)), time)
+        for one, two, attend, grow in self.ups:
+            x = two(torch.cat([one(torch.cat([x, skips.pop()], 1), time), skips.pop()], 1), time)
+            x = attend(x)
+            x = grow(F.interpolate(x, scale_factor=2) if isinstance(grow, nn.Sequential) else x)
+        return self.final_conv(self.final_res_block(torch.cat([x, first], 1), time))
+
+
+NETS = {"bert": Bert, "segformer": Segformer, "unetr": Unetr, "swinir": SwinIR, "ddpm": UNet2D, "lucidrains_unet": LucidrainsUnet}

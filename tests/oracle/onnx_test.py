@@ -22,7 +22,7 @@ import cases
 import safetensors
 
 TOLERANCE = 1e-5
-EVALUATED = ("functions", "attention", "biases", "channel_attention", "windows", "arithmetic", "given", "borders", "rearranged", "tiny_unet_odd", "simple_denoiser", "variants", "activations", "resizing", "batch_norm", "scales")
+EVALUATED = ("functions", "attention", "biases", "channel_attention", "linear_attention", "lengths", "windows", "arithmetic", "given", "borders", "rearranged", "tiny_unet_odd", "simple_denoiser", "variants", "activations", "resizing", "batch_norm", "scales")
 # For ONNX Runtime alone: three axes, padded pools, an output that is another's input, two outputs of one tensor.
 MORE = """input  scan : volume(2, 4, 6, 8)
 a = silu(conv(scan, 6, [1, 3, 3], stride = [1, 1, 2]))
@@ -230,24 +230,32 @@ def broadcast(function):
         shape = ([1] * 3 + list(y.shape))[-3:]
         if math.prod(shape) == len(x.values):
             return Tensor(x.shape, [function(p, q) for p, q in zip(x.values, y.values)])
-        if len(y.shape) == 3 and list(x.shape[:-1]) == list(y.shape[:-1]) and y.shape[-1] == 1:  # a number for each row
-            return Tensor(x.shape, [function(p, y.values[i // x.shape[-1]]) for i, p in enumerate(x.values)])
+        for axis in range(len(x.shape) if len(y.shape) == len(x.shape) > 2 else 0):  # a number for each line of an axis
+            if list(y.shape) == [*x.shape[:axis], 1, *x.shape[axis + 1:]]:
+                values = list(x.values)
+                for line, q in zip(lines(x, axis), y.values):
+                    for i in line:
+                        values[i] = function(x.values[i], q)
+                return Tensor(x.shape, values)
         points = math.prod(x.shape[1:])
         at = lambda i: (0 if shape[0] == 1 else i // points) * math.prod(shape[1:]) + (i % points if math.prod(shape[1:]) > 1 else 0)
         return Tensor(x.shape, [function(p, y.values[at(i)]) for i, p in enumerate(x.values)])
     return apply
 
 
-def reduce_mean(a, x):
-    expect(a["axes"] == [1], "the mean is over channels")
-    points = math.prod(x.shape[1:])
-    return Tensor([1] + x.shape[1:], [sum(x.values[i::points]) / x.shape[0] for i in range(points)])
+def lines(x, axis):
+    """The places of each line along an axis, which is counted without the samples."""
+    behind, extent = math.prod(x.shape[axis + 1:]), x.shape[axis]
+    return [[(i * extent + k) * behind + j for k in range(extent)] for i in range(math.prod(x.shape[:axis])) for j in range(behind)]
 
 
-def reduce_l2(a, x):
-    expect(a["axes"] == [3], "the length is over the last axis")
-    rows = [x.values[i:i + x.shape[-1]] for i in range(0, len(x.values), x.shape[-1])]
-    return Tensor([*x.shape[:-1], 1], [math.sqrt(sum(value * value for value in row)) for row in rows])
+def reduced(function):
+    """Over one axis."""
+    def apply(a, x):
+        axis = a["axes"][0] - 1
+        expect(len(a["axes"]) == 1 and axis >= 0, "over one axis")
+        return Tensor([*x.shape[:axis], 1, *x.shape[axis + 1:]], [function([x.values[i] for i in line]) for line in lines(x, axis)])
+    return apply
 
 
 def average_pool(a, x):
@@ -404,15 +412,8 @@ def on_all(function):
 
 
 def softmax(a, x):
-    """Over the rows of each column of a matrix, or over the columns of each row."""
-    *several, rows, columns = x.shape
-    heads = math.prod(several)
-    over_rows = a["axis"] == len(several) + 1
-    expect(over_rows or a["axis"] == len(several) + 2, "over rows or columns")
-    places = [[(h * rows + r) * columns + c for r in range(rows)] for h in range(heads) for c in range(columns)] if over_rows else \
-        [list(range(row * columns, (row + 1) * columns)) for row in range(heads * rows)]
     values = [0.0] * len(x.values)
-    for line in places:
+    for line in lines(x, a["axis"] - 1):
         most = max(x.values[i] for i in line)
         shares = [math.exp(x.values[i] - most) for i in line]
         for i, share in zip(line, shares):
@@ -429,7 +430,7 @@ def below(a, x, first):
 
 OPERATORS = {
     "Conv": conv, "ConvTranspose": conv_transpose, "Concat": concat, "AveragePool": average_pool,
-    "MaxPool": max_pool, "MaxUnpool": max_unpool, "ReduceMean": reduce_mean, "ReduceL2": reduce_l2,
+    "MaxPool": max_pool, "MaxUnpool": max_unpool, "ReduceMean": reduced(lambda line: sum(line) / len(line)), "ReduceL2": reduced(lambda line: math.hypot(*line)),
     "PRelu": broadcast(lambda x, w: x if x > 0 else w * x),
     "Sub": broadcast(lambda x, y: x - y), "Div": broadcast(lambda x, y: x / y),
     "Cast": points(lambda a, x: int(x)),

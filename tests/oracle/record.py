@@ -412,6 +412,33 @@ class ChannelAttention(nn.Module):
         return self.answer(torch.cat(parts, 1))
 
 
+class LinearAttention(nn.Module):
+    """Feature maps and their products, never a table of points: shares of channels and of points, with learnt points beside
+    the others, as diffusion networks have it; and relu, divided by the sum of the weights, as EfficientViT has it."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(3, 12, 3, padding=1)
+        self.q, self.k, self.v = nn.Conv2d(12, 12, 1), nn.Conv2d(12, 12, 1), nn.Conv2d(12, 8, 1)
+        self.memory = nn.Parameter(torch.randn(20, 1, 3))
+        self.answer = nn.Conv2d(16, 3, 3, padding=1)
+
+    @staticmethod
+    def attend(q, k, v, heads):
+        q, k, v = (x.flatten(2).unflatten(1, (heads, -1)) for x in (q, k, v))
+        return torch.einsum("bhcn,bhdn,bhcm->bhdm", k, v, q).flatten(1, 2)
+
+    def forward(self, photo):
+        first = torch.tanh(self.first(photo))
+        q, k, v = 2 * self.q(first), 2 * self.k(first), self.v(first)
+        more = self.memory.flatten(1).expand(len(photo), -1, -1)
+        keys, values = torch.cat([k.flatten(2), more[:, :12]], 2), torch.cat([v.flatten(2), more[:, 12:]], 2)
+        by_shares = self.attend(q.unflatten(1, (4, 3)).softmax(2).flatten(1, 2) * 0.5, keys.softmax(2), values, 4)
+        q, k = F.relu(q), F.relu(k)
+        by_relu = self.attend(q, k, v, 1) / (self.attend(q, k, torch.ones_like(v[:, :1]), 1) + 1e-3)
+        return self.answer(torch.cat([by_shares, by_relu], 1).unflatten(2, photo.shape[2:]))
+
+
 def in_windows(x, window):
     """(sample and window, point, channel)"""
     axes = len(window)
@@ -534,6 +561,35 @@ class Biases(nn.Module):
                  attention(q, few, self.wide(few), 2, 0.7, bias=self.own),
                  window_attention(k, q, v, 2, (3, 2), (1, 1), bias=table)]
         return self.answer(torch.cat(parts, 1))
+
+
+class Lengths(nn.Module):
+    """Groups of channels by their lengths, as Swin v2 has queries and keys; RMSNorm; softmax as linear attention takes it."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(3, 18, 3, padding=1)
+        self.norm = RMSNorm(18)
+        self.rms = RMSNorm(18, 1e-3)
+        self.answer = nn.Conv2d(96, 3, 3, padding=1)
+
+    def forward(self, photo):
+        first = torch.tanh(self.first(photo))
+        groups = first.unflatten(1, (3, 6))
+        parts = [F.normalize(first, dim=1), F.normalize(groups, dim=2).flatten(1, 2), F.normalize(groups, dim=2, eps=1.0).flatten(1, 2),
+                 self.rms(self.norm(first)), (4 * groups).softmax(2).flatten(1, 2), (4 * first[:, :6]).flatten(2).softmax(2).view_as(first[:, :6])]
+        return self.answer(torch.cat(parts, 1))
+
+
+class RMSNorm(nn.Module):
+    """torch.nn.RMSNorm over channels, which not every version of PyTorch has."""
+
+    def __init__(self, channels, eps=1.1920929e-7):
+        super().__init__()
+        self.weight, self.eps = nn.Parameter(torch.ones(channels)), eps
+
+    def forward(self, x):
+        return x / (x.square().mean(1, keepdim=True) + self.eps).sqrt() * self.weight.view(-1, 1, 1)
 
 
 class VolumeWindows(nn.Module):
@@ -694,7 +750,7 @@ class Scales(nn.Module):
 
 NETS = {"unet": UNet, "simple": Simple, "two_convolutions": TwoConvolutions, "three_convolutions": ThreeConvolutions, "variants": Variants,
         "activations": Activations, "resizing": Resizing, "classes": Classes, "batch_norm": BatchNorm,
-        "groups": Groups, "operators": Operators, "functions": Functions, "arithmetic": Arithmetic, "given": Given, "time": Time, "attention": Attention, "channel_attention": ChannelAttention, "windows": Windows, "volume_windows": VolumeWindows, "biases": Biases, "rearranged": Rearranged, "borders": Borders, "signals": Signals, "words": Words, "heads": Heads, "scales": Scales, "volumes": Volumes}
+        "groups": Groups, "operators": Operators, "functions": Functions, "arithmetic": Arithmetic, "given": Given, "time": Time, "attention": Attention, "channel_attention": ChannelAttention, "linear_attention": LinearAttention, "windows": Windows, "volume_windows": VolumeWindows, "biases": Biases, "lengths": Lengths, "rearranged": Rearranged, "borders": Borders, "signals": Signals, "words": Words, "heads": Heads, "scales": Scales, "volumes": Volumes}
 
 # ---- losses over classes; in a target of labels 255 counts nowhere ----------------------------------
 

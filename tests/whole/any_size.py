@@ -68,7 +68,7 @@ class Net:
 
     def point(self, x):
         """What works point by point."""
-        return self.rng.choice(["relu(%s)", "leaky_relu(%s)", "batch_norm(%s)", "layer_norm(%s)", "gelu(%s)", "%s", "softmax(%s)"]) % x
+        return self.rng.choice(["relu(%s)", "leaky_relu(%s)", "batch_norm(%s)", "layer_norm(%s)", "rms_norm(%s)", "normalize(%s)", "gelu(%s)", "%s", "softmax(%s)"]) % x
 
     def convolution(self, x):
         c = self.rng.choice([self.base, 2 * self.base])

@@ -27,8 +27,8 @@ class Net:
     BASES, BATCHES, MOST_CONVOLUTIONS = [3, 5, 7, 9], (2, 3), 2
     UPCONVS = 0.5  # of the ways up
     NORMS = ["batch_norm", "batch_norm(eps = 1e-3)", "instance_norm(affine = true)", "group_norm(1, eps = 1e-3)",
-             "layer_norm(eps = 0.01)"]
-    BETWEEN = ["dropout(0.3)", "dropout_channels(0.3)", "tanh", "elu", "gelu", "softmax", "mish", "hard_swish", "clamp(min = -0.5, max = 0.75)", "roll(1)", 'flip("w")',
+             "layer_norm(eps = 0.01)", "rms_norm(eps = 0.01)"]
+    BETWEEN = ["dropout(0.3)", "dropout_channels(0.3)", "tanh", "elu", "gelu", "softmax", 'softmax(over = "points")', "normalize(eps = 0.1)", "mish", "hard_swish", "clamp(min = -0.5, max = 0.75)", "roll(1)", 'flip("w")',
                "maximum(parameter(1, init = -0.3))", "prelu", "scale(init = 0.8)"]  # behind a convolution, at times
     JOINS = ["concat(up%d, {0})", "concat({0}, up%d)", "up%d + {0}"]
 

@@ -309,7 +309,7 @@ def mapping(cases):
     silu_grad = cases.both("silu_grad", numbers, {"DX": shape, "X": shape, "DY": shape})
     more = [(name, cases.both(name, numbers, {"Y": shape, "X": shape}), cases.both(
         name + "_grad", numbers, {"DX": shape, "X" if name == "gelu" else "Y": shape, "DY": shape}))
-        for name in ("tanh", "gelu", "softmax")]
+        for name in ("tanh", "gelu")]
     rows = size[0] * size[1]
     forward, backward = {"y": "y", "x": "a"}, {"dx": "y", "y": "a", "dy": "b"}
     check = lambda what, kernels, given: cases.by_rows(what, what, kernels, rows, given, before=[n])
@@ -572,23 +572,25 @@ def attending_channels(cases):
     r, heads = cases.random, cases.random.choice([1, 2, 3])
     c, cv = (heads * r.choice([1, 3] if cases.wide else [1, 2, 5, 8, 17, 33]) for _ in range(2))
     n, size, bands, tempered = cases.samples(2), cases.size(), cases.bands(1, 2, 5), r.random() < 0.6
-    of_q, of_k, of_t = (cases.shape(channels, n, extent) for channels, extent in ((c, size), (cv, size), (heads, [1, 1, 1])))
+    more = size if cases.wide or r.random() < 0.6 else cases.size()
+    of_q, of_k, of_v, of_y, of_t = (cases.shape(channels, n, extent) for channels, extent in (
+        (c, size), (cv, size), (cv, more), (c, more), (heads, [1, 1, 1])))
     count = c * (cv // heads) + c + cv
     numbers = {"C": c, "CV": cv, "N": n, "HEADS": heads, "BANDS": bands, "NORMALIZE": r.choice([0, 1]), "TEMPERED": int(tempered),
-               **extents("", size)}
-    layouts = {"QUERY": of_q, "DQ": of_q, "KEY": of_k, "DK": of_k, "VALUE": of_k, "DV": of_k, "Y": of_q, "DY": of_q,
+               "SOFTMAX": r.choice([0, 1, 1]), **extents("I", size), **extents("", more)}
+    layouts = {"QUERY": of_q, "DQ": of_q, "KEY": of_k, "DK": of_k, "VALUE": of_v, "DV": of_v, "Y": of_y, "DY": of_y,
                "PRODUCTS": Shape(count, 1, [1, 1, 1], count), "T": of_t, "DT": of_t}
     both = lambda name: cases.both(name, numbers, layouts, {"TIMES": r.choice([1, 0.3])})
     given = {"scratch": "scratch", "q": "q", "k": "k", "v": "v", "products": "products", "t": "t" if tempered else None}
     table = (c // heads) * (cv // heads) + c // heads + cv // heads
     names = {"attention of %d and %d channels over channels" % (c, cv): "channel_attention", "its gradient": "channel_attention_grad"}
     first, second = names
-    cases.function("%s in %d heads, %d x %s, %d bands, normalized %d, temperature %d" % (
-        first, heads, n, size, bands, numbers["NORMALIZE"], tempered), [
+    cases.function("%s in %d heads, %d x %s and %s, %d bands, normalized %d, softmax %d, temperature %d" % (
+        first, heads, n, size, more, bands, numbers["NORMALIZE"], numbers["SOFTMAX"], tempered), [
         "Tensor q = test.numbers(%s), k = test.numbers(%s), v = test.numbers(%s), dy = test.numbers(%s);" % tuple(
-            shape.cpp() for shape in (of_q, of_k, of_k, of_q)),
+            shape.cpp() for shape in (of_q, of_k, of_v, of_y)),
         "Tensor dq = test.output(%s), dk = test.output(%s), dv = test.output(%s), y = test.output(%s);" % tuple(
-            shape.cpp() for shape in (of_q, of_k, of_k, of_q)),
+            shape.cpp() for shape in (of_q, of_k, of_v, of_y)),
         "Tensor t = test.numbers(%s), dt = test.output(%s);" % (of_t.cpp(), of_t.cpp()),
         "Tensor products = test.real_output(%d);" % (n * count),
         "Result scratch = test.result(%d);" % (n * heads * (bands + 2) * table),
@@ -888,6 +890,26 @@ def scaling(cases):
                          {"dw": "dw" if not biased or r.random() < 0.7 else None, "db": "db" if biased else None, "scratch": "scratch",
                           "x": "x", "dy": "dy"}, adds=numbers["ACCUMULATE"], before=[n], tolerance=cancels)]
     cases.function("scales of %d channels by %d, %d x %s" % (c, count, n, size), lines)
+
+
+def grouping(cases):
+    """Groups that begin with a vector and others, and points as a group: of channels, lengths below epsilon, too."""
+    r = cases.random
+    groups = r.choice([1, 1, 2, 3])
+    c, n, size = groups * r.choice([1, 3] if cases.wide else [1, 2, 3, 5, 8, 16]), cases.samples(3), cases.size()
+    shape, rows = cases.shape(c, n, size), size[0] * size[1]
+    numbers = {"C": c, "N": n, "GROUPS": groups, "RMS": r.randint(0, 1), "PARAMETERS": 0, **extents("", size)}
+    epsilon = r.choice([1e-12, 0.01, 0.9])
+    both = lambda name: cases.both(name, numbers, {k: shape for k in ("X", "Y", "DX", "DY")}, {"EPSILON": epsilon})
+    forward, by_y = {"y": "y", "x": "x"}, {"dx": "y", "y": "x", "dy": "dy"}
+    check = lambda name, given: cases.by_rows(name, name, both(name), rows, given, before=[n])
+    cases.function("%d groups of %d channels, %d x %s, by the mean %d, epsilon %g" % (groups, c, n, size, numbers["RMS"], epsilon), [
+        "const Shape shape = %s;" % shape.cpp(),
+        "Tensor x = test.numbers(shape), dy = test.numbers(shape), y = test.output(shape), same_y = test.output(shape);",
+        *check("softmax", forward), *check("softmax_grad", by_y), *check("normalize", forward),
+        *check("normalize_grad", {"dx": "y", "x": "x", "dy": "dy"}),
+        *cases.run("point_softmax", "point_softmax", both("point_softmax"), forward, before=[n]),
+        *cases.run("point_softmax_grad", "point_softmax_grad", both("point_softmax_grad"), by_y, before=[n])])
 
 
 def unpooling(cases):
@@ -1790,7 +1812,7 @@ def make(seed, stored, rounds, rows, wide=False, only=(), share=(0, 1)):
         draw(convolution, True)
         for variant in (0, 1) if cases.wide else range(i, 3, rounds):
             draw(updates, variant)
-        for case in (resized_labels, scaling, unpooling, banded):
+        for case in (resized_labels, scaling, grouping, unpooling, banded):
             draw(case)
     if wide:
         draw(large_filters)
