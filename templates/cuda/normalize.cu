@@ -14,6 +14,7 @@ DEVICE real KERNEL_factor(const stored *x, Point p, int first) {
     real square = 0;
     for (p.column = first / LANES; p.column * LANES < first + C / GROUPS; p.column++) {
         const Vector here = load_vector(x, index(from, p));
+#pragma unroll
         for (int l = 0; l < LANES; l++)
             if (p.column * LANES + l >= first && p.column * LANES + l < first + C / GROUPS)
                 square += here.lane[l] * here.lane[l];
@@ -26,7 +27,8 @@ DEVICE real KERNEL_factor(const stored *x, Point p, int first) {
 
 static __global__ void KERNEL_points(Range range, stored *y, const stored *x) {
     SIZES;
-    constexpr int each = C / GROUPS, parts = each % LANES == 0 ? GROUPS : 1, columns = X.block / LANES;
+    constexpr int each = C / GROUPS, parts = each % LANES == 0 ? GROUPS : 1,
+                  step = each == C || parts > 1 ? LANES : 1, columns = X.block / LANES;
     constexpr Grid to = {D, H, W, columns, Y.ring}, from = {D, H, W, columns, X.ring};
     const unsigned i = vector_index(range);
     if (i == NO_VECTOR)
@@ -36,9 +38,10 @@ static __global__ void KERNEL_points(Range range, stored *y, const stored *x) {
     real factor = 0;
     for (p.column *= columns / parts; p.column < end; p.column++) {
         Vector v = load_vector(x, index(from, p));
+#pragma unroll
         for (int l = 0; l < LANES; l++) {
             const int c = p.column * LANES + l;
-            if (c < C && c % each == 0)
+            if (l % step == 0 && c < C && c % each == 0)
                 factor = KERNEL_factor(x, p, c);
             v.lane[l] = c < C ? v.lane[l] * factor : 0;
         }

@@ -19,6 +19,7 @@ DEVICE KERNEL_Group KERNEL_group(const stored *x, const stored *dy, Point p, int
     real square = 0, product = 0;
     for (p.column = first / LANES; p.column * LANES < first + C / GROUPS; p.column++) {
         const Vector here = load_vector(x, index(at, p)), gradient = load_vector(dy, index(from, p));
+#pragma unroll
         for (int l = 0; l < LANES; l++)
             if (p.column * LANES + l >= first && p.column * LANES + l < first + C / GROUPS) {
                 square += here.lane[l] * here.lane[l];
@@ -34,7 +35,8 @@ DEVICE KERNEL_Group KERNEL_group(const stored *x, const stored *dy, Point p, int
 
 static __global__ void KERNEL_points(Range range, stored *dx, const stored *x, const stored *dy) {
     SIZES;
-    constexpr int each = C / GROUPS, parts = each % LANES == 0 ? GROUPS : 1, columns = X.block / LANES;
+    constexpr int each = C / GROUPS, parts = each % LANES == 0 ? GROUPS : 1,
+                  step = each == C || parts > 1 ? LANES : 1, columns = X.block / LANES;
     constexpr Grid to = {D, H, W, columns, DX.ring}, at = {D, H, W, columns, X.ring},
                    from = {D, H, W, columns, DY.ring};
     const unsigned i = vector_index(range);
@@ -46,9 +48,10 @@ static __global__ void KERNEL_points(Range range, stored *dx, const stored *x, c
     for (p.column *= columns / parts; p.column < end; p.column++) {
         const Vector here = load_vector(x, index(at, p));
         Vector v = load_vector(dy, index(from, p));
+#pragma unroll
         for (int l = 0; l < LANES; l++) {
             const int c = p.column * LANES + l;
-            if (c < C && c % each == 0)
+            if (l % step == 0 && c < C && c % each == 0)
                 group = KERNEL_group(x, dy, p, c);
             v.lane[l] = c < C ? v.lane[l] * group.slope - here.lane[l] * group.along : 0;
         }

@@ -8,6 +8,7 @@
 /* BEGIN */
 /* The larger numbers of both; a NaN is more than any number. */
 DEVICE Vector KERNEL_larger(Vector best, Vector here) {
+#pragma unroll
     for (int l = 0; l < LANES; l++)
         best.lane[l] =
             here.lane[l] > best.lane[l] || here.lane[l] != here.lane[l] ? here.lane[l] : best.lane[l];
@@ -28,6 +29,7 @@ DEVICE Vector KERNEL_largest(Vector v) {
 }
 
 DEVICE Vector KERNEL_exp(Vector v, Vector largest) {
+#pragma unroll
     for (int l = 0; l < LANES; l++)
         v.lane[l] = expf(v.lane[l] - largest.lane[l]);
     return v;
@@ -46,6 +48,7 @@ static __global__ void KERNEL_columns(stored *y, const stored *x) {
     total = block_vector_sum(total);
     for (unsigned p = threadIdx.x; p < points; p += THREADS) {
         Vector v = KERNEL_exp(load_vector(x, first + p * columns), largest);
+#pragma unroll
         for (int l = 0; l < LANES; l++)
             v.lane[l] = (int)(blockIdx.x % columns) * LANES + l < C ? v.lane[l] / total.lane[l] : 0;
         store_vector(y, first + p * columns, v);

@@ -14,6 +14,7 @@ static __global__ void KERNEL_columns(stored *dx, const stored *y, const stored 
     for (unsigned p = threadIdx.x; p < points; p += THREADS) {
         Vector share = load_vector(y, first + p * columns);
         const Vector gradient = load_vector(dy, first + p * columns);
+#pragma unroll
         for (int l = 0; l < LANES; l++)
             share.lane[l] *= gradient.lane[l];
         total = sum(total, share);
@@ -22,6 +23,7 @@ static __global__ void KERNEL_columns(stored *dx, const stored *y, const stored 
     for (unsigned p = threadIdx.x; p < points; p += THREADS) {
         const Vector share = load_vector(y, first + p * columns);
         Vector v = load_vector(dy, first + p * columns);
+#pragma unroll
         for (int l = 0; l < LANES; l++)
             v.lane[l] = share.lane[l] * (v.lane[l] - total.lane[l]);
         store_vector(dx, first + p * columns, v);

@@ -18,6 +18,7 @@ DEVICE KERNEL_Group KERNEL_group(const stored *x, Point p, int first) {
     const int end = first + C / GROUPS;
     for (p.column = first / LANES; p.column * LANES < end; p.column++) {
         const Vector here = load_vector(x, index(from, p));
+#pragma unroll
         for (int l = 0; l < LANES; l++)
             if (p.column * LANES + l >= first && p.column * LANES + l < end)
                 group.largest = here.lane[l] > group.largest || here.lane[l] != here.lane[l]
@@ -26,6 +27,7 @@ DEVICE KERNEL_Group KERNEL_group(const stored *x, Point p, int first) {
     }
     for (p.column = first / LANES; p.column * LANES < end; p.column++) {
         const Vector here = load_vector(x, index(from, p));
+#pragma unroll
         for (int l = 0; l < LANES; l++)
             if (p.column * LANES + l >= first && p.column * LANES + l < end)
                 group.total += expf(here.lane[l] - group.largest);
@@ -35,7 +37,8 @@ DEVICE KERNEL_Group KERNEL_group(const stored *x, Point p, int first) {
 
 static __global__ void KERNEL_points(Range range, stored *y, const stored *x) {
     SIZES;
-    constexpr int each = C / GROUPS, parts = each % LANES == 0 ? GROUPS : 1, columns = X.block / LANES;
+    constexpr int each = C / GROUPS, parts = each % LANES == 0 ? GROUPS : 1,
+                  step = each == C || parts > 1 ? LANES : 1, columns = X.block / LANES;
     constexpr Grid to = {D, H, W, columns, Y.ring}, from = {D, H, W, columns, X.ring};
     const unsigned i = vector_index(range);
     if (i == NO_VECTOR)
@@ -45,9 +48,10 @@ static __global__ void KERNEL_points(Range range, stored *y, const stored *x) {
     KERNEL_Group group = {0, 1};
     for (p.column *= columns / parts; p.column < end; p.column++) {
         Vector v = load_vector(x, index(from, p));
+#pragma unroll
         for (int l = 0; l < LANES; l++) {
             const int c = p.column * LANES + l;
-            if (c < C && c % each == 0)
+            if (l % step == 0 && c < C && c % each == 0)
                 group = KERNEL_group(x, p, c);
             v.lane[l] = c < C ? expf(v.lane[l] - group.largest) / group.total : 0;
         }

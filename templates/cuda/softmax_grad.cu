@@ -13,6 +13,7 @@ DEVICE real KERNEL_total(const stored *y, const stored *dy, Point p, int first) 
     real total = 0;
     for (p.column = first / LANES; p.column * LANES < first + C / GROUPS; p.column++) {
         const Vector share = load_vector(y, index(of, p)), gradient = load_vector(dy, index(from, p));
+#pragma unroll
         for (int l = 0; l < LANES; l++)
             if (p.column * LANES + l >= first && p.column * LANES + l < first + C / GROUPS)
                 total += share.lane[l] * gradient.lane[l];
@@ -22,7 +23,8 @@ DEVICE real KERNEL_total(const stored *y, const stored *dy, Point p, int first) 
 
 static __global__ void KERNEL_points(Range range, stored *dx, const stored *y, const stored *dy) {
     SIZES;
-    constexpr int each = C / GROUPS, parts = each % LANES == 0 ? GROUPS : 1, columns = DX.block / LANES;
+    constexpr int each = C / GROUPS, parts = each % LANES == 0 ? GROUPS : 1,
+                  step = each == C || parts > 1 ? LANES : 1, columns = DX.block / LANES;
     constexpr Grid to = {D, H, W, columns, DX.ring}, of = {D, H, W, columns, Y.ring},
                    from = {D, H, W, columns, DY.ring};
     const unsigned i = vector_index(range);
@@ -34,9 +36,10 @@ static __global__ void KERNEL_points(Range range, stored *dx, const stored *y, c
     for (p.column *= columns / parts; p.column < end; p.column++) {
         const Vector share = load_vector(y, index(of, p));
         Vector v = load_vector(dy, index(from, p));
+#pragma unroll
         for (int l = 0; l < LANES; l++) {
             const int c = p.column * LANES + l;
-            if (c < C && c % each == 0)
+            if (l % step == 0 && c < C && c % each == 0)
                 total = KERNEL_total(y, dy, p, c);
             v.lane[l] = c < C ? share.lane[l] * (v.lane[l] - total) : 0;
         }

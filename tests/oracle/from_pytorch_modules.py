@@ -168,6 +168,9 @@ class Windows(nn.Module):
         x = x.view(n, height // self.window[0], self.window[0], width // self.window[1], self.window[1], c)
         return x.permute(0, 1, 3, 2, 4, 5).reshape(-1, self.window[0] * self.window[1], c)
 
+    def mapped(self, y):
+        return self.qkv(y)
+
     def shares(self, q, k):
         table = self.table[self.index.view(-1)].view(*self.index.shape, -1).permute(2, 0, 1)
         products = q @ k.transpose(2, 3) * 0.7 + table[None]
@@ -179,10 +182,37 @@ class Windows(nn.Module):
     def forward(self, x):
         n, c, height, width = x.shape
         y = self.parted(torch.roll(self.norm(x.permute(0, 2, 3, 1)), [-by for by in self.shift], (1, 2)))
-        q, k, v = self.qkv(y).view(*y.shape[:2], 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+        q, k, v = self.mapped(y).view(*y.shape[:2], 3, self.heads, -1).permute(2, 0, 3, 1, 4)
         y = self.out((self.shares(q, k) @ v).transpose(1, 2).reshape(y.shape))
         y = y.view(n, height // self.window[0], width // self.window[1], *self.window, c).permute(0, 1, 3, 2, 4, 5)
         return x + torch.roll(y.reshape(n, height, width, c), self.shift, (1, 2)).permute(0, 3, 1, 2)
+
+
+class CosineWindows(Windows):
+    """Attention of Swin v2: queries and keys of length 1, a factor for each head, relative positions that layers make of places,
+    and a bias of which the part for the keys is zero."""
+
+    def __init__(self, channels=4, heads=2, window=(4, 2), shift=(0, 0)):
+        super().__init__(channels, heads, window, shift)
+        del self.table
+        self.logits = nn.Parameter(torch.rand(heads, 1, 1))
+        self.table = nn.Sequential(nn.Linear(2, 5), nn.ReLU(inplace=True), nn.Linear(5, heads, bias=False))
+        apart = [torch.linspace(-1, 1, 2 * size - 1) for size in window]
+        self.register_buffer("places", torch.stack(torch.meshgrid(*apart, indexing="ij"), -1)[None])
+
+    def mapped(self, y):
+        bias, c = self.qkv.bias.clone(), y.shape[-1]
+        bias[c:2 * c].zero_()
+        return F.linear(y, self.qkv.weight, bias)
+
+    def shares(self, q, k):
+        table = self.table(self.places).view(-1, self.heads)[self.index.view(-1)].view(*self.index.shape, -1).permute(2, 0, 1)
+        products = F.normalize(q, dim=-1) @ F.normalize(k, dim=-1).transpose(2, 3) * self.logits.clamp(max=0.7).exp()
+        products = products + 4 * torch.sigmoid(table.contiguous()[None])
+        if self.mask is not None:
+            parts = len(self.mask)
+            products = (products.view(-1, parts, *products.shape[1:]) + self.mask[None, :, None]).view(products.shape)
+        return products.softmax(-1)
 
 
 def other_windows():
@@ -409,6 +439,22 @@ def of_channel_groups(s, x):
     shares = ((q * q.shape[2] ** -0.5).transpose(-1, -2) @ k).softmax(-1)
     y = (shares @ v.transpose(-1, -2)).transpose(-1, -2)
     return s.out(y.transpose(1, 2).reshape(tokens.shape)).transpose(1, 2).reshape(x.shape)
+
+
+def linear_attention(s, x):
+    """As lucidrains' diffusion networks: queries are shares of the channels of a head, keys are shares of the points."""
+    q, k, v = (part.view(x.shape[0], 2, -1, x.shape[2] * x.shape[3]) for part in s.qkv(x).chunk(3, 1))
+    context = torch.einsum("bhdn,bhen->bhde", k.softmax(-1), v)
+    y = torch.einsum("bhde,bhdn->bhen", context, q.softmax(-2) * 0.4)
+    return s.out(y.reshape(x.shape[0], -1, *x.shape[2:]))
+
+
+def relu_attention(s, x):
+    """As EfficientViT: a column of ones tells by which sum the weighted values are divided."""
+    q, k, v = s.qkv(x).reshape(x.shape[0], -1, 12, x.shape[2] * x.shape[3]).transpose(-1, -2).chunk(3, -1)
+    y = F.relu(q) @ (F.relu(k).transpose(-1, -2) @ F.pad(v, (0, 1), value=1.0))
+    y = y[..., :-1] / (y[..., -1:] + 1e-2)
+    return s.out(y.transpose(-1, -2).reshape(x.shape[0], -1, *x.shape[2:]))
 
 
 def by_channel_letters(s, x):
@@ -709,6 +755,11 @@ RIGHT = ONCE_WRONG + [
     ("zeros_as_channels", of(lambda s, x: F.pad(x, (0, 0, 0, 0, 2, 7, 0, 0)) + F.pad(x, (1, 1, 1, 1, 4, 5))[:, :, 1:-1, 1:-1]), IMAGE),
     ("tokens", of(lambda s, x: s.p(s.b(x.flatten(2))).view(1, 4, 8, 8) + s.v(x.mean((2, 3)))[:, :, None, None],
                   b=nn.BatchNorm1d(4), v=nn.BatchNorm1d(4), p=nn.PReLU(4)), IMAGE),
+    ("cosine_windows", lambda: nn.Sequential(conv(), CosineWindows(), CosineWindows(shift=(2, 1))), IMAGE),
+    ("linear_attention", of(linear_attention, qkv=nn.Conv2d(4, 24, 1, bias=False), out=nn.Conv2d(8, 4, 1)), IMAGE),
+    ("relu_attention", of(relu_attention, qkv=nn.Conv2d(4, 36, 1, bias=False), out=nn.Conv2d(12, 4, 1)), IMAGE),
+    ("lengths", of(lambda s, x: F.normalize(x, dim=1) * s.g + F.normalize(x.view(1, 2, 2, 8, 8), dim=2, eps=0.5).flatten(1, 2)
+                   + x.flatten(2).softmax(2).view(x.shape) + x.view(1, 2, 2, 8, 8).softmax(2).flatten(1, 2), g=nn.Parameter(torch.rand(1, 4, 1, 1))), IMAGE),
     ("attention_of_tokens", of(with_heads, norm=nn.LayerNorm(4), qkv=nn.Linear(4, 12), out=nn.Linear(4, 4)), IMAGE),
     ("attention_by_letters", of(by_letters, qkv=nn.Conv2d(4, 12, 1)), IMAGE),
     ("attention_by_batches", of(by_batches, qkv=nn.Conv2d(4, 12, 1)), (3, 8, 6)),

@@ -21,7 +21,7 @@ TOLERANCE = 1e-9
 STAY = {"unused_layer": ["unused.weight", "unused.bias"], "number_buffer": ["g"], "tokens_with_positions": ["w"], "constant_as_its_neighbour": ["mean"],
         "normalised": ["mean", "std"], "standardised": ["c.weight", "c.bias"], "computed": ["k", "b"],
         "computed_linear": ["f.weight", "f.bias"], "computed_constant": ["m"], "constant_condition": ["m"],
-        "windows": ["2.mask", "3.mask"], "attention_of_pairs": ["mask"], "attention_with_computed_bias": ["b"], "computed_summand": ["b"], "summand_of_a_layer": ["e.weight", "e.bias"]}
+        "windows": ["2.mask", "3.mask"], "cosine_windows": ["2.mask"], "attention_of_pairs": ["mask"], "attention_with_computed_bias": ["b"], "computed_summand": ["b"], "summand_of_a_layer": ["e.weight", "e.bias"]}
 # the network computes weights of weights: a file with `train` is refused until it says "fixed"
 COMPUTED = {"standardised", "computed", "computed_linear", "computed_summand", "summand_of_a_layer",
             "attention_with_computed_bias"}

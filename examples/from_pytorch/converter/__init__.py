@@ -6,6 +6,7 @@ translate.py  turns operators into calls of the language
 table.py      has a row for each operator; its rule stands in layers.py, points.py, sizes.py, axes.py or attention.py
 windows.py    finds Swin's attention, covariance.py attention of channels
 learnt.py     has weights that stand beside a tensor, rows.py tokens that stand beside those of a map
+computed.py   says by operators what the network computes of weights
 outputs.py    outputs whose axes are in another order
 blocks.py     finds modules that repeat
 naming.py     names, and the words of the language

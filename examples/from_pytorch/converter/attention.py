@@ -149,6 +149,10 @@ def multiplied(n, left, right):
         return weighted(n, left, n.image(right), False)
     if isinstance(right, Products) and right.shares == "left":
         return weighted(n, right.turned(), n.image(left), True)
+    if isinstance(left, ChannelProducts) and not left.shares:
+        return linear(n, left, n.image(right), False)
+    if isinstance(right, ChannelProducts) and not right.shares:
+        return linear(n, right.turned(), n.image(left), True)
     if isinstance(left, Products) or isinstance(right, Products):
         n.refuse(OTHERS)
     left, right = settled(n, n.image(left)), settled(n, n.image(right))
@@ -166,6 +170,23 @@ def weighted(n, products, values, turned):
         return covariance.result(covariance.attended(n, products, v), q, v, turned)
     products, v = fitting(n, products, spread(n, v, q))
     return result(attended(n, products, v), products.left, v, turned)
+
+
+def linear(n, products, queries, turned):
+    """`linear_attention`: products of the channels of values and keys, times queries.  TURNED: these stand on the left."""
+    v, k, q = products.left, products.right, side_of(n, queries, *(0, 1) if turned else (1, 0))
+    if not v.heads == k.heads == q.heads or k.value.channels != q.value.channels or v.value.points != k.value.points or \
+            v.window or k.window or q.window or products.temperature:
+        n.refuse(OTHERS)
+    query, scale = q.value.base, products.scale
+    if scale < 0:
+        query, scale = n.emit("-", [query]), -scale
+    size = (v.value.channels, *q.value.points)
+    name = n.emit("linear_attention", [query, k.value.base, v.value.base], given("heads", q.heads, 1) + given("scale", scale, 1), size)
+    own, theirs = (side.value.channels // side.heads for side in (v, q))
+    heads = [tuple(Atom("C", atom.size, atom.inner // theirs * own) for atom in axis) for axis in q.value.axes[:-2]]
+    last = [(Atom("C", own),), q.place()]
+    return Value(name, size, heads + (last[::-1] if turned else last))
 
 
 @operator("einsum", "equation tensors", "path")

@@ -28,16 +28,20 @@ def crossed(value):
 
 
 def numbers_of_heads(n, products, other):
-    """The name of a tensor of one point with a channel for each head.  OTHER: a weight or a constant of one number, or of one
-    for each head."""
+    """The name of a tensor of one point with a channel for each head.  OTHER: a weight, a constant, or
+    what is made of weights: one number, or one for each head."""
     heads, rank = products.left.heads, len(n.shape())
-    sizes = [1] * (rank - len(other.shape)) + list(other.shape)
+    shape = other.shape() if isinstance(other, Value) else list(other.shape)
+    sizes = [1] * (rank - len(shape)) + shape
     wide = [(axis, size) for axis, size in enumerate(sizes) if size > 1]
     if len(wide) > 1 or any(axis > rank - 3 or size != heads for axis, size in wide):
         n.refuse("attention with a factor other than a number for each head")
     points = [1] * len(products.left.value.points)
     axes = [tuple(Atom("C", size) for _ in range(size > 1)) for size in sizes]
-    name = (parameter if isinstance(other, Weight) else constant)(n, Value(None, (product(sizes), *points), axes), other).base
+    if isinstance(other, Value):
+        name = other.base if other.size == (product(sizes), *points) else n.refuse("attention with another factor")
+    else:
+        name = (parameter if isinstance(other, Weight) else constant)(n, Value(None, (product(sizes), *points), axes), other).base
     if product(sizes) < heads:
         name = n.emit("concat", [name] * heads, size=(heads, *points))
     return name

@@ -4,11 +4,12 @@ Each names its weights by `n.layer`, which also says how the file calls them.  Z
 a convolution's own padding.
 """
 
-from . import arranging
+from . import arranging, computed
 from .axes import value_of_channels
+from .points import of_two
 from .sizes import normalised
 from .table import after, given, listed, number, operator, plainly
-from .values import Atom, Value, product
+from .values import Atom, Computed, Value, Weight, product
 
 
 
@@ -140,23 +141,33 @@ def upconv(n):
 @operator("linear", "input weight bias")
 def linear(n):
     """Over whichever axis has the channels; of all points at once a convolution with their kernel."""
-    value, weight, bias = n.made("input"), *all_folded(n, n.filter("weight"), n.filter("bias"))
+    made = bias_of_weights(n)
+    value, weight, bias = n.made("input"), *all_folded(n, n.filter("weight"), None if made else n.filter("bias"))
     out, spatial = weight.shape[0], len(value.points)
     if not value.whole_channels(-1) and not (value.in_order() and product(n.shape()[:-1]) == 1):
         value = arranging.with_channels(n, value, -1) or value
     if n.is_fixed(weight) or n.is_fixed(bias):
         return fixed_linear(n, value, weight, bias)
-    bias = given("bias", n["bias"] is not None, True)
     if value.whole_channels(-1):
-        layer = n.layer({"weight": weight, "bias": n.weight("bias")})
-        name = n.emit("linear", [value.base], [(None, out)] + bias, (out, *value.points), layer)
-        return value_of_channels(value, name, out, len(value.axes) - 1)
+        layer = n.layer({"weight": weight, "bias": bias})
+        name = n.emit("linear", [value.base], [(None, out)] + given("bias", bias is not None, True), (out, *value.points), layer)
+        result = value_of_channels(value, name, out, len(value.axes) - 1)
+        return of_two(n, "+", result, made) if made else result
+    bias = given("bias", n["bias"] is not None, True)
     if not value.in_order() or product(n.shape()[:-1]) != 1:
         n.refuse("a linear layer over an axis other than channels")
     layer = n.layer({"weight": weight, "bias": n.weight("bias")}, {"weight": (out, *value.size)})
     name = n.emit("conv", [value.base], [(None, out), (None, number(value.points)), ("padding", 0)] + bias,
                   (out,) + (1,) * spatial, layer)
     return Value(name, (out,) + (1,) * spatial).reshaped(n.shape())
+
+
+def bias_of_weights(n):
+    """The Value of a bias that is made of weights by operators, beside a weight that is learnt; else None."""
+    bias, weight, value = (n.value(name) for name in ("bias", "weight", "input"))
+    if not isinstance(bias, Computed) or not isinstance(weight, Weight) or n.is_fixed(weight) or not value.whole_channels(-1):
+        return None
+    return computed.tensor_of(n, bias)
 
 
 @operator("embedding", "weight indices padding_idx", "sparse")

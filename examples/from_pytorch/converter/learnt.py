@@ -83,7 +83,7 @@ def constant(n, value, tensor):
     size, axes, _, _ = beside(n, value, tensor.shape, "a constant of %s elements" % "x".join(map(str, tensor.shape)))
     if product(size[1:]) > 1 or size[0] > MOST_CONSTANTS:
         program, numbers = n.translation.program, tensor.detach() if tensor.is_floating_point() else tensor.float()
-        buffers = [path for path in program.buffers if program.tensors[path] is tensor]
+        buffers = [path for path in program.buffers if program.tensors.get(path) is tensor]
         weight = Weight(buffers[0], tensor.shape) if buffers else n.translation.folded_numbers(n, numbers, None)
         return parameter(n, value, weight)
     numbers = [float(repr_of(element.item())) for element in tensor.detach().flatten()]

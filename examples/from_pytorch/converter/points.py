@@ -4,9 +4,10 @@ They keep the axes of their argument, whatever these are.
 Of two tensors that differ in size the smaller one is repeated, by `*` itself or by `resize` and `concat`.
 """
 
+import collections
 import math
 
-from . import arranging, attention, covariance, windows
+from . import arranging, attention, computed, covariance, windows
 from .axes import laid_out, narrowed, settled
 from .learnt import constant, fits_scale, parameter, scale_by
 from .table import given, operator, plainly
@@ -126,7 +127,11 @@ def clamp(n):
 
 @operator("clamp_min", "self min")
 def clamp_min(n):
-    return of_points(n, lambda x: clamped(n, x, finite(n["min"]), None))
+    result = of_points(n, lambda x: clamped(n, x, finite(n["min"]), None))
+    norm = n.translation.norms.get(n.made("self").base)
+    if norm and 0 < n["min"] <= 1:
+        n.translation.norms[result.base] = norm._replace(eps=n["min"])
+    return result
 
 
 @operator("clamp_max", "self max")
@@ -216,8 +221,28 @@ def operate(n):
 def combined(n, sign, left, right):
     """A sum, product or other of two tensors; one may be a weight, a number or a constant."""
     if isinstance(left, Value) and isinstance(right, Value):
-        return of_two(n, sign, left, right)
+        return (normalised_by(n, left, right) if sign == "/" else None) or of_two(n, sign, left, right)
     return with_other(n, sign, left, right)
+
+
+# The lengths of VALUE along an axis, groups of its channels, as a tensor with axes of these keys, and of EPS at least.
+Norm = collections.namedtuple("Norm", "value axis keys groups eps")
+
+
+def key_of(value):
+    return value.base, value.size, value.key()
+
+
+def normalised_by(n, value, norm):
+    """`normalize`: a tensor divided by the lengths of its channels, or of groups of them; else None."""
+    known = n.translation.norms.get(norm.base)
+    if known is None or not known.eps or value.pads or value.stack or key_of(value) != known.value:
+        return None
+    keys = [() if i == known.axis and all(atom.letter == "*" for atom in axis) else key
+            for i, (axis, key) in enumerate(zip(norm.axes, norm.key()))]
+    if keys != known.keys:
+        return None
+    return value.with_base(n.emit("normalize", [value.base], given("groups", known.groups, 1) + given("eps", known.eps, 1e-12)))
 
 
 @operator("addcmul addcdiv", "self tensor1 tensor2 value")
@@ -236,13 +261,12 @@ def scaled_products(n, sign, left, right):
     of_channels = isinstance(products, ChannelProducts)
     if sign == "+" and not isinstance(other, (Products, int, float)) and not of_channels:
         return windows.refuse(n) if isinstance(other, Value) else windows.biased(n, products, other)
-    factor = scalar(n, other) if not isinstance(other, Products) else None
+    made = computed.tensor_of(n, other) if isinstance(other, Computed) and sign in "*/" else None
+    factor = made or (scalar(n, other) if not isinstance(other, Products) else None)
     if sign not in "*/" or sign == "/" and products is right or products.shares or products.bias or products.shift:
         n.image(products)
-    if of_channels and factor is not None and not isinstance(factor, (int, float, Value)):
-        return covariance.tempered(n, sign, products, factor)
-    if factor is not None and not isinstance(factor, (int, float, Value)):
-        return attention.tempered(n, sign, products, factor)
+    if made is not None or factor is not None and not isinstance(factor, (int, float, Value)):
+        return (covariance if of_channels else attention).tempered(n, sign, products, factor)
     if not isinstance(factor, (int, float)):
         n.image(products)
     return products.times(factor if sign == "*" else 1 / factor)

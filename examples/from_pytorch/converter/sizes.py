@@ -7,9 +7,9 @@ import fractions
 
 from . import arranging, attention, windows
 from .axes import channel_part, copied, settled, whole_axis
-from .points import arithmetic, combined, of_two, scaled, shifted
+from .points import Norm, arithmetic, combined, key_of, of_two, scaled, shifted
 from .table import after, given, listed, number, operator, plainly
-from .values import Atom, Indices, Products, Value, letters, product
+from .values import Atom, Indices, Products, Value, every_point, joined, letters, product
 
 
 
@@ -304,7 +304,21 @@ def vector_norm(n):
     value = n.made("self")
     powers = squared(n, value) if order != 1 else mapped(n, lambda x: n.emit("abs", [x]), value)
     result = sum_of(n, powers, dims_of(n), n["keepdim"])
-    return result if order == 1 else mapped(n, lambda x: n.emit("sqrt", [x]), result)
+    if order == 1:
+        return result
+    result = mapped(n, lambda x: n.emit("sqrt", [x]), result)
+    axis = dims_of(n)[0] % len(value.axes)
+    groups = groups_of_channels(value, axis) if len(dims_of(n)) == 1 and n["keepdim"] else None
+    if groups:
+        n.translation.norms[result.base] = Norm(key_of(value), axis, list(result.key()), groups, None)
+    return result
+
+
+def groups_of_channels(value, axis):
+    """How many groups of channels there are, if this axis has those of one; else None."""
+    atoms = value.axes[axis]
+    inner = len(atoms) == 1 and atoms[0].letter == "C" and atoms[0].inner == 1
+    return value.channels // atoms[0].size if inner and value.channels % atoms[0].size == 0 else None
 
 
 def normalised(n, value, dims, eps):
@@ -333,9 +347,11 @@ def softmax(n):
     if n["dtype"] is not None:
         n.refuse("a softmax in another precision")
     value, axis = n.made("self"), n["dim"] % len(n.shape())
-    if value.whole_channels(axis) and value.channels > 1:
-        return value.with_base(n.emit("softmax", [value.base]))
-    atoms = value.axes[axis]
+    groups, atoms = groups_of_channels(value, axis), value.axes[axis]
+    if groups:
+        return value.with_base(n.emit("softmax", [value.base], given("groups", groups, 1)))
+    if atoms and [a.key() for a in atoms] == [a.key() for a in joined(every_point(value))]:
+        return value.with_base(n.emit("softmax", [value.base], [("over", "points")]))
     if len(atoms) == 1 and atoms[0].letter == "C" and atoms[0].inner * atoms[0].size == value.channels:
         return group_softmax(n, value, axis)
     powers = mapped(n, lambda x: n.emit("exp", [x]), less_maximum(n, value, axis))
@@ -367,6 +383,9 @@ def rms_norm(n):
     value, count = n.made("input"), len(n["normalized_shape"])
     eps = torch.finfo(torch.float32).eps if n["eps"] is None else n["eps"]
     rank = len(value.axes)
+    if count == 1 and value.whole_channels(-1) and n["weight"] is not None:
+        layer = n.layer({"weight": n.weight("weight")})
+        return value.with_base(n.emit("rms_norm", [value.base], given("eps", eps, torch.finfo(torch.float32).eps), layer=layer))
     size = mean_of(n, squared(n, value), list(range(rank - count, rank)))
     result = of_two(n, "/", value, mapped(n, lambda x: n.emit("sqrt", [shifted(n, x, eps)]), size))
     return result if n["weight"] is None else combined(n, "*", result, n.weight("weight"))
@@ -442,10 +461,36 @@ def replication_pad(n):
     return surround(n, n["padding"], "replicate", 0)
 
 
+def with_wider_groups(n, value, pads, filling):
+    """A number behind the channels of each group, which are the last axis; None, if this is something else."""
+    count = pads[1] if pads[0] == 0 and pads[1] > 0 and not any(pads[2:]) else 0
+    groups = groups_of_channels(value, len(value.axes) - 1)
+    if not count or not groups or groups == 1 or value.stack or value.pads:
+        return None
+    cut, found = value.axes[-1][0], arranging.factors(value)
+    if found is None:
+        return None
+    channels, points = found.pop("C"), [tuple(atoms) for atoms in found.values()]
+    place = [atom.key() for atom in channels].index(cut.key())
+    beside = arranging.arranged(n, value, [(cut, *channels[:place], *channels[place + 1:]), *points])
+    if beside is None:
+        return None
+    first = n.translation.chunked(n.node, beside.base, cut.size)[0]
+    more = shifted(n, scaled(n, first, 0), filling)
+    size = (groups * (cut.size + count), *value.points)
+    wide = n.emit("concat", [beside.base] + [more] * count, size=size)
+    result = Value(wide, size, [*beside.axes[:-1], (Atom("C", cut.size + count, groups),)])
+    channels = arranging.factors(result)["C"]
+    return arranging.arranged(n, result, [(*channels[1:place + 1], channels[0], *channels[place + 1:]), *points])
+
+
 def surround(n, pads, mode, filling):
     value = n.tensor("self")
     if not any(pads):
         return value
+    wider = with_wider_groups(n, value, pads, filling) if mode == "constant" else None
+    if wider:
+        return wider
     if mode in ("reflect", "circular") or filling != 0:
         return copies_around(n, value, pads, mode, filling)
     if mode == "constant" and not (value.stack or value.pads or value.is_plain()):

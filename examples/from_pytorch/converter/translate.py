@@ -190,7 +190,8 @@ class Translation:
         self.cells, self.number, self.maker, self.part_of = {}, 0, {}, {}
         self.tensors = collections.OrderedDict()
         self.owner, self.parts, self.alone, self.given, self.folded = {}, {}, {}, {}, {}
-        self.probes, self.whole = [], set()
+        self.probes, self.whole, self.moves = [], set(), MOVES
+        self.made_by, self.of_weights_alone, self.norms = {}, {}, {}
         self.inputs = [(ref.name, shape) for ref, shape in program.inputs]
         for name, shape in self.inputs:
             self.size[name] = tuple(shape[1:])
@@ -235,6 +236,7 @@ class Translation:
     # ---- operators ----
 
     def visit(self, node):
+        self.made_by.update({ref.name: node for ref in each(node.outputs, Ref)})
         n = Node(self, node)
         row = table.find(node.name)
         values = [self.value(ref) for ref in each(list(node.arguments.values()), Ref)]
@@ -269,6 +271,8 @@ class Translation:
             return self.over_computed(n, path, values)
         made = self.computed(n, path, values)
         for i, (ref, value) in enumerate(zip(each(n.node.outputs, Ref), made)):
+            if isinstance(value, Computed):
+                value.node, value.ref = n.node, ref.name
             self.cells[ref.name] = Seen(Cell(Weight(path, n.shape(i)) if kept else value))
 
     def computed(self, n, path, values):
@@ -295,12 +299,64 @@ class Translation:
     def over_computed(self, n, path, values):
         """In place: of what was computed just now, not of a weight."""
         target = n.node.arguments[n.node.written[0]]
+        if n.name == "zero_" and self.zeroed(n, target, path):
+            return
         seen = self.cells[target.name]
         if isinstance(seen.cell.value, Weight) or target.name in self.aliased:
             n.refuse("it changes a weight, `%s`" % path)
-        seen.cell.value = next(self.computed(n, path, values))
-        for ref in each(n.node.outputs, Ref):
+        before, changed = seen.cell.value, next(self.computed(n, path, values))
+        refs = list(each(n.node.outputs, Ref))
+        if isinstance(changed, Computed) and refs and not seen.views:
+            changed.node, changed.ref, changed.before = n.node, refs[0].name, (target.name, before)
+        seen.cell.value = changed
+        for ref in refs:
             self.cells[ref.name] = seen
+
+    def zeroed(self, n, target, path):
+        """Sets a part of a copy of a weight to zero; False if it is no copy, or other parts of it are seen."""
+        import torch
+        chain, root = [], self.root(target.name)
+        name = target.name
+        while name != root:
+            chain.insert(0, name)
+            name = self.source_of(name)
+        own = {*chain, root, *(ref.name for ref in each(n.node.outputs, Ref))}
+        others = [ref for ref in self.made_by if ref not in own and self.root(ref) == root]
+        if root in self.program.weights or root not in self.made_by or others:
+            return False
+        source = self.value(Ref(root))
+        numbers = source.tensor if isinstance(source, Computed) else self.program.tensors[source.path].detach().reshape(source.shape)
+        places = torch.arange(numbers.numel()).reshape(numbers.shape)
+        for name in chain:
+            places = next(iter(self.numbers_of(Node(self, self.made_by[name]), {self.source_of(name): places})))
+        mask = torch.ones(numbers.numel(), dtype=numbers.dtype)
+        mask[places.flatten()] = 0
+        mask = mask.reshape(numbers.shape)
+        made = Computed(path, "aten.zero_", numbers * mask)
+        made.kept = (source, mask)
+        self.cells[root] = Seen(Cell(made))
+        for ref in each(n.node.outputs, Ref):
+            self.cells[ref.name] = self.cells[target.name]
+        return True
+
+    def source_of(self, name):
+        """The tensor whose memory this one sees, or None."""
+        node = self.made_by.get(name)
+        argument = node.alias.get(name) if node else None
+        return node.arguments[argument].name if argument else None
+
+    def root(self, name):
+        while self.source_of(name):
+            name = self.source_of(name)
+        return name
+
+    def node_of(self, node, row):
+        n = Node(self, node)
+        n.row = row
+        return n
+
+    def hold(self, name, value):
+        self.cells[name] = Seen(Cell(value))
 
     def numbers_of(self, n, given=()):
         """The tensors that an operator makes of weights; GIVEN: other tensors for some, by name."""

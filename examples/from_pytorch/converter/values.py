@@ -143,10 +143,13 @@ class Weight:
 
 class Computed:
     """A result of FUNCTION on weights alone, PATH and others, with its numbers.  ids: the place that each element comes from,
-    as a number in PATH, if it is that weight's elements moved."""
+    as a number in PATH, if it is that weight's elements moved.  node, ref: the operator that made it, and the name of its
+    output, or None.  before: of a change in place, the tensor's name and its value before.  kept: the tensor that it is a copy
+    of, and zeros and ones that this is multiplied with."""
 
     def __init__(self, path, function, tensor, ids=None):
         self.path, self.function, self.tensor, self.ids = path, function, tensor, ids
+        self.node, self.ref, self.before, self.kept = None, None, None, None
 
 
 class Indices:

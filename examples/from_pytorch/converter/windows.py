@@ -11,9 +11,9 @@ learns, a weight, or a table in which each pair of points has a place.
 
 import itertools
 
-from . import naming
+from . import computed, naming
 from .table import number
-from .values import Computed, Weight, product
+from .values import Atom, Computed, Value, Weight, every_point, product
 
 # A mask adds less than this to pairs of points that do not see each other.
 UNSEEN = -50
@@ -92,7 +92,7 @@ def masked(n, products, tensor):
     if shift:
         return products.with_shift(shift)
     numbers, tensors = same_everywhere(n, mask), n.translation.program.tensors
-    buffers = [path for path in n.translation.program.buffers if tensors[path].data_ptr() == tensor.data_ptr() and
+    buffers = [path for path in n.translation.program.buffers if path in tensors and tensors[path].data_ptr() == tensor.data_ptr() and
                tensors[path].flatten().tolist() == numbers.flatten().tolist()]
     weight = Weight(buffers[0], [products.left.heads]) if buffers else n.translation.folded_numbers(
         n, numbers.reshape(-1, *pairs_of(products)).clone(), None)
@@ -101,6 +101,10 @@ def masked(n, products, tensor):
 
 def of_table(n, products, table):
     """A summand of a weight's elements, or of numbers that the network computes of weights."""
+    found = None if table.ids is not None else computed.looked_up(n, table)
+    swin = found and differences(n, products, *found)
+    if swin:
+        return products.with_bias(swin)
     if table.ids is None:
         numbers = same_everywhere(n, by_windows(n, products, table.tensor.detach()))
         weight = n.translation.folded_numbers(n, numbers.reshape(-1, *pairs_of(products)).clone(), table.path)
@@ -177,11 +181,19 @@ def places(window):
     return list(itertools.product(*[range(size) for size in window]))
 
 
-def relative(n, products, path, ids):
-    """The name of the `relative_bias` that holds this table, whose elements IDS are where the language has them; else None."""
+def differences(n, products, table, ids):
+    """The name of a tensor with a point for each difference, if TABLE is one and IDS are where the language has them."""
+    heads, window = products.left.heads, products.left.extent()
+    size = (heads, *[2 * extent - 1 for extent in window])
+    expected = Value(None, size, [every_point(Value(None, size)), (Atom("C", heads),)])
+    return table.base if table.size == size and table.key() == expected.key() and ids_of_differences(n, products, by_windows(n, products, ids)) else None
+
+
+def ids_of_differences(n, products, ids):
+    """Has each pair of points the number of its difference, in a table with a row for each and a column for each head?"""
     heads, window = products.left.heads, products.left.extent()
     if products.left.value.points != products.right.value.points or products.bias:
-        return None
+        return False
     numbers = []
     for query in places(window):
         row = []
@@ -191,11 +203,16 @@ def relative(n, products, path, ids):
                 at = at * (2 * size - 1) + q - k + size - 1
             row.append(at)
         numbers.append(row)
-    rows = product(2 * size - 1 for size in window)
     expected = ids.new_tensor(numbers)[None] * heads + ids.new_tensor(range(heads))[:, None, None]
+    return ids.shape[-1] == len(numbers) and not bool((ids != expected[None]).any())
+
+
+def relative(n, products, path, ids):
+    """The name of the `relative_bias` that holds this table, whose elements IDS are where the language has them; else None."""
+    heads, window = products.left.heads, products.left.extent()
+    rows = product(2 * size - 1 for size in window)
     stored = n.translation.program.tensors[path]
-    fits = list(stored.shape) == [rows, heads] and ids.shape[-1] == len(numbers)
-    if not fits or bool((ids != expected[None]).any()):
+    if list(stored.shape) != [rows, heads] or not ids_of_differences(n, products, ids):
         return None
     made, name = n.translation.given, naming.weight_name(path)
     if path not in made:

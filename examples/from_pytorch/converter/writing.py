@@ -35,7 +35,7 @@ def literal(value):
 
 
 # What stands around a layer on its line.
-FOLLOWERS = {"batch_norm", "instance_norm", "group_norm", "layer_norm", "relu", "leaky_relu", "prelu", "silu", "gelu", "elu",
+FOLLOWERS = {"batch_norm", "instance_norm", "group_norm", "layer_norm", "rms_norm", "normalize", "relu", "leaky_relu", "prelu", "silu", "gelu", "elu",
              "selu", "mish", "softplus", "relu6", "hard_sigmoid", "hard_swish", "clamp", "abs", "sigmoid", "tanh", "softmax", "dropout", "dropout_channels", "pixel_shuffle", "scale"}
 
 
