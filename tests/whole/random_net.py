@@ -185,6 +185,11 @@ class Varied(Net):
             more = "heads = %d, temperature = parameter(%d, init = 2)" % ((2, 2) if width % 2 == 0 else (1, 1))
             self.lines.append("crossed = {0} + channel_attention({0}, 2 * {0}, {0}, {1})".format(bottom, more))
             bottom = "crossed"
+            if self.number % 3 > 0:
+                heads = 2 if width % 2 == 0 else 1
+                self.lines.append("summed = {0} + linear_attention(softmax({0}, groups = {1}), softmax({0}, over = \"points\"), {0}, {1})".format(
+                    bottom, heads))
+                bottom = "summed"
         if self.looks:
             placed = "{0} + {1}".format(bottom, ("embedding(8 * channel_mean(adaptive_avg_pool(photo, 1)), 9, {1})", "positions({0})")[self.number % 2].format(bottom, width))
             self.lines.append("around = {0} + attention({1}, {0}, 2 * {0}, {2})".format(bottom, placed, self.windows(width)))
