@@ -1034,8 +1034,18 @@ static bool read_word(Reader *r, const Call *call, const char *name, int words, 
     return true;
 }
 
+/* Returns the source that hides some of WORDS, or NULL. */
+static const Source *hiding(const DataSection *data, const Source *words) {
+    for (int i = 0; i < data->nsource; i++)
+        if (data->source[i].nterm > 0 && data->source[i].term[0].op == SOURCE_HIDE &&
+            strcmp(data->source[i].term[0].text, words->name) == 0)
+            return &data->source[i];
+    return NULL;
+}
+
 static void read_hide(Reader *r, Call *call) {
     const Source *words = read_words(r, call);
+    const Source *other = words == NULL ? NULL : hiding(r->data, words);
     SourceTerm term = {.op = SOURCE_HIDE, .span = call->span};
     Hidden *hidden = &term.hidden;
     if (words == NULL || !read_share(r, call, "share", &hidden->share) ||
@@ -1043,6 +1053,10 @@ static void read_hide(Reader *r, Call *call) {
         !read_word(r, call, "mask", words->words, &hidden->mask) ||
         !read_word(r, call, "first", words->words, &hidden->first))
         return;
+    if (other != NULL)
+        report_class(r, call->span,
+                     pool_text(r->l->pool, "`%s` hides words of `%s` already", other->name, words->name),
+                     "a text has one `hide`: losses may share its target");
     if (hidden->random + hidden->kept > 1)
         report_class(r, argument(call, "random")->span, "`random` and `kept` are more than 1 together",
                      NULL);

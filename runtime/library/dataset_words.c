@@ -139,12 +139,19 @@ static void tell_words(const Reading *at, int32_t index, int32_t words) {
     store(at, index, row.told, row.count);
 }
 
-void words_store(const Reading *at) {
+/* Fills the targets of all sources OP. */
+static void store_told(const Reading *at, UnetSourceOp op) {
     for (int32_t s = 0; s < at->dataset->nsource; s++) {
         const int32_t input = at->dataset->source[s].input;
-        if (dataset_is_words(at->dataset, s) && is_filled(at->dataset, input) &&
+        if (at->dataset->source[s].term[0].op == op && is_filled(at->dataset, input) &&
             at->inputs[input] != NULL) {
             tell_words(at, s, words_of(at->dataset, s));
         }
     }
+}
+
+/* The word behind each is told as it stands in the file. */
+void words_store(const Reading *at) {
+    store_told(at, UNET_SRC_NEXT);
+    store_told(at, UNET_SRC_HIDE);
 }
