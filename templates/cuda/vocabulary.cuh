@@ -20,7 +20,7 @@ struct VocabularyList {
 };
 
 /* So many doubles have a list of so many points. */
-static constexpr __host__ __device__ long vocabulary_list_doubles(long points) {
+[[maybe_unused]] static constexpr __host__ __device__ long vocabulary_list_doubles(long points) {
     return (1 + 2 * points + 1) / 2;
 }
 

@@ -757,6 +757,7 @@ RIGHT = ONCE_WRONG + [
                   b=nn.BatchNorm1d(4), v=nn.BatchNorm1d(4), p=nn.PReLU(4)), IMAGE),
     ("cosine_windows", lambda: nn.Sequential(conv(), CosineWindows(), CosineWindows(shift=(2, 1))), IMAGE),
     ("linear_attention", of(linear_attention, qkv=nn.Conv2d(4, 24, 1, bias=False), out=nn.Conv2d(8, 4, 1)), IMAGE),
+    ("channels_without_shares", of(lambda s, x: (lambda t: t @ t.transpose(1, 2) @ t)(x.flatten(2)).view(x.shape)), IMAGE),
     ("relu_attention", of(relu_attention, qkv=nn.Conv2d(4, 36, 1, bias=False), out=nn.Conv2d(12, 4, 1)), IMAGE),
     ("lengths", of(lambda s, x: F.normalize(x, dim=1) * s.g + F.normalize(x.view(1, 2, 2, 8, 8), dim=2, eps=0.5).flatten(1, 2)
                    + x.flatten(2).softmax(2).view(x.shape) + x.view(1, 2, 2, 8, 8).softmax(2).flatten(1, 2), g=nn.Parameter(torch.rand(1, 4, 1, 1))), IMAGE),
@@ -824,8 +825,6 @@ REFUSED = [
     ("summand", of(lambda s, x: (x.view(1, 2, 2, 8, 8) + s.b).flatten(1, 2), b=nn.Parameter(torch.rand(2, 8, 8))), IMAGE,
      "`b`, a weight of the network, whose axes are not channels, height and width"),
     ("attention_of_channels", of(lambda s, x: x.flatten(2) @ x.flatten(2).transpose(1, 2)), IMAGE, "no attention over points"),
-    ("channels_without_shares", of(lambda s, x: (lambda t: t @ t.transpose(1, 2) @ t)(x.flatten(2)).view(x.shape)), IMAGE,
-     "no attention over points"),
     ("channels_with_bias", of(lambda s, x: of_rows(x, lambda shares: shares + s.b), b=nn.Parameter(torch.rand(4, 4))), IMAGE,
      "products of queries and keys"),
     ("channels_by_pairs", of(lambda s, x: of_rows(x, lambda shares: shares * s.b), b=nn.Parameter(torch.rand(4, 1))), IMAGE,
